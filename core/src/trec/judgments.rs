@@ -1,0 +1,162 @@
+//! The judgments: which document has which grade for which topic.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::columns::Columns;
+use super::lines::{for_each_line, qrels_line, without_mark};
+use super::problems::{Failure, Origin, Problems, shown};
+use super::source::{Provenance, Source};
+use super::topic::{Doc, Index, Kept};
+
+type Topics = HashMap<Box<[u8]>, Kept<i32>>;
+
+#[derive(Debug)]
+pub struct Judgments {
+    /// In ascending order of their names.
+    topics: Vec<(Box<[u8]>, Kept<i32>)>,
+    pub provenance: Provenance,
+}
+
+impl Judgments {
+    pub fn from_file(path: &Path, block: usize) -> Result<Self, Failure> {
+        let failure = |error| Failure::reading(path, error);
+        let mut source = Source::open(path, block).map_err(failure)?;
+        let (mut topics, mut problems) = (Topics::new(), Problems::default());
+        let (mut text, mut lines) = (Vec::new(), 0);
+        while let Some(number) = source.next_block(&mut text).map_err(failure)? {
+            let text = if number == 0 {
+                without_mark(&text)
+            } else {
+                &text
+            };
+            lines += for_each_line(text, |line, content| match content.and_then(qrels_line) {
+                Ok(judged) => add(
+                    &mut topics,
+                    judged.topic,
+                    judged.doc,
+                    lines + line,
+                    judged.grade,
+                ),
+                Err(fault) => problems.add(lines + line, || fault.to_string()),
+            });
+        }
+        Self::new(
+            topics,
+            problems,
+            source.provenance(lines),
+            Origin::File(path),
+        )
+    }
+
+    pub fn from_columns(columns: Columns<i64>) -> Result<Self, Failure> {
+        let (mut topics, mut problems) = (Topics::new(), Problems::default());
+        for (row, &value) in columns.values.iter().enumerate() {
+            match i32::try_from(value) {
+                Ok(grade) => {
+                    add(
+                        &mut topics,
+                        columns.topics.get(row),
+                        columns.docs.get(row),
+                        row as u64,
+                        grade,
+                    );
+                }
+                Err(_) => problems.add(row as u64, || out_of_range(value)),
+            }
+        }
+        let provenance = Provenance {
+            lines: columns.values.len() as u64,
+            stored: None,
+        };
+        Self::new(topics, problems, provenance, Origin::Rows)
+    }
+
+    fn new(
+        topics: Topics,
+        mut problems: Problems,
+        provenance: Provenance,
+        origin: Origin,
+    ) -> Result<Self, Failure> {
+        let mut index = Index::default();
+        for (name, judged) in &topics {
+            check_duplicates(name, judged, &mut index, &mut problems);
+        }
+        if !problems.is_empty() {
+            return Err(Failure::Input(problems.report(origin)));
+        }
+        if topics.is_empty() {
+            return Err(Failure::Input(origin.whole("no judgments")));
+        }
+        let mut topics: Vec<_> = topics.into_iter().collect();
+        topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        Ok(Self { topics, provenance })
+    }
+
+    pub fn len(&self) -> usize {
+        self.topics.len()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.topics.iter().map(|(name, _)| &**name)
+    }
+
+    /// The number of a topic in their order.
+    pub fn find(&self, name: &[u8]) -> Option<usize> {
+        self.topics
+            .binary_search_by(|(topic, _)| (**topic).cmp(name))
+            .ok()
+    }
+
+    /// The judgments of the topic of this number.
+    pub fn judged(&self, topic: usize) -> &Kept<i32> {
+        &self.topics[topic].1
+    }
+
+    /// For each topic its distinct grades, descending, with the number of documents of each.
+    pub fn grades(&self) -> impl Iterator<Item = Vec<(i32, usize)>> {
+        self.topics.iter().map(|(_, judged)| {
+            let mut grades: Vec<_> = judged.iter().map(|(_, _, grade)| grade).collect();
+            grades.sort_unstable_by(|a, b| b.cmp(a));
+            grades
+                .chunk_by(|a, b| a == b)
+                .map(|equal| (equal[0], equal.len()))
+                .collect()
+        })
+    }
+}
+
+pub fn out_of_range(grade: impl std::fmt::Display) -> String {
+    format!(
+        "grade {grade} is out of range, expected {} to {}",
+        i32::MIN,
+        i32::MAX
+    )
+}
+
+fn add(topics: &mut Topics, topic: &[u8], doc: &[u8], at: u64, grade: i32) {
+    if let Some(judged) = topics.get_mut(topic) {
+        judged.push(doc, at, grade);
+    } else {
+        topics.entry(topic.into()).or_default().push(doc, at, grade);
+    }
+}
+
+fn check_duplicates(topic: &[u8], judged: &Kept<i32>, index: &mut Index, problems: &mut Problems) {
+    let rows: Vec<_> = judged
+        .iter()
+        .map(|(id, at, _)| (Doc::new(id), at))
+        .collect();
+    index.clear(rows.len());
+    for (row, &(doc, at)) in rows.iter().enumerate() {
+        if let Some(first) = index.insert(doc, row, |row| rows[row].0) {
+            problems.add_duplicate(at, rows[first].1, || {
+                format!(
+                    "document {} judged twice for topic {}",
+                    shown(doc.id),
+                    shown(topic)
+                )
+            });
+        }
+    }
+}

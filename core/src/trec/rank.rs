@@ -1,0 +1,119 @@
+//! Ranking the rows of one topic and keeping the judged ones.
+
+use super::problems::{Problems, shown};
+use super::topic::{Doc, Index, Kept};
+
+/// A retrieved document.
+#[derive(Debug)]
+pub struct Record<'t> {
+    doc: Doc<'t>,
+    at: u64,
+    score: f64,
+    /// Its grade, once it is known to be judged.
+    grade: Option<i32>,
+}
+
+impl<'t> Record<'t> {
+    #[inline]
+    pub fn new(id: &'t [u8], at: u64, score: f64) -> Self {
+        Self {
+            doc: Doc::new(id),
+            at,
+            score,
+            grade: None,
+        }
+    }
+
+    pub fn id(&self) -> &'t [u8] {
+        self.doc.id
+    }
+
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    pub fn score(&self) -> f64 {
+        self.score
+    }
+}
+
+/// A judged document among the retrieved; ranks count from 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    pub rank: usize,
+    pub grade: i32,
+    /// The first and the last rank with the same score.
+    pub tied: (usize, usize),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ranked {
+    pub retrieved: usize,
+    /// In the order of their ranks.
+    pub hits: Vec<Hit>,
+}
+
+/// Ranks by score, descending, and where scores are equal by document id, descending: the order of
+/// `trec_eval`.
+pub fn rank(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -> Ranked {
+    let retrieved = records.len();
+    if mark_judged(records, judged, index) == 0 {
+        return Ranked {
+            retrieved,
+            hits: Vec::new(),
+        };
+    }
+    if !records.is_sorted_by(|a, b| a.score >= b.score) {
+        records.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
+    }
+    let mut hits = Vec::new();
+    let mut before = 0;
+    // Scores do not rise any more, so one that is not lower is equal.
+    for tied in records.chunk_by_mut(|a, b| a.score <= b.score) {
+        add_hits(tied, before, &mut hits);
+        before += tied.len();
+    }
+    Ranked { retrieved, hits }
+}
+
+/// Puts the records into the index, and the documents that stand there twice into the problems.
+pub fn index_records(topic: &[u8], records: &[Record], index: &mut Index, problems: &mut Problems) {
+    index.clear(records.len());
+    for (row, record) in records.iter().enumerate() {
+        if let Some(first) = index.insert(record.doc, row, |row| records[row].doc) {
+            problems.add_duplicate(record.at, records[first].at, || {
+                format!(
+                    "document {} retrieved twice for topic {}",
+                    shown(record.doc.id),
+                    shown(topic)
+                )
+            });
+        }
+    }
+}
+
+/// Looks the judged documents up among the retrieved, for mostly they are fewer; returns how many
+/// were found.
+fn mark_judged(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -> usize {
+    let mut found = 0;
+    for (id, _, grade) in judged.into_iter().flat_map(Kept::iter) {
+        if let Some(row) = index.find(Doc::new(id), |row| records[row].doc) {
+            records[row].grade = Some(grade);
+            found += 1;
+        }
+    }
+    found
+}
+
+/// Adds the judged ones among the records of one score, of which `before` have a higher one.
+fn add_hits(records: &mut [Record], before: usize, hits: &mut Vec<Hit>) {
+    if records.iter().all(|record| record.grade.is_none()) {
+        return;
+    }
+    records.sort_unstable_by(|a, b| b.doc.id.cmp(a.doc.id));
+    let tied = (before + 1, before + records.len());
+    hits.extend(records.iter().zip(tied.0..).filter_map(|(record, rank)| {
+        let grade = record.grade?;
+        Some(Hit { rank, grade, tied })
+    }));
+}

@@ -1,0 +1,341 @@
+//! Random files in tiny blocks and on several threads against a plain statement of the rules.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::columns::{Columns, Strings};
+use super::judgments::Judgments;
+use super::problems::{Failure, shown};
+use super::rank::{Hit, Ranked};
+use super::run::{Options, Run, read_columns, read_file};
+
+const BLOCKS: [usize; 4] = [1, 64, 500, 1 << 20];
+
+/// A file that goes with the test.
+struct TestFile(PathBuf);
+
+impl TestFile {
+    fn new(content: impl AsRef<[u8]>) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("calipers-{}-{count}.txt", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, content).expect("the folder for temporary files takes one");
+        Self(path)
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A small generator of random numbers (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (word ^ (word >> 31)) % end
+    }
+
+    fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+type Grades = HashMap<(String, String), i32>;
+
+fn random_grades(random: &mut Random) -> Grades {
+    let judged = |random: &mut Random| {
+        let topic = format!("t{}", random.below(8));
+        let grade = i32::try_from(random.below(5)).expect("small") - 1;
+        ((topic, format!("d{}", random.below(40))), grade)
+    };
+    (0..60).map(|_| judged(random)).collect()
+}
+
+fn judgments_of(grades: &Grades) -> Judgments {
+    let text = grades
+        .iter()
+        .fold(String::new(), |mut text, ((topic, doc), grade)| {
+            let _ = writeln!(text, "{topic} 0 {doc} {grade}");
+            text
+        });
+    Judgments::from_file(&TestFile::new(text).0, 64).expect("the judgments are good")
+}
+
+/// Lines of a run, in order of their topics, mostly; bad ones among them if so wished.
+fn random_run(random: &mut Random, bad: bool) -> String {
+    let interleaved = random.once_in(2);
+    let sorted = random.once_in(2);
+    let mut rows = BTreeSet::new();
+    for _ in 0..=random.below(200) {
+        rows.insert((random.below(12), random.below(50)));
+    }
+    let mut lines = Vec::new();
+    let places = if interleaved { 1000 } else { 1 };
+    let mut rows: Vec<_> = rows
+        .into_iter()
+        .map(|row| (random.below(places), row))
+        .collect();
+    rows.sort_unstable();
+    for (rank, (_, (topic, doc))) in rows.into_iter().enumerate() {
+        let score = if sorted {
+            900 - rank as u64 / 3
+        } else {
+            random.below(6)
+        };
+        let blank = ["\t", " ", "  \t"][random.below(3) as usize];
+        let sign = if score == 0 && random.once_in(2) {
+            "-"
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "t{topic}{blank}Q0 d{doc} {rank} {sign}{score}.25{blank}tag{rank}"
+        ));
+        match random.below(60) {
+            0 => lines.push("   # a comment, which is skipped".to_owned()),
+            1 => lines.push(" \t ".to_owned()),
+            2 if bad => lines.push(format!("t{topic} Q0 d{doc} 1 1.5 twice")),
+            3 if bad => lines.push(format!("t{topic} Q0 d{doc} 1 1,5 tag")),
+            4 if bad => lines.push(format!("t{topic} Q0 d{doc} 1")),
+            5 if bad => lines.push("t1 Q0 d1\0 1 2 tag".to_owned()),
+            _ => {}
+        }
+    }
+    let end = if random.once_in(2) { "\r\n" } else { "\n" };
+    let last = if random.once_in(2) { end } else { "" };
+    lines.join(end) + last
+}
+
+/// What the format's rules say, without any regard to speed.
+fn plain(path: &Path, text: &str, grades: &Grades, float32: bool) -> Result<Vec<Ranked>, String> {
+    type Rows<'t> = Vec<(&'t str, f64, usize)>;
+    let mut problems = Vec::new();
+    let mut topics: BTreeMap<&str, Rows> = BTreeMap::new();
+    for (line, number) in text.lines().zip(1..) {
+        let fields: Vec<_> = line
+            .split([' ', '\t'])
+            .filter(|field| !field.is_empty())
+            .collect();
+        if line.contains('\0') {
+            problems.push((number, "not a TREC file (binary data)".to_owned()));
+        } else if fields.first().is_none_or(|first| first.starts_with('#')) {
+        } else if fields.len() < 6 {
+            let n = fields.len();
+            let what = format!("{n} fields, expected 6: topic Q0 document rank score tag");
+            problems.push((number, what));
+        } else if let Ok(score) = fields[4].parse::<f64>() {
+            let score = if float32 {
+                f64::from(score as f32)
+            } else {
+                score
+            };
+            let rows = topics.entry(fields[0]).or_default();
+            if let Some(first) = rows.iter().find(|row| row.0 == fields[2]) {
+                let (doc, topic, first) = (fields[2], fields[0], first.2);
+                let what = format!(
+                    "document {doc} retrieved twice for topic {topic} (first at line {first})"
+                );
+                problems.push((number, what));
+            } else {
+                rows.push((fields[2], score, number));
+            }
+        } else {
+            problems.push((number, format!("score \"{}\" is no number", fields[4])));
+        }
+    }
+    if !problems.is_empty() {
+        let more = problems.len().saturating_sub(10);
+        problems.truncate(10);
+        let mut report: Vec<_> = problems
+            .iter()
+            .map(|(line, what)| format!("{}:{line}: {what}", path.display()))
+            .collect();
+        if more > 0 {
+            report.push(format!("… and {more} more"));
+        }
+        return Err(report.join("\n"));
+    }
+    let judged: BTreeSet<_> = grades.keys().map(|(topic, _)| topic.as_str()).collect();
+    let ranked = |topic: &str| {
+        let mut rows = topics.get(topic).cloned().unwrap_or_default();
+        rows.sort_by(|a, b| b.1.partial_cmp(&a.1).expect("no NaN").then(b.0.cmp(a.0)));
+        let hit = |(place, row): (usize, &(&str, f64, usize))| {
+            let grade = *grades.get(&(topic.to_owned(), row.0.to_owned()))?;
+            let higher = rows.iter().filter(|other| other.1 > row.1).count();
+            let not_lower = rows.iter().filter(|other| other.1 >= row.1).count();
+            Some(Hit {
+                rank: place + 1,
+                grade,
+                tied: (higher + 1, not_lower),
+            })
+        };
+        Ranked {
+            retrieved: rows.len(),
+            hits: rows.iter().enumerate().filter_map(hit).collect(),
+        }
+    };
+    Ok(judged.into_iter().map(ranked).collect())
+}
+
+fn report(failure: Failure) -> String {
+    match failure {
+        Failure::Input(report) => report,
+        Failure::Io(error) => panic!("{error}"),
+    }
+}
+
+fn read(path: &Path, judgments: &Judgments, options: Options) -> Result<Run, String> {
+    read_file(path, judgments, options).map_err(report)
+}
+
+fn check_random_runs(bad: bool) {
+    for seed in 0..150 {
+        let mut random = Random(seed);
+        let grades = random_grades(&mut random);
+        let judgments = judgments_of(&grades);
+        let text = random_run(&mut random, bad);
+        let file = TestFile::new(&text);
+        let float32 = random.once_in(2);
+        let expected = plain(&file.0, &text, &grades, float32);
+        let options = Options {
+            float32,
+            threads: 1,
+            block: BLOCKS[3],
+        };
+        let whole = read(&file.0, &judgments, options);
+        assert_eq!(
+            whole.as_ref().map(|run| &run.topics),
+            expected.as_ref(),
+            "seed {seed}"
+        );
+        for block in BLOCKS {
+            for threads in [1, 3] {
+                let run = read(
+                    &file.0,
+                    &judgments,
+                    Options {
+                        float32,
+                        threads,
+                        block,
+                    },
+                );
+                assert_eq!(
+                    run, whole,
+                    "seed {seed}, {threads} threads, blocks of {block}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn good_runs_are_ranked_by_the_rules() {
+    check_random_runs(false);
+}
+
+#[test]
+fn bad_runs_are_reported_in_order() {
+    check_random_runs(true);
+}
+
+fn column<'t>(texts: impl Iterator<Item = &'t str>) -> (Vec<i64>, Vec<u8>) {
+    let (mut offsets, mut data) = (vec![0], Vec::new());
+    for text in texts {
+        data.extend_from_slice(text.as_bytes());
+        offsets.push(i64::try_from(data.len()).expect("small"));
+    }
+    (offsets, data)
+}
+
+#[test]
+fn columns_equal_the_file() {
+    for seed in 0..50 {
+        let mut random = Random(seed);
+        let judgments = judgments_of(&random_grades(&mut random));
+        let text = random_run(&mut random, false);
+        let rows: Vec<Vec<_>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .filter(|fields: &Vec<&str>| fields.len() == 6 && fields[0] != "#")
+            .collect();
+        let (topic_offsets, topics) = column(rows.iter().map(|row| row[0]));
+        let (doc_offsets, docs) = column(rows.iter().map(|row| row[2]));
+        let scores: Vec<f64> = rows
+            .iter()
+            .map(|row| row[4].parse().expect("a score"))
+            .collect();
+        let topics = Strings::new(&topic_offsets, &topics).expect("inside the data");
+        let docs = Strings::new(&doc_offsets, &docs).expect("inside the data");
+        let columns = Columns::new(topics, docs, &scores).expect("equally long");
+        let file = TestFile::new(&text);
+        let options = Options {
+            float32: false,
+            threads: 1,
+            block: 1 << 20,
+        };
+        let expected = read(&file.0, &judgments, options).expect("a good run");
+        for block in [1, 10, 1000] {
+            for threads in [1, 3] {
+                let options = Options {
+                    threads,
+                    block,
+                    ..options
+                };
+                let run = read_columns(columns, &judgments, options).expect("a good run");
+                assert_eq!(run.topics, expected.topics, "seed {seed}");
+                assert_eq!(run.unjudged, expected.unjudged, "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn judgments_do_not_depend_on_blocks() {
+    let text = "\u{feff}b 0 x 1\r\na 0 y -2\n# c\n\nb 0 y 0\nb 0 z 1";
+    let file = TestFile::new(text);
+    for block in BLOCKS {
+        let judgments = Judgments::from_file(&file.0, block).expect("good judgments");
+        assert_eq!(judgments.names().collect::<Vec<_>>(), [b"a", b"b"]);
+        let grades: Vec<_> = judgments.grades().collect();
+        assert_eq!(grades, [vec![(-2, 1)], vec![(1, 2), (0, 1)]]);
+        assert_eq!(judgments.provenance.lines, 6);
+    }
+}
+
+#[test]
+fn offsets_outside_the_data_are_refused() {
+    for offsets in [
+        &[][..],
+        &[0, 3],
+        &[-1, 2],
+        &[0, 2, 1],
+        &[i64::MIN, i64::MAX],
+    ] {
+        assert!(Strings::new(offsets, b"ab").is_err(), "{offsets:?}");
+    }
+    assert_eq!(
+        Strings::new(&[1, 1, 2], b"ab").expect("inside").get(1),
+        b"b"
+    );
+}
+
+#[test]
+fn quotes_are_short_and_printable() {
+    assert_eq!(shown(b"a\x1b\xff\tb"), "a\\u{1b}\u{fffd}\\tb");
+    assert_eq!(shown(&[b'a'; 41]), "a".repeat(40) + "…");
+    assert_eq!(
+        shown(("a".repeat(39) + "é").as_bytes()),
+        "a".repeat(39) + "…"
+    );
+}
