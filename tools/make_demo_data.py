@@ -1,0 +1,312 @@
+"""Remake the three small real data sets that ``calipers demo`` evaluates.
+
+Run it from the root of the repository, in an environment that has numpy, scikit-learn and pyarrow:
+
+    python tools/make_demo_data.py
+
+It rewrites every data file in ``src/calipers/data/demo`` (``--out FOLDER`` writes elsewhere) and
+needs no network: the source data come with scikit-learn. All random choices have a fixed seed, so
+the same library versions give the same files; other versions may change the last digits of model
+outputs. What the files hold, where they come from and their licences: ``README.md`` beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Split = Iterable[tuple[Ints, Ints]]
+FitPredict = Callable[[Floats, Ints | Floats, Floats], Floats]
+Columns = dict[str, list[str] | list[int] | list[float]]
+
+DEMO_FOLDER = Path(__file__).resolve().parents[1] / "src" / "calipers" / "data" / "demo"
+
+SEED = 20240601
+FOLDS = 10
+
+SIDE = 8  # the digit images are 8 by 8 pixels ...
+INK = 8  # ... with grey levels 0 to 16; a pixel of at least half of that is ink
+QUERIES_PER_DIGIT = 10
+LABELLED_PER_DIGIT = 50  # images of the collection whose label the `nca` system may see
+DEPTH = 100
+POOL_DEPTH = 50
+SCORE_DECIMALS = 6
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def write_gzip_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write text lines, compressed, with nothing in the header that changes from run to run."""
+    text = "".join(f"{line}\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode("ascii"), compresslevel=9, mtime=0))
+
+
+def write_csv(path: Path, columns: Columns) -> None:
+    """Write columns as CSV; floats get the shortest text that reads back as the same number."""
+    with path.open("w", encoding="ascii", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def write_parquet(path: Path, columns: Columns) -> None:
+    """Write the same columns as Parquet."""
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+# --- Retrieval: handwritten digits ----------------------------------------------------------------
+
+
+def image_id(index: int) -> str:
+    """The document id of an image: its row in scikit-learn's ``load_digits``."""
+    return f"img{index:04d}"
+
+
+def topic_id(index: int) -> str:
+    """The topic id of a query image: its row in scikit-learn's ``load_digits``."""
+    return f"q{index:04d}"
+
+
+def choose_per_digit(candidates: Ints, digits: Ints, count: int, seed: int) -> Ints:
+    """Choose ``count`` of the candidate images of each digit, at random, in ascending order."""
+    random = np.random.default_rng(seed)
+    chosen = [
+        random.choice(candidates[digits[candidates] == digit], count, replace=False)
+        for digit in range(10)
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def euclidean(queries: Floats, documents: Floats) -> Floats:
+    """Euclidean distance of each query (row) to each document (column)."""
+    differences = queries[:, None, :] - documents[None, :, :]
+    distances: Floats = np.sqrt((differences**2).sum(axis=2))
+    return distances
+
+
+def nca_distances(pixels: Floats, digits: Ints, queries: Ints, collection: Ints) -> Floats:
+    """Distances in a space learned from labelled images of the collection, never from a query."""
+    labelled = choose_per_digit(collection, digits, LABELLED_PER_DIGIT, SEED + 1)
+    grey = pixels / pixels.max()
+    model = NeighborhoodComponentsAnalysis(init="pca", max_iter=30, random_state=SEED)
+    model.fit(grey[labelled], digits[labelled])
+    return euclidean(model.transform(grey[queries]), model.transform(grey[collection]))
+
+
+def distance_to_ink(ink: Bools) -> Floats:
+    """For each image (row) and each point of the grid (column), how far the nearest ink is."""
+    side = int(np.sqrt(ink.shape[1]))
+    points = np.argwhere(np.ones((side, side))).astype(np.float64)
+    between = euclidean(points, points)
+    return np.stack([between[:, image].min(axis=1) for image in ink])
+
+
+def chamfer(first: Bools, second: Bools) -> Floats:
+    """Mean distance from the ink of one image to the nearest ink of the other, both ways, summed.
+
+    ``first`` gives the rows of the answer and ``second`` its columns.
+    """
+    to_second = first.astype(np.float64) @ distance_to_ink(second).T
+    to_first = distance_to_ink(first) @ second.astype(np.float64).T
+    there = to_second / first.sum(axis=1)[:, None]
+    back = to_first / second.sum(axis=1)[None, :]
+    total: Floats = there + back
+    return total
+
+
+def visual_distances(pixels: Floats, queries: Ints, collection: Ints) -> Floats:
+    """Chamfer distance of the ink, the smallest over the shifts of a document by up to a pixel."""
+    images = (pixels >= INK).reshape(-1, SIDE, SIDE)
+    framed = np.pad(images, ((0, 0), (1, 1), (1, 1)))  # a shift loses no ink
+    size = (SIDE + 2) ** 2
+    still = framed[queries].reshape(-1, size)
+    shifts = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1)]
+    moved = [np.roll(framed[collection], shift, axis=(1, 2)).reshape(-1, size) for shift in shifts]
+    nearest = np.min([chamfer(still, documents) for documents in moved], axis=0)
+    rounded: Floats = np.round(nearest, 9)  # so that equal distances are equal
+    return rounded
+
+
+def grade(same_digit: Bools, distances: Floats) -> Ints:
+    """Grade the documents of one query: 2 same digit and visually near, 1 same digit, 0 other.
+
+    Near is the nearest quarter of the same-digit documents, and all that tie with its last one.
+    """
+    ascending = np.sort(distances[same_digit])
+    limit = ascending[len(ascending) // 4 - 1]
+    near = same_digit & (distances <= limit)
+    grades: Ints = same_digit.astype(np.int64) + near.astype(np.int64)
+    return grades
+
+
+def rank(scores: Floats) -> Ints:
+    """Positions of the documents of one query, best first; ties in the order of the ids."""
+    order: Ints = np.argsort(-scores, kind="stable")
+    return order
+
+
+def run_lines(queries: Ints, collection: Ints, scores: Floats, tag: str) -> Iterable[str]:
+    """The lines of a TREC run: topic, Q0, document, rank, score, tag."""
+    for query, row in zip(queries, scores, strict=True):
+        for place, position in enumerate(rank(row)[:DEPTH], start=1):
+            document, score = image_id(collection[position]), float(row[position])
+            yield f"{topic_id(query)} Q0 {document} {place} {score!r} {tag}"
+
+
+def qrels_lines(
+    queries: Ints, collection: Ints, grades: Ints, systems: Sequence[Floats]
+) -> Iterable[str]:
+    """The lines of TREC qrels: every same-digit document, and the pool of the systems' tops."""
+    for row, query in enumerate(queries):
+        pool = np.concatenate([rank(scores[row])[:POOL_DEPTH] for scores in systems])
+        judged = np.union1d(np.flatnonzero(grades[row]), pool)
+        for position in judged:
+            yield f"{topic_id(query)} 0 {image_id(collection[position])} {grades[row, position]}"
+
+
+def make_digits(folder: Path) -> None:
+    """Write the retrieval case: topics, qrels and the runs of two systems."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels, digits = load_digits(return_X_y=True)
+    images = np.arange(len(digits))
+    queries = choose_per_digit(images, digits, QUERIES_PER_DIGIT, SEED)
+    collection = np.setdiff1d(images, queries)
+
+    distances = {
+        "pixels": euclidean(pixels[queries], pixels[collection]),
+        "nca": nca_distances(pixels, digits, queries, collection),
+    }
+    scores = {name: np.round(-found, SCORE_DECIMALS) for name, found in distances.items()}
+    for name, found in scores.items():
+        write_gzip_lines(folder / f"{name}.run.gz", run_lines(queries, collection, found, name))
+
+    same_digit = digits[queries][:, None] == digits[collection][None, :]
+    visual = visual_distances(pixels, queries, collection)
+    grades = np.stack([grade(*row) for row in zip(same_digit, visual, strict=True)])
+    lines = qrels_lines(queries, collection, grades, list(scores.values()))
+    write_gzip_lines(folder / "qrels.txt.gz", lines)
+    topics: Columns = {
+        "topic": [topic_id(query) for query in queries],
+        "digit": digits[queries].tolist(),
+    }
+    write_csv(folder / "topics.csv", topics)
+
+
+# --- Classification and regression ----------------------------------------------------------------
+
+
+def fold_numbers(splits: Split, rows: int) -> Ints:
+    """The number, from 1, of the fold that holds each row out."""
+    folds = np.zeros(rows, dtype=np.int64)
+    for number, (_, held_out) in enumerate(splits, start=1):
+        folds[held_out] = number
+    return folds
+
+
+def out_of_fold(
+    fit_predict: FitPredict, features: Floats, target: Ints | Floats, folds: Ints
+) -> list[float]:
+    """Predict each row with a model that was fitted on the other folds."""
+    predicted = np.empty(len(target))
+    for fold in np.unique(folds):
+        held_out = folds == fold
+        rest = ~held_out
+        predicted[held_out] = fit_predict(features[rest], target[rest], features[held_out])
+    numbers: list[float] = predicted.tolist()
+    return numbers
+
+
+def logistic(features: Floats, target: Ints | Floats, new: Floats) -> Floats:
+    """Logistic regression on standardised features: the probability of class 1."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    probabilities: Floats = model.fit(features, target).predict_proba(new)[:, 1]
+    return probabilities
+
+
+def forest_classifier(features: Floats, target: Ints | Floats, new: Floats) -> Floats:
+    """Random forest: the probability of class 1."""
+    model = RandomForestClassifier(200, min_samples_leaf=5, random_state=SEED)
+    probabilities: Floats = model.fit(features, target).predict_proba(new)[:, 1]
+    return probabilities
+
+
+def ridge(features: Floats, target: Ints | Floats, new: Floats) -> Floats:
+    """Ridge regression on standardised features."""
+    model = make_pipeline(StandardScaler(), Ridge(alpha=1.0))
+    predicted: Floats = model.fit(features, target).predict(new)
+    return predicted
+
+
+def forest_regressor(features: Floats, target: Ints | Floats, new: Floats) -> Floats:
+    """Random forest regression."""
+    model = RandomForestRegressor(300, random_state=SEED)
+    predicted: Floats = model.fit(features, target).predict(new)
+    return predicted
+
+
+def make_breast_cancer(folder: Path) -> None:
+    """Write the classification case, as CSV and as Parquet."""
+    features, benign = load_breast_cancer(return_X_y=True)
+    malignant = 1 - benign
+    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
+    folds = fold_numbers(splitter.split(features, malignant), len(malignant))
+    columns: Columns = {
+        "id": [f"case{row:03d}" for row in range(len(malignant))],
+        "diagnosis": ["malignant" if label else "benign" for label in malignant],
+        "fold": folds.tolist(),
+        "p_logistic": out_of_fold(logistic, features, malignant, folds),
+        "p_forest": out_of_fold(forest_classifier, features, malignant, folds),
+    }
+    write_csv(folder / "breast_cancer.csv", columns)
+    write_parquet(folder / "breast_cancer.parquet", columns)
+
+
+def make_diabetes(folder: Path) -> None:
+    """Write the regression case."""
+    data = load_diabetes(scaled=False)
+    features, progression = data.data, data.target
+    splitter = KFold(FOLDS, shuffle=True, random_state=SEED)
+    folds = fold_numbers(splitter.split(features), len(progression))
+    sex = features[:, data.feature_names.index("sex")].astype(np.int64)
+    columns: Columns = {
+        "id": [f"patient{row:03d}" for row in range(len(progression))],
+        "progression": progression.astype(np.int64).tolist(),
+        "fold": folds.tolist(),
+        "sex": sex.tolist(),
+        "pred_ridge": out_of_fold(ridge, features, progression, folds),
+        "pred_forest": out_of_fold(forest_regressor, features, progression, folds),
+    }
+    write_csv(folder / "diabetes.csv", columns)
+
+
+def main() -> None:
+    """Make all files."""
+    parser = argparse.ArgumentParser(description="Remake the data of `calipers demo`.")
+    parser.add_argument("--out", type=Path, default=DEMO_FOLDER, help="folder to write to")
+    folder: Path = parser.parse_args().out
+    make_digits(folder / "digits")
+    make_breast_cancer(folder)
+    make_diabetes(folder)
+
+
+if __name__ == "__main__":
+    main()
