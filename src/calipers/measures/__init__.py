@@ -1,0 +1,71 @@
+"""The catalogue: one short definition a measure, one file a family."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+from calipers.measures import counts, probabilities, regression, retrieval, scores
+from calipers.measures.definition import (
+    REASONS,
+    Definition,
+    Measure,
+    UnknownMeasureError,
+    definitions,
+    parse,
+)
+
+#: Which families each task's systems are measured by, in the order names are looked up.
+TASKS: dict[str, tuple[str, ...]] = {
+    "retrieval": ("retrieval",),
+    "classification": ("counts", "scores", "probabilities"),
+    "regression": ("regression",),
+}
+
+
+def canonical_name(name: str) -> str | None:
+    """The canonical spelling of a measure's name, or None when no measure answers to it."""
+    for families in TASKS.values():
+        try:
+            return str(parse(name, families))
+        except UnknownMeasureError:
+            continue
+    return None
+
+
+def catalogue(family: str | None = None) -> list[Measure]:
+    """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
+
+    >>> import calipers as cal
+    >>> [str(m) for m in cal.measures(family="scores")]
+    ['AUC', 'AP', 'PR-AUC']
+    """
+    return [d.example() for d in definitions(family)]
+
+
+class _Callable(ModuleType):
+    """Lets ``calipers.measures`` be both the package and the function that lists it."""
+
+    def __call__(self, family: str | None = None) -> list[Measure]:
+        return catalogue(family)
+
+
+sys.modules[__name__].__class__ = _Callable
+
+
+__all__ = [
+    "REASONS",
+    "TASKS",
+    "Definition",
+    "Measure",
+    "UnknownMeasureError",
+    "catalogue",
+    "canonical_name",
+    "counts",
+    "definitions",
+    "parse",
+    "probabilities",
+    "regression",
+    "retrieval",
+    "scores",
+]

@@ -1,0 +1,278 @@
+"""Measures of a confusion matrix.
+
+TP, FP, FN and TN are (sums of weights of) true and false positives and negatives;
+P = TP + FN, N = FP + TN. Every formula takes leading axes: replicates, thresholds, classes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from calipers.measures.definition import INFINITY, ConfusionMatrix, FloatArray, measure
+
+count = partial(
+    measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, INFINITY)
+)
+rate = partial(
+    measure, family="counts", on=ConfusionMatrix, higher_is_better=True, range=(0, 1), perfect=1.0
+)
+error = partial(
+    measure, family="counts", on=ConfusionMatrix, higher_is_better=False, range=(0, 1), perfect=0.0
+)
+agreement = partial(
+    measure,
+    family="counts",
+    on=ConfusionMatrix,
+    higher_is_better=True,
+    range=(-1, 1),
+    perfect=1.0,
+    uninformed=0.0,
+)
+ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, INFINITY))
+
+NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
+NO_NEGATIVE = {"no_negative": lambda c, _: c.negative == 0}
+ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
+ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1) < 2}
+
+
+@count("TP", aliases=("true_positives",))
+def true_positives(c: ConfusionMatrix) -> FloatArray:
+    """True positives: positives predicted positive."""
+    return c.tp
+
+
+@count("FP", aliases=("false_positives",))
+def false_positives(c: ConfusionMatrix) -> FloatArray:
+    """False positives: negatives predicted positive."""
+    return c.fp
+
+
+@count("FN", aliases=("false_negatives",))
+def false_negatives(c: ConfusionMatrix) -> FloatArray:
+    """False negatives: positives predicted negative."""
+    return c.fn
+
+
+@count("TN", aliases=("true_negatives",))
+def true_negatives(c: ConfusionMatrix) -> FloatArray:
+    """True negatives: negatives predicted negative."""
+    return c.tn
+
+
+@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total")
+def accuracy(c: ConfusionMatrix) -> FloatArray:
+    """Share of all rows that are predicted as what they are: (TP + TN) / (P + N)."""
+    return c.correct / c.total
+
+
+@error("error-rate", aliases=("error_rate", "zero_one_loss"), share_of="total")
+def error_rate(c: ConfusionMatrix) -> FloatArray:
+    """Share of all rows that are predicted as something else: (FP + FN) / (P + N)."""
+    return (c.total - c.correct) / c.total
+
+
+@rate("precision", aliases=("PPV", "positive_predictive_value"), share_of="predicted_positive")
+def precision(c: ConfusionMatrix) -> FloatArray:
+    """Share of the predicted positives that are positive: TP / (TP + FP)."""
+    return c.tp / c.predicted_positive
+
+
+@rate("recall", aliases=("TPR", "sensitivity", "hit_rate"), share_of="positive")
+def recall(c: ConfusionMatrix) -> FloatArray:
+    """Share of the positives that are predicted positive: TP / (TP + FN)."""
+    return c.tp / c.positive
+
+
+@rate("specificity", aliases=("TNR", "selectivity"), share_of="negative")
+def specificity(c: ConfusionMatrix) -> FloatArray:
+    """Share of the negatives that are predicted negative: TN / (FP + TN)."""
+    return c.tn / c.negative
+
+
+@rate("NPV", aliases=("negative_predictive_value",), share_of="predicted_negative")
+def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
+    """Share of the predicted negatives that are negative: TN / (TN + FN)."""
+    return c.tn / c.predicted_negative
+
+
+@error("FPR", aliases=("false_positive_rate", "fall-out"), share_of="negative")
+def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
+    """Share of the negatives that are predicted positive: FP / (FP + TN)."""
+    return c.fp / c.negative
+
+
+@error("FNR", aliases=("false_negative_rate", "miss_rate"), share_of="positive")
+def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
+    """Share of the positives that are predicted negative: FN / (TP + FN)."""
+    return c.fn / c.positive
+
+
+@error("FDR", aliases=("false_discovery_rate",), share_of="predicted_positive")
+def false_discovery_rate(c: ConfusionMatrix) -> FloatArray:
+    """Share of the predicted positives that are negative: FP / (TP + FP)."""
+    return c.fp / c.predicted_positive
+
+
+@error("FOR", aliases=("false_omission_rate",), share_of="predicted_negative")
+def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
+    """Share of the predicted negatives that are positive: FN / (TN + FN)."""
+    return c.fn / c.predicted_negative
+
+
+@measure(
+    "prevalence",
+    family="counts",
+    on=ConfusionMatrix,
+    higher_is_better=None,
+    range=(0, 1),
+    aliases=("generality", "base_rate"),
+    share_of="total",
+)
+def prevalence(c: ConfusionMatrix) -> FloatArray:
+    """Share of all rows that are positive, P / (P + N); the generality of a retrieval task."""
+    return c.positive / c.total
+
+
+@rate(
+    "balanced-accuracy",
+    aliases=("balanced_accuracy", "balanced_accuracy_score"),
+    uninformed=0.5,
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+)
+def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
+    """Mean of recall and specificity."""
+    return (recall(c) + specificity(c)) / 2
+
+
+@rate(
+    "F",
+    aliases=("f_score", "fbeta", "fbeta_score", "f-measure"),
+    suffix="beta",
+    undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
+    reference="van Rijsbergen 1979",
+)
+def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None) -> FloatArray:
+    """F_β, the weighted harmonic mean of precision and recall, from counts:
+    (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
+
+    It is 0, not undefined, when precision is undefined but there are positives to find. Given
+    ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α.
+    """
+    if alpha is None:
+        hit, miss, wrong = 1 + beta**2, beta**2, 1.0
+    else:
+        hit, miss, wrong = 1.0, 1 - alpha, alpha
+    return hit * c.tp / (hit * c.tp + miss * c.fn + wrong * c.fp)
+
+
+@agreement(
+    "MCC", aliases=("matthews_corrcoef", "phi"), undefined=ONE_CLASS | ONE_PREDICTION, reference="Matthews 1975; Gorodkin 2004"
+)
+def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
+    """Matthews correlation: (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
+
+    For K classes, Gorodkin's R_K, which equals it for two.
+    """
+    truth, prediction, total = c.truth, c.prediction, c.total[..., None]
+    covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
+    spread = (truth * (total - truth)).sum(axis=-1) * (prediction * (total - prediction)).sum(axis=-1)
+    return np.asarray(covariance / np.sqrt(spread))
+
+
+@rate(
+    "Jaccard",
+    aliases=("jaccard_score", "IoU", "critical_success_index"),
+    undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
+    reference="Jaccard 1912",
+)
+def jaccard(c: ConfusionMatrix) -> FloatArray:
+    """Jaccard index: the positives found among all that are or were called positive,
+    TP / (TP + FP + FN)."""
+    return c.tp / (c.tp + c.fp + c.fn)
+
+
+@agreement(
+    "kappa",
+    aliases=("cohen_kappa", "cohen_kappa_score"),
+    undefined={
+        "same_single_class": lambda c, _: (c.truth * c.prediction).sum(axis=-1) == c.total**2
+    },
+    reference="Cohen 1960",
+)
+def cohen_kappa(c: ConfusionMatrix) -> FloatArray:
+    """Cohen's κ: agreement beyond chance, (p_o − p_e) / (1 − p_e) with p_e from the margins."""
+    expected = (c.truth * c.prediction).sum(axis=-1) / c.total
+    return np.asarray((c.correct - expected) / (c.total - expected))
+
+
+@agreement(
+    "J",
+    aliases=("informedness", "youden", "youden_j", "bookmaker"),
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+    reference="Youden 1950",
+)
+def informedness(c: ConfusionMatrix) -> FloatArray:
+    """Youden's J (informedness): recall + specificity − 1."""
+    return recall(c) - false_positive_rate(c)
+
+
+@measure(
+    "markedness",
+    family="counts",
+    on=ConfusionMatrix,
+    higher_is_better=True,
+    range=(-1, 1),
+    perfect=1.0,
+    undefined=ONE_PREDICTION,
+    reference="Powers 2011",
+)
+def markedness(c: ConfusionMatrix) -> FloatArray:
+    """Precision + NPV − 1."""
+    return precision(c) - false_omission_rate(c)
+
+
+@ratio(
+    "LR+",
+    aliases=("positive_likelihood_ratio",),
+    higher_is_better=True,
+    uninformed=1.0,
+    undefined=NO_POSITIVE | NO_NEGATIVE | {"no_false_positive": lambda c, _: c.fp == 0},
+)
+def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
+    """How much a positive prediction raises the odds: recall / FPR."""
+    return recall(c) / false_positive_rate(c)
+
+
+@ratio(
+    "LR-",
+    aliases=("negative_likelihood_ratio",),
+    higher_is_better=False,
+    perfect=0.0,
+    uninformed=1.0,
+    undefined=NO_POSITIVE | NO_NEGATIVE | {"no_true_negative": lambda c, _: c.tn == 0},
+)
+def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
+    """How much a negative prediction lowers the odds: FNR / specificity."""
+    return false_negative_rate(c) / specificity(c)
+
+
+@ratio(
+    "DOR",
+    aliases=("diagnostic_odds_ratio",),
+    higher_is_better=True,
+    undefined={"no_false_of_a_kind": lambda c, _: (c.fp == 0) | (c.fn == 0)},
+)
+def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
+    """Diagnostic odds ratio: (TP·TN) / (FP·FN), which is LR+ / LR−."""
+    return (c.tp / c.fp) * (c.tn / c.fn)
+
+
+@rate(
+    "G-mean", aliases=("g_mean", "geometric_mean_score"), uninformed=0.0, undefined=NO_POSITIVE | NO_NEGATIVE
+)
+def g_mean(c: ConfusionMatrix) -> FloatArray:
+    """Geometric mean of recall and specificity: √(recall · specificity)."""
+    return np.sqrt(recall(c) * specificity(c))

@@ -1,0 +1,46 @@
+"""What every statistic can do: merge with its like, and travel as bytes."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class Statistic:
+    """Base of the statistics, which are frozen dataclasses of arrays and plain values."""
+
+    def __add__(self, other: Self) -> Self:
+        """The statistic of both batches together."""
+        raise NotImplementedError
+
+    def to_bytes(self) -> bytes:
+        """A compact serialised form, the same on every platform."""
+        arrays: dict[str, Any] = {}
+        plain: dict[str, Any] = {}
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            (arrays if isinstance(value, np.ndarray) else plain)[f.name] = value
+        buffer = io.BytesIO()
+        header = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
+        np.savez(buffer, allow_pickle=False, _plain=header, **arrays)
+        return buffer.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The statistic that :meth:`to_bytes` wrote."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as stored:
+            plain = json.loads(stored["_plain"].tobytes())
+            arrays = {name: stored[name] for name in stored.files if name != "_plain"}
+        values = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
+        return cls(**values, **arrays)

@@ -1,0 +1,151 @@
+"""The table of distinct scores with the weight of both classes at each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.confusion import ConfusionMatrix
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable(Statistic):
+    """Distinct scores, descending, with the positive and the negative weight at each.
+
+    ``positive`` and ``negative`` have shape ``(..., D)``; leading axes are replicates. The squares
+    hold sums of squared weights, from which variances of weighted samples come; without weights
+    they are the counts themselves. Everything that is read off a threshold, the ROC curve and the
+    precision-recall curve is a formula over this table.
+    """
+
+    scores: FloatArray
+    positive: FloatArray
+    negative: FloatArray
+    positive_squares: FloatArray
+    negative_squares: FloatArray
+    rows: int
+
+    @classmethod
+    def from_rows(
+        cls,
+        truth: npt.NDArray[np.bool_],
+        score: npt.NDArray[np.floating],
+        weight: FloatArray | None = None,
+    ) -> Self:
+        """The table of rows: whether each is positive, its score and its weight."""
+        from calipers import _core
+
+        scores, positive, negative, positive2, negative2 = _core.score_table(truth, score, weight)
+        return cls(
+            scores,
+            positive,
+            negative,
+            positive if positive2 is None else positive2,
+            negative if negative2 is None else negative2,
+            len(truth),
+        )
+
+    def __add__(self, other: Self) -> Self:
+        scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
+        # np.unique sorts upwards; the table runs downwards.
+        place = len(scores) - 1 - place
+
+        def merged(a: FloatArray, b: FloatArray) -> FloatArray:
+            return np.bincount(place, np.concatenate([a, b]), minlength=len(scores))
+
+        positive = merged(self.positive, other.positive)
+        negative = merged(self.negative, other.negative)
+        plain = not (self.weighted or other.weighted)
+        return type(self)(
+            scores[::-1],
+            positive,
+            negative,
+            positive if plain else merged(self.positive_squares, other.positive_squares),
+            negative if plain else merged(self.negative_squares, other.negative_squares),
+            self.rows + other.rows,
+        )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether weights other than one went in."""
+        return not (
+            self.positive_squares is self.positive and self.negative_squares is self.negative
+        ) and not (
+            np.array_equal(self.positive_squares, self.positive)
+            and np.array_equal(self.negative_squares, self.negative)
+        )
+
+    @property
+    def total_positive(self) -> FloatArray:
+        """Weight of all positives."""
+        return np.asarray(self.positive.sum(axis=-1))
+
+    @property
+    def total_negative(self) -> FloatArray:
+        """Weight of all negatives."""
+        return np.asarray(self.negative.sum(axis=-1))
+
+    @property
+    def thresholds(self) -> FloatArray:
+        """+∞ (nothing is positive), then every distinct score, descending."""
+        return np.concatenate([[np.inf], self.scores])
+
+    def confusion(self) -> ConfusionMatrix:
+        """The confusion matrix at every threshold: a score at or above it is positive."""
+
+        def matrices(positive: FloatArray, negative: FloatArray) -> FloatArray:
+            tp, fp = (np.concatenate([[0.0], np.cumsum(w)]) for w in (positive, negative))
+            return np.stack(
+                [np.stack([fp[-1] - fp, fp], axis=-1), np.stack([tp[-1] - tp, tp], axis=-1)], axis=-2
+            )
+
+        counts = matrices(self.positive, self.negative)
+        squares = (
+            matrices(self.positive_squares, self.negative_squares) if self.weighted else counts
+        )
+        return ConfusionMatrix(counts, squares, rows=self.rows)
+
+    def at(self, threshold: float) -> ConfusionMatrix:
+        """The confusion matrix at one threshold."""
+        above = self.scores >= threshold
+
+        def matrix(positive: FloatArray, negative: FloatArray) -> FloatArray:
+            tp, fn = positive[above].sum(), positive[~above].sum()
+            fp, tn = negative[above].sum(), negative[~above].sum()
+            return np.array([[tn, fp], [fn, tp]])
+
+        counts = matrix(self.positive, self.negative)
+        squares = matrix(self.positive_squares, self.negative_squares) if self.weighted else counts
+        return ConfusionMatrix(counts, squares, rows=self.rows)
+
+    def constant(self) -> Self:
+        """The table of giving every row the same score."""
+        together = (
+            np.asarray(column.sum(axis=-1, keepdims=True))
+            for column in (
+                self.positive,
+                self.negative,
+                self.positive_squares,
+                self.negative_squares,
+            )
+        )
+        return replace(self, scores=np.zeros(1), **dict(zip(_COLUMNS, together, strict=True)))
+
+    def placements(self) -> tuple[FloatArray, FloatArray]:
+        """At each score: the share of negatives a positive there beats, and the share of positives
+        that beat a negative there; ties count one half (DeLong's structural components)."""
+        negative_below = (
+            self.total_negative - np.cumsum(self.negative) + self.negative / 2
+        ) / self.total_negative
+        positive_above = (np.cumsum(self.positive) - self.positive / 2) / self.total_positive
+        return negative_below, positive_above
+
+
+_COLUMNS = ("positive", "negative", "positive_squares", "negative_squares")
