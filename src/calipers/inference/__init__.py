@@ -1,0 +1,1 @@
+"""How far the numbers could move, and whether two of them differ."""

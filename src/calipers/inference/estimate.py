@@ -1,0 +1,223 @@
+"""From a measure and a statistic to a value with its interval: which method for which kind.
+
+The table of defaults stands here, and only here:
+
+    shares of a margin, shares of topics     Wilson
+    other measures of counts                 bootstrap by multinomial draws of the cells
+    AUC                                      DeLong on the logit scale, Hanley-McNeil near its limits
+    PR-AUC, AP of scores                     logit (Boyd, Eng and Page)
+    means of a value per row                 normal; bootstrap below 100 rows
+    RMSE                                     log-delta; bootstrap below 100 rows
+    means over topics                        bootstrap-t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
+
+INTERVALS = ("auto", "bootstrap", "analytic", "none")
+
+#: Below this many rows the mean of a loss per row is bootstrapped.
+FEW_ROWS = 100
+
+#: The columns of the score bootstrap, as the core fills them.
+AREAS = ("AUC", "PR-AUC", "AP")
+
+
+class MeasureLike(Protocol):
+    """What inference reads of a measure."""
+
+    @property
+    def definition(self) -> Any:
+        """The traits."""
+
+    def apply(self, statistic: Statistic) -> FloatArray:
+        """The formula over a statistic, with its leading axes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are to be made."""
+
+    interval: str = "auto"
+    level: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+
+    @property
+    def prefers_bootstrap(self) -> bool:
+        """Whether a bootstrap was asked for where another method would be the default."""
+        return self.interval == "bootstrap"
+
+    def refuses(self, value: float, *, bootstrap: bool) -> Interval | None:
+        """The absent interval, where none is wanted or none can be."""
+        if self.interval == "none":
+            return intervals.missing("none", "not_asked")
+        if not np.isfinite(value):
+            return intervals.missing("none", "undefined_value")
+        if bootstrap and self.interval == "analytic":
+            return intervals.missing("none", "no_analytic_interval")
+        return None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A confusion matrix and, when it is weighted, the rows that its bootstrap has to redraw."""
+
+    matrix: ConfusionMatrix
+    settings: Settings
+    cell: npt.NDArray[np.uint32] | None = None
+    weight: FloatArray | None = None
+
+    @cached_property
+    def replicates(self) -> ConfusionMatrix:
+        """Bootstrap replicates of the matrix, as a leading axis."""
+        settings = self.settings
+        if not self.matrix.weighted:
+            return self.matrix.resample(settings.resamples, settings.seed)
+        from calipers import _core
+
+        assert self.cell is not None and self.weight is not None
+        shape = self.matrix.counts.shape
+        cells = _core.bootstrap_cells(
+            self.cell, self.weight, int(np.prod(shape)), settings.seed, settings.resamples
+        )
+        counts = np.asarray(cells).reshape(settings.resamples, *shape)
+        return replace(self.matrix, counts=counts, squares=counts)
+
+    def interval(self, measure: MeasureLike, value: float) -> Interval:
+        """Wilson for shares of a margin, else the bootstrap."""
+        margin = measure.definition.share_of
+        wilson = margin is not None and not self.settings.prefers_bootstrap
+        refused = self.settings.refuses(value, bootstrap=not wilson)
+        if refused is not None:
+            return refused
+        if wilson:
+            size = float(self.matrix.effective_size(margin))
+            return intervals.wilson(value, size, self.settings.level)
+        return intervals.percentile(measure.apply(self.replicates), self.settings.level)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A score table and how to bootstrap it: ``areas()`` are replicates of :data:`AREAS`."""
+
+    table: ScoreTable
+    settings: Settings
+    areas: Callable[[], FloatArray]
+
+    def interval(self, measure: MeasureLike, value: float) -> Interval:
+        """The analytic interval that the measure names, or the bootstrap."""
+        named = measure.definition.interval
+        if self.settings.prefers_bootstrap:
+            named = None
+        refused = self.settings.refuses(value, bootstrap=named is None)
+        if refused is not None:
+            return refused
+        level = self.settings.level
+        if named == "auc":
+            return intervals.auc_interval(value, self.table, level)
+        if named == "pr_logit":
+            positive = self.table.total_positive
+            size = float(positive**2 / self.table.positive_squares.sum())
+            return intervals.precision_recall_logit(value, size, level)
+        column = AREAS.index(measure.definition.name)
+        return intervals.percentile(self.areas()[:, column], level)
+
+
+def rows_interval(
+    measure: MeasureLike,
+    moments: Moments,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    value: float,
+    settings: Settings,
+) -> Interval:
+    """Interval of a measure of the mean of a value per row."""
+    few = moments.effective_size < FEW_ROWS and settings.interval == "auto"
+    bootstrap = few or settings.prefers_bootstrap
+    refused = settings.refuses(value, bootstrap=bootstrap)
+    if refused is not None:
+        return refused
+    if bootstrap:
+        means = row_means(loss[:, None], weight, settings)[:, 0]
+        return intervals.percentile(
+            measure.apply(replace(moments, mean=means)),  # type: ignore[arg-type]
+            settings.level,
+        )
+    analytic = (
+        intervals.root_mean
+        if measure.definition.interval == "root_mean"
+        else intervals.normal_mean
+    )
+    return analytic(moments.mean, moments.standard_error, settings.level)
+
+
+def row_means(values: FloatArray, weight: FloatArray | None, settings: Settings) -> FloatArray:
+    """Bootstrap replicates of the (weighted) mean of each column, rows drawn with replacement."""
+    from calipers import _core
+
+    if weight is None:
+        return np.asarray(_core.bootstrap_means(values, settings.seed, settings.resamples)[0])
+    columns = np.column_stack([values * weight[:, None], weight])
+    means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.resamples)[0])
+    return means[:, :-1] / means[:, -1:]
+
+
+def unit_intervals(
+    measures: list[MeasureLike], values: FloatArray, settings: Settings
+) -> list[Interval]:
+    """Intervals of the mean over units (topics) of each column of ``values``; NaN is undefined."""
+    bootstrap = settings.interval in ("auto", "bootstrap")
+    means = errors = np.zeros((0, values.shape[1]))
+    if bootstrap and len(values):
+        from calipers import _core
+
+        means, errors = _core.bootstrap_means(values, settings.seed, settings.resamples)
+    out = []
+    for j, measure in enumerate(measures):
+        column = values[:, j][~np.isnan(values[:, j])]
+        out.append(_unit_interval(measure, column, means[:, j], errors[:, j], settings))
+    return out
+
+
+def _unit_interval(
+    measure: MeasureLike, column: FloatArray, means: FloatArray, errors: FloatArray, s: Settings
+) -> Interval:
+    n = len(column)
+    definition = measure.definition
+    mean = float(column.mean()) if n else float("nan")
+    if definition.interval == "none":
+        return intervals.missing("count", "exact_count")
+    refused = s.refuses(mean, bootstrap=False)
+    if refused is not None:
+        return refused
+    if definition.share_of == "topics" and not s.prefers_bootstrap:
+        return intervals.wilson(mean, n, s.level)
+    interval = mean_interval(column, means, errors, s)
+    scale = n if definition.summary == "sum" else 1
+    low, high = definition.range
+    return Interval(interval.low * scale, interval.high * scale, interval.method, interval.reason).within(low, high)
+
+
+def mean_interval(
+    column: FloatArray, means: FloatArray, errors: FloatArray, settings: Settings
+) -> Interval:
+    """Interval of a mean over units: bootstrap-t, or Student's t where bootstraps are unwanted."""
+    n = len(column)
+    if n < 2:
+        return intervals.missing("none", "too_few_units")
+    se = float(column.std(ddof=1)) / np.sqrt(n)
+    if settings.interval == "analytic":
+        return intervals.student(float(column.mean()), se, n, settings.level)
+    return intervals.bootstrap_t(float(column.mean()), se, means, errors, settings.level)
