@@ -1,0 +1,1 @@
+"""What comes in: TREC files, tables, arrays, and every check on them."""
