@@ -1,0 +1,64 @@
+"""The JavaScript that makes charts answer to the pointer: Vega, inlined into the page."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from calipers.report import write_text
+
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
+
+
+def javascript() -> str:
+    """Vega-Embed with all it needs, as one script that makes no request.
+
+    vl-convert takes a second or two to put it together, so it is kept in the user's cache folder;
+    where that cannot be written, it is made anew each time.
+    """
+    try:
+        path = cache_folder() / _file_name()
+    except RuntimeError:  # there is no home folder
+        return _make()
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        script = _make()
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, script)
+    return script
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for Calipers, by the custom of the platform."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA")
+        return (Path(base) if base else Path.home() / "AppData" / "Local") / "calipers" / "cache"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "calipers"
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
+    return folder / "calipers"
+
+
+def _file_name() -> str:
+    made_from = f"{version('vl-convert-python')}\n{_SNIPPET}"
+    return f"vega-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}.js"
+
+
+def _make() -> str:
+    import vl_convert
+
+    script = vl_convert.javascript_bundle(_SNIPPET)
+    # Inside a page, these would end or upset the script; in a string the backslash changes nothing.
+    return (
+        script.replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("</script", r"<\/script")
+        .replace("<!--", r"<\!--")
+    )

@@ -1,0 +1,295 @@
+"""An evaluation as one HTML page, and as a fragment for notebooks.
+
+The page is a single file that makes no request, which its Content-Security-Policy enforces, and
+the same evaluation gives the same bytes. Names are escaped by Jinja's autoescape; script can come
+only from the two scripts whose hashes the policy lists.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from calipers.report import numbers
+from calipers.report.charts import color
+from calipers.report.figures import figures
+from calipers.report.names import short, visible
+from calipers.report.rows import (
+    EstimateRow,
+    arrow,
+    definitions_of,
+    difference_rows,
+    direction_text,
+    estimate_rows,
+    heading,
+    provenance_rows,
+    range_text,
+)
+from calipers.report.verdict import comparison_headlines, headlines, is_adjusted, sentences
+from calipers.results import Comparison, Definition, Estimate, Evaluation
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+# Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
+_ISOLATE = "\u2068\u2069"
+_WIDTH = 150  # of a drawn interval, in the units of its view box
+_MARGIN = 6
+_NONE = "'none'"
+
+
+def page(evaluation: Evaluation) -> str:
+    """The whole report as one offline HTML file."""
+    drawn = figures(evaluation)
+    scripts = _scripts() if drawn else []
+    return _render(
+        "page.html.j2",
+        **_content(evaluation),
+        figures=drawn,
+        scripts=scripts,
+        policy=_policy(scripts),
+        css=_markup(_resource("table.css") + _resource("page.css")),
+        sentences=_sentences(evaluation),
+        definitions=[_glossary(d) for d in evaluation.definitions],
+        provenance=provenance_rows(evaluation.provenance),
+    )
+
+
+def fragment(evaluation: Evaluation) -> str:
+    """The verdict and the tables, for a notebook: scoped style, no JavaScript."""
+    return _render("fragment.html.j2", **_content(evaluation), css=_markup(_resource("table.css")))
+
+
+def comparison_fragment(comparison: Comparison) -> str:
+    """The differences, for a notebook."""
+    return _render(
+        "fragment.html.j2",
+        heading="Comparison",
+        headlines=comparison_headlines(comparison, _isolated),
+        notes=(),
+        groups=[],
+        comparison=_compared(comparison),
+        css=_markup(_resource("table.css")),
+    )
+
+
+def _content(evaluation: Evaluation) -> dict[str, Any]:
+    """What the page and the fragment share."""
+    comparison, groups = evaluation.comparison, _groups(evaluation)
+    rows = [row for group in groups for row, _ in group.rows]
+    return {
+        "heading": heading(evaluation),
+        "headlines": headlines(evaluation, _isolated),
+        "notes": evaluation.notes,
+        "groups": groups,
+        "has": {name: any(getattr(r, name) for r in rows) for name in ("default", "remarks")},
+        "level": numbers.percent(evaluation.level),
+        "several": len(evaluation.systems) > 1,
+        "comparison": _compared(comparison) if comparison is not None and len(comparison) else None,
+    }
+
+
+def _isolated(name: str) -> str:
+    text = short(name)
+    if any(unicodedata.bidirectional(c) in ("R", "AL") for c in text):
+        return f"{_ISOLATE[0]}{text}{_ISOLATE[1]}"
+    return text
+
+
+def _sentences(evaluation: Evaluation) -> list[str]:
+    """A verdict a difference, where the headlines do not already say it."""
+    comparison = evaluation.comparison
+    if comparison is None:
+        return []
+    found = sentences(comparison, _isolated)
+    return [] if found == headlines(evaluation, _isolated) else found
+
+
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    rows = difference_rows(comparison)
+    return {
+        "rows": rows,
+        "level": numbers.percent(comparison.level),
+        "p": f"p ({short(comparison.adjustment)})" if is_adjusted(comparison) else "p",
+        "has": {
+            name: any(getattr(row, name) for row in rows)
+            for name in ("test", "effect", "counts", "remarks")
+        },
+    }
+
+
+def _glossary(definition: Definition) -> dict[str, Any]:
+    return {
+        "measure": short(definition.measure),
+        "description": definition.description,
+        "range": range_text(definition),
+        "direction": direction_text(definition),
+        "undefined": list(definition.undefined.items()),
+        "reference": definition.reference,
+    }
+
+
+# --- Drawn intervals ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Whisker:
+    """One interval drawn on the scale of its measure; positions in the units of the view box."""
+
+    at: str
+    low: str
+    high: str
+    default: str
+    color: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of one measure, and the scale that their drawings share."""
+
+    measure: str
+    title: str
+    arrow: str
+    direction: str
+    ends: tuple[str, str] | None
+    rows: tuple[tuple[EstimateRow, Whisker | None], ...]
+
+
+def _groups(evaluation: Evaluation) -> list[Group]:
+    rows: dict[str, list[EstimateRow]] = {}
+    for row in estimate_rows(evaluation):
+        rows.setdefault(row.estimate.measure, []).append(row)
+    definitions = definitions_of(evaluation)
+    systems = {name: i for i, name in enumerate(evaluation.systems)}
+    return [_group(group, definitions.get(name), systems) for name, group in rows.items()]
+
+
+def _group(
+    rows: Sequence[EstimateRow], definition: Definition | None, systems: dict[str, int]
+) -> Group:
+    estimates = [row.estimate for row in rows]
+    domain = _domain(estimates, definition)
+    return Group(
+        measure=rows[0].measure,
+        title=definition.title if definition else "",
+        arrow=arrow(definition),
+        direction=direction_text(definition) if definition else "",
+        ends=_ends(domain),
+        rows=tuple((row, _whisker(row.estimate, domain, systems)) for row in rows),
+    )
+
+
+def _domain(
+    estimates: Sequence[Estimate], definition: Definition | None
+) -> tuple[float, float] | None:
+    """What a drawn scale spans.
+
+    One system is placed within all that the measure could be; several are spread over what they
+    cover, so that they can be told from one another.
+    """
+    seen = [x for e in estimates for x in (e.value, e.low, e.high)]
+    if len(estimates) == 1:
+        if definition is not None and None not in definition.range:
+            seen += [x for x in definition.range if x is not None]
+        seen.append(estimates[0].default)
+    finite = [x for x in seen if math.isfinite(x)]
+    if not finite or min(finite) == max(finite):
+        return None
+    return min(finite), max(finite)
+
+
+def _ends(domain: tuple[float, float] | None) -> tuple[str, str] | None:
+    if domain is None:
+        return None
+    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
+    decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
+    if all(float(x).is_integer() for x in domain):
+        decimals = 0
+    digits = numbers.Rounding(decimals)
+    return digits(domain[0]), digits(domain[1])
+
+
+def _whisker(
+    e: Estimate, domain: tuple[float, float] | None, systems: dict[str, int]
+) -> Whisker | None:
+    if domain is None or not math.isfinite(e.value):
+        return None
+    low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
+    inside = domain[0] <= e.default <= domain[1]
+    return Whisker(
+        at=_place(e.value, domain),
+        low=_place(low, domain),
+        high=_place(high, domain),
+        default=_place(e.default, domain) if inside else "",
+        color=color(systems[e.system]),
+    )
+
+
+def _place(x: float, domain: tuple[float, float]) -> str:
+    share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
+    return f"{_MARGIN + share * (_WIDTH - 2 * _MARGIN):.1f}"
+
+
+# --- Rendering ------------------------------------------------------------------------------------
+
+
+def _scripts() -> list[Markup]:
+    from calipers.report.bundle import javascript
+
+    return [_markup(javascript()), _markup(_resource("page.js"))]
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """No request of any kind, and no script but these."""
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    return (
+        f"default-src 'none'; script-src {' '.join(hashes or [_NONE])}; "
+        f"style-src 'unsafe-inline'; img-src data:; base-uri {_NONE}; form-action {_NONE}"
+    )
+
+
+def _resource(name: str) -> str:
+    file = resources.files("calipers.report").joinpath("templates", name)
+    # A checkout may have given the file other line ends, which would change its hash.
+    return file.read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _markup(text: str) -> Markup:
+    """``text`` of our own files; nothing that came with the data passes here."""
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+def _render(template: str, **content: Any) -> str:
+    return _environment().get_template(template).render(**content)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    return Environment(
+        autoescape=True,
+        loader=FunctionLoader(_resource),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe,
+    )
+
+
+def _safe(value: Any) -> Any:
+    """Every text that is not markup of our own, without control characters."""
+    if isinstance(value, str) and not hasattr(value, "__html__"):
+        return visible(value, keep=_ISOLATE + "\n")
+    return value

@@ -1,0 +1,118 @@
+"""An evaluation as a Markdown page, for pull requests, issues and job summaries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from calipers.report import numbers
+from calipers.report.names import short, visible
+from calipers.report.rows import (
+    arrow,
+    definitions_of,
+    difference_rows,
+    estimate_rows,
+    heading,
+    provenance_rows,
+    unit_label,
+)
+from calipers.report.verdict import headlines, is_adjusted
+from calipers.results import Comparison, Evaluation
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
+
+
+def markdown(evaluation: Evaluation) -> str:
+    """Verdict, tables, notes and provenance as GitHub-flavoured Markdown."""
+    return "\n".join(_lines(evaluation))
+
+
+def _lines(evaluation: Evaluation) -> Iterator[str]:
+    yield from (f"## {escape(heading(evaluation), punctuation=False)}", "")
+    yield from _bullets(headlines(evaluation, _name))
+    yield from _bullets([f"**Note:** {escape(visible(note))}" for note in evaluation.notes])
+    if evaluation.estimates:
+        yield from (*_estimates(evaluation), "")
+    if evaluation.comparison is not None and len(evaluation.comparison):
+        yield from (*_comparison(evaluation.comparison), "")
+    if evaluation.provenance:
+        yield from ("<details><summary>Provenance</summary>", "")
+        rows = provenance_rows(evaluation.provenance)
+        yield from _bullets([f"{escape(key)}: {escape(value)}" for key, value in rows])
+        yield from ("</details>", "")
+
+
+def escape(text: str, *, punctuation: bool = True) -> str:
+    """``text`` that Markdown and HTML take literally.
+
+    Without ``punctuation``, for sentences of ours, brackets and colons stay readable.
+    """
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if not punctuation:
+        return re.sub(r"([\\`*_|])", r"\\\1", text)
+    text = _SPECIAL.sub(r"\\\1", text)
+    # What would start a list, a rule or a mention.
+    text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
+    return re.sub(r"^[-+=@]", lambda found: f"&#{ord(found[0])};", text)
+
+
+def _name(text: str) -> str:
+    return escape(short(text))
+
+
+def _bullets(lines: Sequence[str]) -> Iterator[str]:
+    if not lines:
+        return
+    yield from lines if len(lines) == 1 else (f"- {line}" for line in lines)
+    yield ""
+
+
+def _estimates(evaluation: Evaluation) -> Iterator[str]:
+    rows = estimate_rows(evaluation)
+    definitions, unit = definitions_of(evaluation), escape(unit_label(evaluation))
+    cells = {
+        "measure": [
+            f"{escape(r.measure)} {arrow(definitions.get(r.estimate.measure))}".rstrip()
+            for r in rows
+        ],
+        "system": [escape(r.system) for r in rows],
+        "value": [r.value for r in rows],
+        f"{numbers.percent(evaluation.level)} interval": [r.interval for r in rows],
+        "method": [escape(r.method) for r in rows],
+        unit: [r.n for r in rows],
+        "default": [r.default for r in rows],
+        "remarks": [escape(r.remarks) for r in rows],
+    }
+    if len(evaluation.systems) == 1:
+        del cells["system"]
+    return _table(cells, right=("value", unit, "default"))
+
+
+def _comparison(comparison: Comparison) -> Iterator[str]:
+    rows = difference_rows(comparison)
+    p = f"p ({escape(short(comparison.adjustment))})" if is_adjusted(comparison) else "p"
+    cells = {
+        "measure": [escape(r.measure) for r in rows],
+        "systems": [escape(r.systems) for r in rows],
+        "difference": [r.value for r in rows],
+        f"{numbers.percent(comparison.level)} interval": [r.interval for r in rows],
+        p: [r.p.replace("<", "&lt;") for r in rows],
+        "test": [escape(r.test) for r in rows],
+        "effect": [r.effect for r in rows],
+        "wins/ties/losses": [r.counts for r in rows],
+        "verdict": [r.outcome.value for r in rows],
+        "remarks": [escape(r.remarks) for r in rows],
+    }
+    return _table(cells, right=("difference", p, "effect"))
+
+
+def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Iterator[str]:
+    shown = {name: column for name, column in cells.items() if any(column)}
+    yield _row(list(shown))
+    yield _row(["---:" if name in right else "---" for name in shown])
+    for row in zip(*shown.values(), strict=True):
+        yield _row(row)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

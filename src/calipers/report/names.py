@@ -1,0 +1,69 @@
+"""Names as they may be shown: whoever wrote the data chose them, so nothing is assumed of them.
+
+Every name passes through :func:`visible` before it reaches a terminal, a page or a chart.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+#: Long enough for any honest name, short enough for a table.
+LIMIT = 60
+
+# Control, format, surrogate, unassigned, line and paragraph separators: terminal escapes, text that
+# runs backwards, and code points that no XML or UTF-8 file may hold.
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
+# Persian, Indic scripts and emoji are spelled with the zero-width joiner and non-joiner.
+_JOINERS = frozenset("\u200c\u200d")
+_SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def visible(text: object, keep: str = "") -> str:
+    """``text`` with every character that is not plain writing spelled out, say ``\\x1b``.
+
+    Characters in ``keep`` pass.
+    """
+    text = str(text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or _plain(c) else _spelled(c) for c in text)
+
+
+def _plain(character: str) -> bool:
+    return character in _JOINERS or unicodedata.category(character) not in _HIDDEN
+
+
+def _spelled(character: str) -> str:
+    code = ord(character)
+    if character in _SHORT:
+        return _SHORT[character]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+
+
+def shorten(text: str, limit: int = LIMIT) -> str:
+    """``text``, its middle left out where it is longer than ``limit``."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 3
+    return f"{text[: limit - tail - 1]}…{text[-tail:]}"
+
+
+def short(text: object) -> str:
+    """A name fit for a sentence or a table cell."""
+    return shorten(visible(text))
+
+
+def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
+    """A label for each name: visible, short, and different from all the others."""
+    out: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        label = base = shorten(visible(name), limit)
+        copy = 1
+        while label in taken:
+            copy += 1
+            label = f"{base} ({copy})"
+        taken.add(label)
+        out[name] = label
+    return out

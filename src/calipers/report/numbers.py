@@ -1,0 +1,135 @@
+"""Numbers as people read them: as many digits as the interval supports, and no more.
+
+Data formats (JSON, CSV, Arrow) keep full precision and do not come here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+UNDEFINED = "undefined"
+NAN = float("nan")
+
+#: The most decimals for values of ordinary size, unless an interval is so narrow that they hide it.
+MOST = 4
+
+Triple = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Rounding:
+    """How a group of numbers is written: a fixed number of decimals, or powers of ten."""
+
+    decimals: int
+    scientific: bool = False
+
+    def __call__(self, x: float) -> str:
+        """``x``, rounded."""
+        if math.isnan(x):
+            return UNDEFINED
+        if math.isinf(x):
+            return "∞" if x > 0 else "-∞"
+        text = f"{x:.{self.decimals}e}" if self.scientific else f"{x:,.{self.decimals}f}"
+        # A rounded zero has no sign.
+        return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
+
+    def interval(self, low: float, high: float) -> str:
+        """``[low, high]``; empty where a limit is missing."""
+        if math.isnan(low) or math.isnan(high):
+            return ""
+        return f"[{self(low)}, {self(high)}]"
+
+    def triple(self, value: float, low: float, high: float) -> str:
+        """``value [low, high]``."""
+        return f"{self(value)} {self.interval(low, high)}".rstrip()
+
+
+def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
+    """One rounding for a group of ``(value, low, high)``: two digits of the narrowest half-width.
+
+    With ``keep_sign``, for differences, a limit beside zero is not rounded to zero.
+    """
+    rows = list(triples)
+    numbers = [x for row in rows for x in row if math.isfinite(x)]
+    size = max(map(abs, numbers), default=0.0)
+    halves = [h / 2 - w / 2 for _, w, h in rows if math.isfinite(w) and math.isfinite(h)]
+    half = min((x for x in halves if x > 0), default=NAN)
+    if size and (size < 1e-3 or size >= 1e7):
+        return _powers_of_ten(size, half)
+    decimals = _decimals(size, half, numbers)
+    while keep_sign and decimals < MOST and _hides_a_sign(numbers, decimals):
+        decimals += 1
+    return Rounding(decimals)
+
+
+def _powers_of_ten(size: float, half: float) -> Rounding:
+    if size >= 1e7 and math.isnan(half) and float(size).is_integer() and size < 1e15:
+        return Rounding(0)
+    digits = 3 if math.isnan(half) else _exponent(size) - _exponent(half) + 1
+    return Rounding(min(max(digits, 1), 6), scientific=True)
+
+
+def _decimals(size: float, half: float, numbers: list[float]) -> int:
+    if math.isnan(half):
+        if size <= 1:
+            return MOST
+        if all(float(x).is_integer() for x in numbers):
+            return 0
+        return max(0, 3 - _exponent(size))
+    wanted = 1 - _exponent(half)
+    if wanted <= MOST:
+        return max(wanted, 0)
+    # Four decimals would write both limits alike, or a limit below 1 as 1.
+    return max(MOST, min(-_exponent(half), 10))
+
+
+def _exponent(x: float) -> int:
+    return math.floor(math.log10(x))
+
+
+def _hides_a_sign(numbers: list[float], decimals: int) -> bool:
+    return any(x != 0 and round(x, decimals) == 0 for x in numbers)
+
+
+def single(value: float, low: float = NAN, high: float = NAN) -> Rounding:
+    """The rounding of one number."""
+    return rounding([(value, low, high)])
+
+
+def number(value: float) -> str:
+    """One number that has no interval."""
+    return single(value)(value)
+
+
+def p_value(p: float, name: str = "p") -> str:
+    """``p < 0.001`` or ``p = 0.034``."""
+    if math.isnan(p):
+        return f"{name} {UNDEFINED}"
+    if p < 0.001:
+        return f"{name} < 0.001"
+    return f"{name} = {p_digits(p)}"
+
+
+def p_digits(p: float) -> str:
+    """A p-value alone: two significant digits, ``<0.001``, or a dash."""
+    if math.isnan(p):
+        return "–"
+    if p < 0.001:
+        return "<0.001"
+    # Near the usual level two digits would write 0.0496 and 0.0504 alike.
+    decimals = 4 if 0.045 < p < 0.055 else max(2, 1 - _exponent(p))
+    return f"{p:.{decimals}f}"
+
+
+def count(n: int, unit: str = "") -> str:
+    """``1,234 topics``; ``1 topic``."""
+    if not unit:
+        return f"{n:,}"
+    return f"{n:,} {unit[:-1] if n == 1 and unit.endswith('s') else unit}"
+
+
+def percent(level: float) -> str:
+    """``95%``."""
+    return f"{100 * level:.10g}%"

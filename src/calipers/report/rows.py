@@ -1,0 +1,187 @@
+"""The rows of the two tables, rounded and safe to show; text, Markdown and HTML lay them out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.report import numbers
+from calipers.report.names import labels, short, visible
+from calipers.report.verdict import Outcome, outcome, undefined_text
+from calipers.results import NO_INTERVAL, Comparison, Definition, Difference, Estimate, Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class EstimateRow:
+    """One estimate, as its cells."""
+
+    estimate: Estimate
+    measure: str
+    system: str
+    value: str
+    interval: str
+    method: str
+    n: str
+    default: str
+    remarks: str
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRow:
+    """One difference, as its cells."""
+
+    difference: Difference
+    outcome: Outcome
+    measure: str
+    systems: str
+    value: str
+    interval: str
+    p: str
+    test: str
+    effect: str
+    counts: str
+    remarks: str
+
+
+def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
+    """The rows of all systems on the first measure, then on the second, and so on."""
+    systems = labels(evaluation.systems)
+    return [
+        _estimate_row(e, digits, systems[e.system])
+        for digits, group in _by_measure(evaluation)
+        for e in group
+    ]
+
+
+def _by_measure(evaluation: Evaluation) -> Iterator[tuple[numbers.Rounding, list[Estimate]]]:
+    groups: dict[str, list[Estimate]] = {}
+    for e in evaluation.estimates:
+        groups.setdefault(e.measure, []).append(e)
+    for group in groups.values():
+        yield numbers.rounding((e.value, e.low, e.high) for e in group), group
+
+
+def _estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
+    return EstimateRow(
+        estimate=e,
+        measure=short(e.measure),
+        system=system,
+        value=digits(e.value),
+        interval=digits.interval(e.low, e.high),
+        method=short(e.method) if e.has_interval else "",
+        n=used(e.n, e.of),
+        default="" if math.isnan(e.default) else digits(e.default),
+        remarks=remarks(e),
+    )
+
+
+def used(n: int, of: int) -> str:
+    """``50``, or ``48 of 50`` where some units could not be used."""
+    return f"{n:,}" if of in (0, n) else f"{n:,} of {of:,}"
+
+
+def unit_label(evaluation: Evaluation) -> str:
+    """What ``n`` counts, where all estimates count the same."""
+    units = {e.unit for e in evaluation.estimates}
+    return short(units.pop()) if len(units) == 1 else "n"
+
+
+def remarks(result: Estimate | Difference) -> str:
+    """Why units, the value or the interval are missing."""
+    parts = [undefined_text(result.undefined.items())] if result.undefined else []
+    if result.no_interval is not None and not result.has_interval:
+        why = NO_INTERVAL.get(result.no_interval, result.no_interval)
+        parts.append(f"no interval: {short(why)}")
+    return "; ".join(parts)
+
+
+def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
+    """One row a difference."""
+    systems = labels(name for d in comparison for name in (d.system, d.baseline))
+    return [_difference_row(d, systems) for d in comparison]
+
+
+def _difference_row(d: Difference, systems: Mapping[str, str]) -> DifferenceRow:
+    digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+    return DifferenceRow(
+        difference=d,
+        outcome=outcome(d),
+        measure=short(d.measure),
+        systems=f"{systems[d.system]} - {systems[d.baseline]}",
+        value=digits(d.value),
+        interval=digits.interval(d.low, d.high),
+        p=numbers.p_digits(d.p_adjusted),
+        test="" if d.test == "none" else short(d.test),
+        effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
+        counts=_counts(d),
+        remarks=remarks(d),
+    )
+
+
+def _counts(d: Difference) -> str:
+    if d.wins is None or d.ties is None or d.losses is None:
+        return ""
+    return f"{d.wins:,}/{d.ties:,}/{d.losses:,}"
+
+
+def arrow(definition: Definition | None) -> str:
+    """``↑`` where higher is better, ``↓`` where lower is, nothing where neither is."""
+    if definition is None or definition.higher_is_better is None:
+        return ""
+    return "↑" if definition.higher_is_better else "↓"
+
+
+def definitions_of(evaluation: Evaluation) -> dict[str, Definition]:
+    """The definition of each measure that has one."""
+    return {d.measure: d for d in evaluation.definitions}
+
+
+def range_text(definition: Definition) -> str:
+    """``0 to 1``, ``from 0 up``, ``any number``."""
+    low, high = definition.range
+    if low is None and high is None:
+        return "any number"
+    if high is None:
+        return f"from {low:g} up"
+    if low is None:
+        return f"up to {high:g}"
+    return f"{low:g} to {high:g}"
+
+
+def direction_text(definition: Definition) -> str:
+    """``higher is better``."""
+    if definition.higher_is_better is None:
+        return "neither higher nor lower is better"
+    return "higher is better" if definition.higher_is_better else "lower is better"
+
+
+def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the numbers came from, nested keys joined by a middle dot."""
+    return list(_flat("", provenance))
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            name = short(key)
+            yield from _flat(f"{prefix} · {name}" if prefix else name, inner)
+    elif isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+        for record in value:  # the inputs: each by its name
+            name = short(record.get("name", ""))
+            facts = (f"{key} {inner}" for key, inner in record.items() if key != "name")
+            yield f"{prefix} · {name}", visible(", ".join(facts)) or "from memory"
+    elif isinstance(value, list | tuple):
+        yield prefix, ", ".join(visible(v) for v in value) or "none"
+    else:
+        yield prefix, "none" if value is None else visible(value)
+
+
+def heading(evaluation: Evaluation) -> str:
+    """``Retrieval: 2 systems, 8 measures``."""
+    systems, measures = evaluation.systems, len(evaluation.measures)
+    who = f"{len(systems)} systems" if len(systems) != 1 else short(systems[0])
+    what = f"{measures} measure" + ("" if measures == 1 else "s")
+    task = visible(evaluation.task)
+    return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (who, what)))}"

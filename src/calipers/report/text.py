@@ -1,0 +1,186 @@
+"""Results as plain text, on a terminal and off it, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from calipers.report import numbers
+from calipers.report.names import short, visible
+from calipers.report.rows import difference_rows, estimate_rows, heading, remarks, unit_label
+from calipers.report.verdict import headlines, is_adjusted, sentences
+from calipers.results import Comparison, Estimate, Evaluation
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+# Off a terminal nothing is folded: a table is as wide as its longest row.
+_WIDE = 10_000
+
+
+def estimate_sentence(estimate: Estimate) -> str:
+    """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
+    e = estimate
+    digits = numbers.single(e.value, e.low, e.high)
+    parts = [short(e.measure), digits.triple(e.value, e.low, e.high)]
+    if e.system:
+        parts.insert(0, f"{short(e.system)}:")
+    if e.has_interval:
+        parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
+    if not math.isnan(e.value):
+        parts.append(f"over {numbers.count(e.n, short(e.unit))}")
+    why = remarks(e)
+    return " ".join(parts) + (f" ({why})" if why else "")
+
+
+def table(evaluation: Evaluation) -> str:
+    """Everything a reader at a terminal needs: tables, verdict, notes."""
+    out = io.StringIO()
+    _print(evaluation, _console(out, plain=True))
+    return out.getvalue().strip("\n")
+
+
+def print_table(evaluation: Evaluation, file: TextIO) -> None:
+    """Print :func:`table` to ``file``, in colour if that is a terminal and NO_COLOR is not set."""
+    _print(evaluation, _console(file, plain=not file.isatty()))
+
+
+def comparison_table(comparison: Comparison) -> str:
+    """The differences as a table, and a sentence for each."""
+    out = io.StringIO()
+    console = _console(out, plain=True)
+    _print_table(_differences(comparison), console)
+    _print_lines(["", *sentences(comparison)], console)
+    return out.getvalue().strip("\n")
+
+
+def _console(file: TextIO, *, plain: bool) -> Console:
+    from rich.console import Console
+
+    if plain:
+        return Console(
+            file=file, width=_WIDE, no_color=True, color_system=None, force_terminal=False,
+            markup=False, highlight=False, emoji=False,
+        )  # fmt: skip
+    no_color = bool(os.environ.get("NO_COLOR"))
+    return Console(file=file, no_color=no_color, markup=False, highlight=False, emoji=False)
+
+
+def _print(evaluation: Evaluation, console: Console) -> None:
+    _print_lines([heading(evaluation)], console, style="bold")
+    if evaluation.estimates:
+        _print_table(_estimates(evaluation), console)
+    if evaluation.comparison is not None and len(evaluation.comparison):
+        _print_table(_differences(evaluation.comparison), console)
+    _print_lines(["", *headlines(evaluation)], console, style="bold")
+    _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
+
+
+def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
+    from rich.text import Text
+
+    for line in lines:
+        console.print(Text(line, style=style))
+
+
+def _print_table(built: Table, console: Console) -> None:
+    """Print after a blank line; off a terminal without the blanks that pad every line."""
+    with console.capture() as capture:
+        console.print(built)
+    lines = capture.get().splitlines()
+    if not console.is_terminal:
+        lines = [line.rstrip() for line in lines]
+    console.file.write("\n".join(["", *lines, ""]))
+
+
+def _estimates(evaluation: Evaluation) -> Table:
+    rows = estimate_rows(evaluation)
+    level, unit = numbers.percent(evaluation.level), unit_label(evaluation)
+    cells = {
+        "measure": [r.measure for r in rows],
+        "system": [r.system for r in rows],
+        "value": [r.value for r in rows],
+        f"{level} interval": [r.interval for r in rows],
+        "method": [r.method for r in rows],
+        unit: [r.n for r in rows],
+        "default": [r.default for r in rows],
+        "remarks": [r.remarks for r in rows],
+    }
+    if len(evaluation.systems) == 1:
+        del cells["system"]
+    return _table(cells, right=("value", f"{level} interval", unit, "default"))
+
+
+def _differences(comparison: Comparison) -> Table:
+    rows = difference_rows(comparison)
+    level = numbers.percent(comparison.level)
+    p = f"p ({short(comparison.adjustment)})" if is_adjusted(comparison) else "p"
+    cells = {
+        "measure": [r.measure for r in rows],
+        "systems": [r.systems for r in rows],
+        "difference": [r.value for r in rows],
+        f"{level} interval": [r.interval for r in rows],
+        p: [r.p for r in rows],
+        "test": [r.test for r in rows],
+        "effect": [r.effect for r in rows],
+        "wins/ties/losses": [r.counts for r in rows],
+        "remarks": [r.remarks for r in rows],
+    }
+    return _table(cells, right=("difference", f"{level} interval", p, "effect", "wins/ties/losses"))
+
+
+def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Table:
+    """A table without its empty columns; names fold, numbers never do."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = {name: column for name, column in cells.items() if any(column)}
+    out = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for name in shown:
+        numeric = name in right
+        out.add_column(
+            Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+        )
+    for row in zip(*shown.values(), strict=True):
+        out.add_row(*map(Text, row))
+    return out
+
+
+# A spreadsheet takes a cell that begins so for a formula and may run it; the full-width forms
+# count where the locale uses them.
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
+
+
+def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
+    """``rows`` as CSV (RFC 4180, lines end in ``\\n``): full precision, undefined values empty.
+
+    Numbers are written as they are. Text that a spreadsheet would take for a formula gets an
+    apostrophe in front, and terminal escapes are spelled out; all other text is exact. To read a
+    name back, take one leading apostrophe off where one of ``= + - @`` follows the apostrophes.
+    JSON has every name exact.
+    """
+    data = list(rows)
+    columns = list(dict.fromkeys(name for row in data for name in row))
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_csv_cell(name) for name in columns])
+    writer.writerows([_csv_cell(row.get(name)) for name in columns] for row in data)
+    return out.getvalue()
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):  # NumPy's float64 too, whose own repr is not a number
+        return "" if math.isnan(value) else repr(float(value))
+    if not isinstance(value, str):
+        return str(value)
+    text = visible(value, keep="\t\n\r")
+    # Apostrophes already there count as part of the start, so that no two names become one.
+    return f"'{text}" if text.lstrip("' ")[:1] in _FORMULA else text

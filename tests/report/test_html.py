@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
+
+from calipers.report import bundle, write_text
+from calipers.report.html import comparison_fragment, fragment, page
+from calipers.results import Comparison, Evaluation
+
+ALL = [retrieval, binary, regression, undefined, hostile]
+CHECKED = {"script", "img", "iframe", "link", "object", "embed", "base", "form", "style", "meta"}
+
+
+class Outline(html.parser.HTMLParser):
+    """The elements of a page, its attributes that matter, and its visible text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str | None]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value) for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def policy(text: str) -> str:
+    found = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert found
+    return found[1].replace("&#39;", "'")
+
+
+def scripts(text: str) -> list[str]:
+    return re.findall(r"<script>(.*?)</script>", text, re.S)
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_the_page_forbids_every_request(make: object) -> None:
+    text = page(make())  # type: ignore[operator]
+    rules = dict(rule.split(" ", 1) for rule in policy(text).split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert "unsafe" not in rules["script-src"]
+    hashes = {
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'"
+        for s in scripts(text)
+    }
+    assert hashes == (set(rules["script-src"].split()) - {"'none'"})
+
+
+@pytest.mark.parametrize("make", ALL)
+def test_the_page_is_the_same_every_time_and_small(make: object) -> None:
+    text = page(make())  # type: ignore[operator]
+    assert text == page(make())  # type: ignore[operator]
+    assert len(text.encode()) < 1_500_000
+    assert text.startswith("<!doctype html>")
+    outline = Outline(text)
+    assert not {"img", "iframe", "link", "object", "embed", "base", "form"} & set(outline.tags)
+    ids = [value for _, name, value in outline.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_many_topics_do_not_make_the_page_large() -> None:
+    text = page(retrieval(topics=20_000))
+    assert len(text.encode()) < 1_200_000
+    assert "400 of them are drawn, evenly spaced." in text
+
+
+def test_many_systems_are_left_to_the_table() -> None:
+    found = tuple(difference(system=f"s{i}") for i in range(200))
+    text = page(Evaluation("retrieval", retrieval().estimates, comparison=Comparison(found)))
+    assert "data-chart" not in text
+    assert "194 more pairs" in text
+
+
+def test_without_charts_there_is_no_script() -> None:
+    for text in (page(regression()), page(undefined())):
+        assert "<script" not in text
+        assert "script-src 'none'" in policy(text)
+        assert len(text) < 30_000
+
+
+def test_the_parts_come_in_order() -> None:
+    text = page(retrieval())
+    parts = ["dense beats bm25", "Measure by measure", '<h2 id="estimates"', '<h2 id="notes"',
+             '<h2 id="comparison"', '<h2 id="charts"', '<h2 id="definitions"',
+             '<h2 id="provenance"']  # fmt: skip
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+
+
+def test_every_chart_has_a_sentence_a_picture_a_spec_and_numbers() -> None:
+    text = page(binary())
+    figures = re.findall(r"<figure.*?</figure>", text, re.S)
+    assert len(figures) == 3
+    for figure in figures:
+        assert re.search(r'role="img" aria-label="[^"]{20,}"', figure)
+        assert "<svg" in figure
+        assert "<details>" in figure
+        spec = re.search(r'<script type="application/json">(.*?)</script>', figure, re.S)
+        assert spec
+        assert json.loads(spec[1])["$schema"].endswith("v6.json")
+
+
+def test_the_table_draws_intervals_and_marks_defaults() -> None:
+    text = page(regression())
+    assert text.count('class="whisker"') == 2  # MAE has neither an interval nor a range
+    assert text.count('class="default"') == 2
+    assert "no interval: fewer than 2 replicates" in text
+    assert 'aria-label="lower is better"' in text
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+def skeleton(text: str) -> list[str]:
+    """The tags of a page but for those whose number follows the length of a label."""
+    return [tag for tag in Outline(text).tags if tag in CHECKED or tag.startswith("h")]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_name_adds_no_markup(name: str) -> None:
+    for build in (page, fragment):
+        assert skeleton(build(hostile(name, "b"))) == skeleton(build(hostile("a", "b")))
+    outline = Outline(page(hostile(name, "b")))
+    assert not [a for a in outline.attributes if a[1].startswith("on") or a[1] in ("src", "href")]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_page_holds_no_control_characters(name: str) -> None:
+    text = page(hostile(name, "b")).replace(bundle.javascript(), "")
+    text.encode("utf-8")
+    allowed = "\n\u2068\u2069\xa0"
+    # The zero-width joiners of the names themselves aside, everything can be seen.
+    assert {c for c in text if not c.isprintable()} <= set(allowed)
+
+
+def test_names_are_shown_as_they_are() -> None:
+    text = "".join(Outline(page(hostile())).texts)
+    assert HOSTILE[0] in text
+    assert HOSTILE[1] in text
+
+
+def test_pictures_carry_no_ids() -> None:
+    for svg in re.findall(r"<svg.*?</svg>", page(binary()), re.S):
+        assert not re.search(r'\sid="|url\(', svg)
+
+
+# --- Fragments ------------------------------------------------------------------------------------
+
+
+def test_a_fragment_is_small_and_still() -> None:
+    for evaluation in (retrieval(), regression(), undefined()):
+        text = evaluation._repr_html_()
+        assert "<script" not in text
+        assert len(text) < 20_000
+        assert text == fragment(evaluation)
+    css = re.search(r"<style>(.*?)</style>", fragment(retrieval()), re.S)
+    assert css
+    selectors = re.findall(r"^([^\s@}/][^{]*)\{", css[1], re.M)
+    assert selectors
+    assert all(part.strip().startswith(".calipers") for s in selectors for part in s.split(","))
+
+
+def test_a_comparison_has_a_fragment_of_its_own() -> None:
+    comparison = binary().comparison
+    assert comparison is not None
+    text = comparison_fragment(comparison)
+    assert text == comparison._repr_html_()
+    assert "logistic beats forest" in text
+    assert "McNemar" in text
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def test_the_page_is_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    assert regression().to_html(path) == path.read_bytes().decode()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "\ud800")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_in_the_way_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OSError):
+        write_text(tmp_path / "report.html", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_missing_folder_is_said_clearly(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="the folder does not exist"):
+        write_text(tmp_path / "none" / "report.html", "x")
+
+
+def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "calipers")
+    made = bundle.javascript()
+    (file,) = (tmp_path / "calipers").iterdir()
+    assert file.read_bytes().decode() == made
+    assert "</script" not in made
+    assert "<!--" not in made
+    monkeypatch.setattr(bundle, "_make", lambda: pytest.fail("made again"))
+    assert bundle.javascript() == made
+
+
+def test_an_unwritable_cache_only_costs_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "file" / "calipers")
+    monkeypatch.setattr(bundle, "_make", lambda: "script")
+    assert bundle.javascript() == "script"
+
+
+def test_a_curve_with_undefined_values_can_be_drawn() -> None:
+    evaluation = binary()
+    curve = evaluation.curves[0]
+    curve.y[3] = np.nan
+    curve.low[5] = np.nan
+    assert "NaN" not in page(evaluation).replace(bundle.javascript(), "")

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+from markdown_it import MarkdownIt
+from samples import HOSTILE, hostile, regression, retrieval, undefined
+
+
+def test_markdown_has_verdict_tables_notes_and_provenance() -> None:
+    text = retrieval().to_markdown()
+    for part in ("## Retrieval", "dense beats bm25", "| nDCG@10 ↑ | bm25 | 0.387 |", "**Note:**",
+                 "| RR | dense - bm25 |", "not told apart", "sha256:9f2c1e7a"):  # fmt: skip
+        assert part in text
+    assert "undefined" in undefined().to_markdown()
+    assert "77.0" in regression().to_markdown()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_stay_text(name: str) -> None:
+    text = hostile(name, "plain").to_markdown()
+    html = MarkdownIt("gfm-like", {"linkify": False}).render(text)
+    for tag in ("<script", "<img", "<a ", "<code", "<strong>markup"):
+        assert tag not in html
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({line.replace("\\|", "").count("|") for line in rows[:6]}) == 1
+
+
+def test_a_name_cannot_start_a_list_or_mention() -> None:
+    for name in ("- x", "1. x", "+ x", "@someone", "# x"):
+        text = hostile(name, "plain").to_markdown()
+        assert f"| {name} |" not in text
+        assert f"\n- {name}\n" not in text

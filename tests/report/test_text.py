@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
+
+from calipers.report import text
+from calipers.report.names import labels, visible
+from calipers.results import Estimate
+
+
+def test_an_estimate_as_a_sentence() -> None:
+    e = Estimate("nDCG@10", 0.412, 0.385, 0.439, method="bootstrap-t", n=50, unit="topics")
+    assert str(e) == "nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics"
+    assert [str(e) for e in undefined()] == [
+        "AUC undefined (one_class: 1)",
+        "Accuracy 1.0000 over 12 rows (no interval: only 12 rows)",
+    ]
+
+
+def test_the_table_says_everything() -> None:
+    shown = str(retrieval())
+    for part in ("50 of 51", "no_relevant: 1", "bootstrap-t", "p (Holm)", "paired randomisation",
+                 "dense beats bm25", "Note: dense.run", "wins/ties/losses"):  # fmt: skip
+        assert part in shown
+    assert "default" in str(regression())
+    assert "default" not in shown
+    assert not any(line != line.rstrip() for line in shown.splitlines())
+
+
+def test_a_comparison_says_each_verdict() -> None:
+    comparison = binary().comparison
+    assert comparison is not None
+    assert "logistic is lower (better) than forest on LogLoss" in str(comparison)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_cannot_reach_the_terminal(name: str) -> None:
+    evaluation = hostile(name, "plain")
+    shown = str(evaluation) + str(evaluation.comparison) + "".join(map(str, evaluation))
+    assert all(c == "\n" or c.isprintable() for c in shown)
+    shown.encode("utf-8")
+    assert len(max(shown.splitlines(), key=len)) < 5000 + 20  # a note may be long, a cell may not
+
+
+def test_markup_in_names_is_text() -> None:
+    assert "[bold red]markup[/]" in str(hostile(HOSTILE[6], "plain"))
+
+
+class Terminal(io.StringIO):
+    """A terminal, as far as rich asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    terminal, pipe = Terminal(), io.StringIO()
+    text.print_table(retrieval(), terminal)
+    text.print_table(retrieval(), pipe)
+    assert "\x1b[" in terminal.getvalue()
+    assert "\x1b[" not in pipe.getvalue()
+    assert pipe.getvalue().strip("\n") == str(retrieval())
+
+
+def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "80")
+    terminal = Terminal()
+    text.print_table(regression(), terminal)
+    assert "[53.0, 59.9]" in terminal.getvalue()
+
+
+# --- CSV ------------------------------------------------------------------------------------------
+
+
+def test_csv_has_full_precision_and_empty_undefined_values() -> None:
+    rows = [{"name": "a,b", "x": 0.1 + 0.2, "n": 3, "none": None, "inf": math.inf},
+            {"name": 'q"uote', "x": float("nan"), "n": -3, "other": np.float64(-0.5)}]  # fmt: skip
+    assert text.csv_text(rows) == (
+        'name,x,n,none,inf,other\n"a,b",0.30000000000000004,3,,inf,\n"q""uote",,-3,,,-0.5\n'
+    )
+
+
+def test_csv_of_an_evaluation_reads_back() -> None:
+    evaluation = retrieval()
+    rows = list(csv.DictReader(io.StringIO(evaluation.to_csv())))
+    assert [float(r["value"]) for r in rows] == [e.value for e in evaluation]
+    assert rows[0]["undefined"] == "no_relevant: 1"
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-a", "@x", "\t=1", "'=1", "''@", " =1", "＝1"])  # noqa: RUF001
+def test_csv_text_is_never_a_formula(name: str) -> None:
+    (cell,) = list(csv.reader(io.StringIO(text.csv_text([{"x": name}]))))[1]
+    assert cell == f"'{name}"
+
+
+@pytest.mark.parametrize("name", ["plain", "it's", "'quoted'", "a=b", "a\nb", "1e5", ""])
+def test_csv_leaves_other_text_alone(name: str) -> None:
+    found = text.csv_text([{"x": name, "y": 1}])
+    assert list(csv.reader(io.StringIO(found)))[1] == [name, "1"]
+
+
+def test_csv_spells_terminal_escapes_out() -> None:
+    assert "\x1b" not in text.csv_text([{"x": "\x1b[31m\x9b"}])
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+def test_visible() -> None:
+    assert visible("a\x1b[0m\n\u202e\ufffe\ud800") == r"a\x1b[0m\n\u{202e}\u{fffe}\u{d800}"
+    for plain in ("naïve שלום 中文 👩\u200d🔬", "می\u200cخواهم"):
+        assert visible(plain) == plain
+
+
+def test_labels_are_short_and_differ() -> None:
+    found = labels(["x" * 100 + "1" + "y" * 50, "x" * 100 + "2" + "y" * 50, "short"])
+    assert len(set(found.values())) == 3
+    assert all(len(label) < 70 for label in found.values())
