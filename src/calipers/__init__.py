@@ -1,1 +1,66 @@
-"""Calipers."""
+"""Calipers measures how well a system retrieves, classifies or predicts, and how sure you can be.
+
+The public names are loaded when they are first used, so that importing the package costs next to
+nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from calipers.data.errors import InputError
+    from calipers.evaluate.classification import classification
+    from calipers.evaluate.compare import compare
+    from calipers.evaluate.regression import regression
+    from calipers.evaluate.retrieval import retrieval
+    from calipers.measures import Measure
+    from calipers.measures import parse as measure
+    from calipers.results import Comparison, Difference, Estimate, Evaluation
+
+    def measures(family: str | None = None) -> list[Measure]:
+        """The measures of the catalogue."""
+
+_HOME = {
+    "Comparison": ("calipers.results", "Comparison"),
+    "Difference": ("calipers.results", "Difference"),
+    "Estimate": ("calipers.results", "Estimate"),
+    "Evaluation": ("calipers.results", "Evaluation"),
+    "InputError": ("calipers.data.errors", "InputError"),
+    "classification": ("calipers.evaluate", "classification"),
+    "compare": ("calipers.evaluate", "compare"),
+    "measure": ("calipers.measures", "parse"),
+    "regression": ("calipers.evaluate", "regression"),
+    "retrieval": ("calipers.evaluate", "retrieval"),
+}
+
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "Evaluation",
+    "InputError",
+    "__version__",
+    "classification",
+    "compare",
+    "measure",
+    "measures",
+    "regression",
+    "retrieval",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "measures":  # the package, which can be called to list what is in it
+        return import_module("calipers.measures")
+    if name not in _HOME:
+        raise AttributeError(f"module 'calipers' has no attribute {name!r}")
+    home, attribute = _HOME[name]
+    value = getattr(import_module(home), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -169,6 +169,7 @@ def row_means(values: FloatArray, weight: FloatArray | None, settings: Settings)
 
     if weight is None:
         return np.asarray(_core.bootstrap_means(values, settings.seed, settings.resamples)[0])
+    values, weight = values[weight > 0], weight[weight > 0]
     columns = np.column_stack([values * weight[:, None], weight])
     means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.resamples)[0])
     return means[:, :-1] / means[:, -1:]

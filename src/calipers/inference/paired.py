@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.statistics import FloatArray, ScoreTable
+
+Scores = npt.NDArray[np.floating[Any]]
 
 NAN = float("nan")
 
@@ -88,10 +93,9 @@ def bootstrap(differences: FloatArray) -> Test:
 
 
 def delong_error(
-    truth: FloatArray, scores: tuple[FloatArray, FloatArray], weight: FloatArray | None
+    positive: npt.NDArray[np.bool_], scores: Sequence[Scores], weight: FloatArray | None
 ) -> float:
     """DeLong's standard error of the difference of two AUCs on the same rows."""
-    positive = truth > 0
     placements = [_row_placements(positive, score, weight) for score in scores]
     difference = placements[0] - placements[1]
     variance = 0.0
@@ -107,7 +111,7 @@ def delong_error(
 
 
 def _row_placements(
-    positive: FloatArray, score: FloatArray, weight: FloatArray | None
+    positive: npt.NDArray[np.bool_], score: Scores, weight: FloatArray | None
 ) -> FloatArray:
     """Each row's placement among the rows of the other class."""
     table = ScoreTable.from_rows(positive, score, weight)

@@ -165,7 +165,9 @@ def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None)
         hit, miss, wrong = 1 + beta**2, beta**2, 1.0
     else:
         hit, miss, wrong = 1.0, 1 - alpha, alpha
-    return hit * c.tp / (hit * c.tp + miss * c.fn + wrong * c.fp)
+    value = hit * c.tp / (hit * c.tp + miss * c.fn + wrong * c.fp)
+    # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
+    return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 
 
 @agreement(

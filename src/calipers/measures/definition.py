@@ -197,12 +197,12 @@ class Measure:
         d, bound = self.definition, self.parameters
         name = d.name
         if d.suffix is not None and bound.get("alpha") is None:
-            name += f"{bound.pop(d.suffix):g}"
+            name += _written(bound.pop(d.suffix))
         at = bound.pop(d.at, None)
         extra = ",".join(
             f"{key}={value!r}" for key, value in bound.items() if value != d.parameters[key]
         )
-        return name + (f"({extra})" if extra else "") + ("" if at is None else f"@{at:g}")
+        return name + (f"({extra})" if extra else "") + ("" if at is None else f"@{_written(at)}")
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"
@@ -247,6 +247,11 @@ class Measure:
         from calipers.evaluate import value_of
 
         return value_of(self, *data, weight=weight, **options)
+
+
+def _written(number: float) -> str:
+    """A number in full, as names carry it: 10, 0.5, 1000000."""
+    return np.format_float_positional(number, trim="-")
 
 
 _REGISTRY: dict[tuple[str, str], Definition] = {}

@@ -48,7 +48,7 @@ def _absolute(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 )
 def root_mean_squared_error(m: Moments) -> FloatArray:
     """Root mean squared error, √(mean of residual²), in the units of the truth."""
-    return np.sqrt(m.mean)
+    return np.asarray(np.sqrt(m.mean))
 
 
 @loss("MSE", aliases=("mean_squared_error",), rows=_squared, constant=weighted_mean)

@@ -138,7 +138,13 @@ def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return counts.recall(r.confusion(rel))
 
 
-@ranking("SetF", aliases=("set_F",), undefined=NO_RELEVANT, reference="van Rijsbergen 1979")
+@ranking(
+    "SetF",
+    aliases=("set_F",),
+    perfect=1.0,
+    undefined=NO_RELEVANT,
+    reference="van Rijsbergen 1979",
+)
 def set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 

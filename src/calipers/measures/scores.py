@@ -31,9 +31,12 @@ area = partial(
 def roc_auc(s: ScoreTable) -> FloatArray:
     """Area under the ROC curve by the trapezoidal rule, without convex hull:
     P(s⁺ > s⁻) + ½P(s⁺ = s⁻) for a random positive and a random negative."""
-    beats = np.cumsum(s.positive, axis=-1) - s.positive / 2
-    won = (s.negative * beats).sum(axis=-1)
-    return np.asarray(won / (s.total_positive * s.total_negative))
+    beaten_by = np.cumsum(s.positive, axis=-1)
+    # Not P·N: with fractional weights its rounding would leave separated classes off 1.
+    pairs = (s.negative * beaten_by[..., -1:]).sum(axis=-1)
+    beaten_by -= s.positive / 2
+    beaten_by *= s.negative
+    return np.asarray(beaten_by.sum(axis=-1) / pairs)
 
 
 @area(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +33,8 @@ class ConfusionMatrix(Statistic):
     @classmethod
     def from_codes(
         cls,
-        truth: npt.NDArray[np.integer],
-        predicted: npt.NDArray[np.integer],
+        truth: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_],
+        predicted: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_],
         labels: Sequence[str] = ("negative", "positive"),
         weight: FloatArray | None = None,
     ) -> Self:
@@ -42,11 +42,10 @@ class ConfusionMatrix(Statistic):
         k = len(labels)
         cell = np.asarray(truth, dtype=np.int64) * k + np.asarray(predicted, dtype=np.int64)
         counts = np.bincount(cell, weight, minlength=k * k).astype(np.float64).reshape(k, k)
-        squares = (
-            counts
-            if weight is None
-            else np.bincount(cell, np.square(weight), minlength=k * k).reshape(k, k)
-        )
+        squares = counts
+        if weight is not None:
+            summed = np.bincount(cell, np.square(weight), minlength=k * k)
+            squares = summed.astype(np.float64).reshape(k, k)
         return cls(counts, squares, tuple(labels), len(cell))
 
     @classmethod

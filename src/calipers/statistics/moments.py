@@ -34,12 +34,16 @@ class Moments(Statistic):
         n = len(value)
         if weight is None:
             mean = float(value.mean()) if n else 0.0
-            deviation = value - mean
-            m2 = float(np.dot(deviation, deviation))
+            with np.errstate(invalid="ignore"):  # a value may be infinite
+                deviation = value - mean
+                m2 = float(np.dot(deviation, deviation))
             return cls(n, float(n), mean, m2, float(n), m2, float(deviation.sum()))
+        # A row of weight 0 is no row, even where its value is infinite.
+        value, weight = value[weight > 0], weight[weight > 0]
         total = float(weight.sum())
         mean = float(np.dot(weight, value) / total) if total > 0 else 0.0
-        deviation = value - mean
+        with np.errstate(invalid="ignore"):
+            deviation = value - mean
         square = np.square(weight)
         return cls(
             n,

@@ -157,7 +157,7 @@ class JudgedRankings(Statistic):
     def hits_so_far(self, rel: int) -> IntArray:
         """For each retrieved judged document: how many relevant ones down to it, itself included."""
         running = np.concatenate([[0], np.cumsum(self.hits(rel))])
-        return running[1:] - running[self.offsets[self.topic]]
+        return np.asarray(running[1:] - running[self.offsets[self.topic]])
 
     @cached_property
     def ideal(self) -> tuple[IntArray, IntArray, IntArray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,7 +58,8 @@ class ScoreTable(Statistic):
         place = len(scores) - 1 - place
 
         def merged(a: FloatArray, b: FloatArray) -> FloatArray:
-            return np.bincount(place, np.concatenate([a, b]), minlength=len(scores))
+            summed = np.bincount(place, np.concatenate([a, b]), minlength=len(scores))
+            return summed.astype(np.float64)
 
         positive = merged(self.positive, other.positive)
         negative = merged(self.negative, other.negative)
@@ -127,7 +128,7 @@ class ScoreTable(Statistic):
 
     def constant(self) -> Self:
         """The table of giving every row the same score."""
-        together = (
+        positive, negative, positive_squares, negative_squares = (
             np.asarray(column.sum(axis=-1, keepdims=True))
             for column in (
                 self.positive,
@@ -136,7 +137,9 @@ class ScoreTable(Statistic):
                 self.negative_squares,
             )
         )
-        return replace(self, scores=np.zeros(1), **dict(zip(_COLUMNS, together, strict=True)))
+        return type(self)(
+            np.zeros(1), positive, negative, positive_squares, negative_squares, self.rows
+        )
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """At each score: the share of negatives a positive there beats, and the share of positives
@@ -147,5 +150,3 @@ class ScoreTable(Statistic):
         positive_above = (np.cumsum(self.positive) - self.positive / 2) / self.total_positive
         return negative_below, positive_above
 
-
-_COLUMNS = ("positive", "negative", "positive_squares", "negative_squares")

@@ -1,0 +1,5 @@
+"""``python -m calipers``."""
+
+from calipers.cli import main
+
+main()

@@ -1,0 +1,59 @@
+"""One value straight from arrays: what calling a measure does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import (
+    as_numbers,
+    as_probabilities,
+    as_weights,
+    predictions,
+    same_length,
+    two_classes,
+)
+from calipers.data.trec import read_qrels, read_run
+from calipers.measures import Measure
+from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable
+
+
+def value_of(
+    measure: Measure, truth: Any, prediction: Any, *, weight: Any = None, positive: Any = None
+) -> float:
+    """The value of a measure, without interval; the mean over topics for retrieval.
+
+    >>> from calipers.measures import parse
+    >>> parse("AUC")([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
+    definition = measure.definition
+    if definition.on is JudgedRankings:
+        qrels = read_qrels(truth)
+        values = measure.apply(JudgedRankings(**read_run("run", prediction, qrels).arrays))
+        defined = values[~np.isnan(values)]
+        if definition.summary == "sum":
+            return float(defined.sum())
+        return float(defined.mean()) if len(defined) else float("nan")
+    if definition.family == "regression":
+        target = as_numbers(truth, "truth").astype(np.float64)
+        predicted = as_numbers(prediction, "predicted").astype(np.float64)
+        same_length(predicted, len(target), "predicted")
+        loss = definition.rows(target, predicted)  # type: ignore[misc]
+        return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))
+    labels = two_classes(truth, positive)
+    weights = as_weights(weight, len(labels.positive))
+    if definition.on is ConfusionMatrix:
+        called = predictions(prediction, labels, "predicted")
+        matrix = ConfusionMatrix.from_codes(labels.positive, called, labels.names, weights)
+        return float(measure.apply(matrix))
+    if definition.on is ScoreTable:
+        score = as_numbers(prediction, "score")
+        same_length(score, len(labels.positive), "score")
+        return float(measure.apply(ScoreTable.from_rows(labels.positive, score, weights)))
+    probability = as_probabilities(prediction, "probability").astype(np.float64)
+    same_length(probability, len(labels.positive), "probability")
+    with np.errstate(divide="ignore"):
+        loss = definition.rows(labels.positive.astype(np.float64), probability)  # type: ignore[misc]
+    return float(measure.apply(Moments.from_rows(loss, weights)))

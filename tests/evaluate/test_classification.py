@@ -1,0 +1,204 @@
+"""The classification and regression verbs: columns, systems, comparison, curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.metrics import roc_curve as sklearn_roc_curve
+
+import calipers as cal
+
+GENERATOR = np.random.default_rng(3)
+TRUTH = GENERATOR.random(300) < 0.4
+GOOD = 1 / (1 + np.exp(0.5 - 2 * TRUTH - GENERATOR.normal(size=300)))
+POOR = 1 / (1 + np.exp(0.5 - 0.4 * TRUTH - GENERATOR.normal(size=300)))
+WORDS = np.where(TRUTH, "sick", "well")
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> cal.Evaluation:
+    return cal.classification(TRUTH, probability={"good": GOOD, "poor": POOR}, baseline="poor")
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [list, tuple, np.asarray, pd.Series, pl.Series, pa.array, lambda v: pa.chunked_array([v])],
+    ids=["list", "tuple", "numpy", "pandas", "polars", "arrow", "chunked"],
+)
+@pytest.mark.parametrize("truth", [TRUTH, TRUTH.astype(int), WORDS], ids=["bool", "int", "str"])
+def test_every_kind_of_column_gives_the_same_number(wrap: Any, truth: Any) -> None:
+    ev = cal.classification(
+        wrap(truth.tolist()),
+        score=wrap(GOOD.tolist()),
+        positive="sick" if truth is WORDS else None,
+        measures=["AUC"],
+        curves=False,
+    )
+    expected = cal.measure("AUC")(TRUTH, GOOD)
+    assert ev["AUC"].value == expected
+
+
+def test_categories_are_labels() -> None:
+    for column in (pd.Series(WORDS, dtype="category"), pa.array(WORDS).dictionary_encode()):
+        ev = cal.classification(column, score=GOOD, positive="sick", measures=["AUC"], curves=False)
+        assert ev["AUC"].value == cal.measure("AUC")(TRUTH, GOOD)
+
+
+def test_defaults_are_the_best_constant_answers(evaluation: cal.Evaluation) -> None:
+    share = TRUTH.mean()
+    assert evaluation["good", "accuracy"].default == max(share, 1 - share)
+    assert evaluation["good", "AUC"].default == 0.5
+    assert evaluation["good", "PR-AUC"].default == pytest.approx(share)
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    assert evaluation["good", "log-loss"].default == pytest.approx(entropy)
+    assert evaluation["good", "Brier"].default == pytest.approx(share * (1 - share))
+    assert evaluation["good", "F1"].default == pytest.approx(2 * share / (1 + share))
+
+
+def test_every_estimate_has_an_interval_and_a_method(evaluation: cal.Evaluation) -> None:
+    for estimate in evaluation:
+        assert estimate.low <= estimate.value <= estimate.high, estimate
+        assert estimate.method != "none"
+
+
+def test_both_systems_are_compared_row_by_row(evaluation: cal.Evaluation) -> None:
+    comparison = evaluation.comparison
+    assert comparison is not None
+    for difference in comparison:
+        expected = (
+            evaluation["good", difference.measure].value
+            - evaluation["poor", difference.measure].value
+        )
+        assert difference.value == pytest.approx(expected)
+        assert difference.low < difference.value < difference.high
+        assert 0 < difference.p <= 1
+    assert comparison["AUC"].test == "DeLong, paired"
+    assert comparison["accuracy"].test == "McNemar, exact"
+    assert comparison["AUC"].low > 0
+
+
+def test_curves_follow_scikit_learn(evaluation: cal.Evaluation) -> None:
+    roc = next(c for c in evaluation.curves if c.kind == "ROC" and c.system == "good")
+    fpr, tpr, thresholds = sklearn_roc_curve(TRUTH, GOOD, drop_intermediate=False)
+    places = [int(np.flatnonzero(thresholds == t)[0]) for t in roc.threshold]
+    np.testing.assert_allclose(roc.x, fpr[places])
+    np.testing.assert_allclose(roc.y, tpr[places])
+    assert (roc.x[0], roc.y[0], roc.x[-1], roc.y[-1]) == (0, 0, 1, 1)
+    assert np.all(roc.low <= roc.high)
+
+
+def test_thinning_keeps_to_its_tolerance() -> None:
+    n = 50_000
+    truth = GENERATOR.random(n) < 0.2
+    score = truth + GENERATOR.normal(size=n)
+    ev = cal.classification(truth, score=score, measures=["AUC"], resamples=100)
+    from calipers.measures.counts import false_positive_rate, precision, recall
+    from calipers.statistics import ScoreTable
+
+    matrix = ScoreTable.from_rows(truth, score).confusion()
+    whole = {
+        "ROC": (false_positive_rate(matrix), recall(matrix)),
+        "PR": (recall(matrix)[1:], precision_after_start(precision, matrix)),
+    }
+    for curve in ev.curves:
+        x, y = whole[curve.kind]
+        assert len(curve.x) < 2500
+        near = np.full(len(x), np.inf)
+        for px, py in zip(curve.x, curve.y, strict=True):
+            near = np.minimum(near, np.abs(x - px) + np.abs(y - py))
+        assert near.max() <= curve.tolerance + 1e-12
+
+
+def precision_after_start(precision: Any, matrix: Any) -> Any:
+    with np.errstate(invalid="ignore"):
+        return precision(matrix)[1:]
+
+
+def test_a_system_below_the_diagonal_is_reported_as_it_is() -> None:
+    ev = cal.classification(TRUTH, score=-GOOD, measures=["AUC"], curves=False)
+    assert ev["AUC"].value < 0.5
+    assert "its negated score would have an AUC of" in ev.notes[0]
+
+
+def test_predicted_labels_serve_the_measures_of_counts() -> None:
+    called = np.where(GOOD >= 0.5, "sick", "well")
+    by_label = cal.classification(WORDS, called, positive="sick")
+    by_threshold = cal.classification(WORDS, score=GOOD, threshold=0.5, positive="sick")
+    for estimate in by_label:
+        assert by_threshold[estimate.measure].value == estimate.value
+    assert "AUC" not in by_label.measures
+
+
+def test_perfect_separation_does_not_claim_certainty() -> None:
+    truth = np.arange(100) < 3
+    ev = cal.classification(truth, score=truth.astype(float), measures=["AUC"], curves=False)
+    assert ev["AUC"].value == 1
+    assert ev["AUC"].high == 1
+    assert ev["AUC"].low == pytest.approx(0.025 ** (1 / 3))
+
+
+def test_a_true_class_of_probability_zero_is_named() -> None:
+    ev = cal.classification([1, 0, 1], probability=[0.0, 0.2, 0.9], measures=["log-loss", "Brier"])
+    assert np.isnan(ev["log-loss"].value)
+    assert ev["log-loss"].undefined == {"zero_probability": 3}
+    assert np.isfinite(ev["Brier"].value)
+
+
+def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
+    order = GENERATOR.permutation(len(TRUTH))
+    for kind in ("auto", "bootstrap"):
+        a = cal.classification(TRUTH, probability=GOOD, interval=kind, curves=False)
+        b = cal.classification(TRUTH[order], probability=GOOD[order], interval=kind, curves=False)
+        for x, y in zip(a, b, strict=True):
+            if x.method == "bootstrap [B]" and x.measure in ("log-loss", "Brier"):
+                continue  # rows are drawn by their place there
+            assert (x.low, x.high) == pytest.approx((y.low, y.high), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"truth": []}, "truth: is empty"),
+        ({"truth": [1, 0]}, "score: has 300 rows, truth has 2"),
+        ({"truth": [[1, 0], [0, 1]]}, "truth: has shape (2, 2), expected one value per row"),
+        ({"truth": "abc"}, "truth: str 'abc' is no column of values"),
+        ({"score": None}, "nothing to evaluate: give predicted=, score= or probability="),
+        ({"score": {}}, "score: an empty dict, expected at least one system"),
+        ({"truth": WORDS}, "truth: has the classes 'sick' and 'well'; say which one is positive (positive=…)"),
+        ({"truth": WORDS, "positive": "sik"}, "truth: no row has the class 'sik' that was named positive; did you mean 'sick'?"),
+        ({"measures": ["log-loss"]}, "system: log-loss needs probabilities"),
+        ({"measures": ["F1"]}, "system: F1 needs predicted labels, probabilities, or scores with a threshold"),
+        ({"weight": [1.0]}, "weight: has 1 rows, truth has 300"),
+        ({"weight": np.full(300, -1.0)}, "weight: is -1 in row 0 (and 299 more rows), expected 0 or more"),
+        ({"weight": np.zeros(300)}, "weight: all weights are 0"),
+        ({"threshold": float("nan")}, "threshold is nan, expected a finite number"),
+        ({"score": {"a": GOOD}, "probability": {"a": GOOD}}, "a: give its scores or its probabilities, not both"),
+        ({"threshold": {"b": 1}}, "threshold for 'b', which is no system: system"),
+        ({"predicted": np.where(TRUTH, 1, 2)}, "predicted: 2 in row {row} is no class of the truth; expected 'False' or 'True'"),
+    ],
+)  # fmt: skip
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    given = {"truth": TRUTH, "score": GOOD} | arguments
+    with pytest.raises(cal.InputError) as raised:
+        cal.classification(given.pop("truth"), given.pop("predicted", None), **given)
+    text = str(raised.value)
+    assert text == message.format(row=text.split("row ")[1].split()[0] if "{row}" in message else "")
+
+
+def test_regression_against_definitions() -> None:
+    truth = GENERATOR.normal(size=200)
+    a, b = truth + GENERATOR.normal(size=200), truth + 2 * GENERATOR.normal(size=200)
+    ev = cal.regression(truth, {"a": a, "b": b})
+    assert ev["a", "RMSE"].value == pytest.approx(np.sqrt(np.mean((a - truth) ** 2)))
+    assert ev["a", "MAE"].value == pytest.approx(np.mean(np.abs(a - truth)))
+    assert ev["a", "RMSE"].default == pytest.approx(truth.std())
+    assert ev["a", "MAE"].default == pytest.approx(np.mean(np.abs(truth - np.median(truth))), rel=1e-3)
+    assert ev.comparison is not None
+    assert ev.comparison["RMSE"].low > 0
+    with pytest.raises(cal.InputError, match="predicted: is NaN in row 1, expected finite numbers"):
+        cal.regression([1.0, 2.0], [1.0, float("nan")])

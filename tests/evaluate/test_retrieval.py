@@ -1,0 +1,185 @@
+"""The retrieval verb: sources, topics, undefined values, comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
+RUN = {"1": {"a": 0.9, "b": 0.8, "c": 0.7}, "2": {"b": 3.0, "a": 2.0}, "3": {"x": 1.0}}
+MEASURES = ["AP", "nDCG@10", "RR", "P@5", "NumRet"]
+
+
+def columns(nested: dict[str, dict[str, Any]], value: str) -> dict[str, list[Any]]:
+    rows = [(t, d, v) for t, documents in nested.items() for d, v in documents.items()]
+    return dict(zip(("topic", "doc", value), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def as_files(folder: Path) -> tuple[str, str]:
+    qrels, run = folder / "q", folder / "r"
+    qrels.write_text("".join(f"{t} 0 {d} {g}\n" for t, ds in QRELS.items() for d, g in ds.items()))
+    run.write_text("".join(f"{t}\tQ0 {d} 1  {s} r\r\n" for t, ds in RUN.items() for d, s in ds.items()))
+    return str(qrels), str(run)
+
+
+@pytest.mark.parametrize("kind", ["file", "pandas", "polars", "arrow", "integer ids"])
+def test_every_source_gives_the_same_numbers(kind: str, tmp_path: Path) -> None:
+    expected = [(e.measure, e.value, e.low) for e in cal.retrieval(QRELS, RUN, measures=MEASURES)]
+    judged, ranked = columns(QRELS, "grade"), columns(RUN, "score")
+    sources: dict[str, Any] = {
+        "file": lambda: as_files(tmp_path),
+        "pandas": lambda: (pd.DataFrame(judged), pd.DataFrame(ranked)),
+        "polars": lambda: (pl.DataFrame(judged), pl.DataFrame(ranked)),
+        "arrow": lambda: (pa.table(judged), pa.table(ranked)),
+        "integer ids": lambda: (
+            pd.DataFrame(judged).astype({"topic": int}).rename(columns={"topic": "qid"}),
+            pd.DataFrame(ranked).astype({"topic": int}).rename(columns={"topic": "query_id"}),
+        ),
+    }
+    qrels, run = sources[kind]()
+    got = [(e.measure, e.value, e.low) for e in cal.retrieval(qrels, run, measures=MEASURES)]
+    np.testing.assert_equal(got, expected)
+
+
+def test_a_topic_without_relevant_documents_is_left_out_and_counted() -> None:
+    ap = cal.retrieval(QRELS, RUN, measures=["AP"])["AP"]
+    assert ap.value == pytest.approx((5 / 6 + 1 / 2) / 2)
+    assert (ap.n, ap.of, ap.undefined) == (2, 3, {"no_relevant": 1})
+
+
+def test_undefined_values_can_be_averaged_as_zero() -> None:
+    ap = cal.retrieval(QRELS, RUN, measures=["AP"], undefined="zero")["AP"]
+    assert ap.value == pytest.approx((5 / 6 + 1 / 2 + 0) / 3)
+    assert ap.n == 3
+
+
+def test_a_topic_that_the_run_leaves_out_scores_zero_unless_only_shared_ones_count() -> None:
+    run = {"1": RUN["1"], "9": {"a": 1.0}}
+    ev = cal.retrieval(QRELS, run, measures=["RR"])
+    assert ev["RR"].value == pytest.approx(1 / 3)
+    assert any("2 of 3 judged topics" in note for note in ev.notes)
+    assert any("1 topics without judgments (9)" in note for note in ev.notes)
+    assert cal.retrieval(QRELS, run, measures=["RR"], topics="both")["RR"].value == 1
+
+
+def test_several_runs_are_compared_on_the_same_topics() -> None:
+    generator = np.random.default_rng(5)
+    qrels = {str(t): {f"d{i}": int(i < 5) for i in range(30)} for t in range(40)}
+
+    def run(skill: float) -> dict[str, dict[str, float]]:
+        return {
+            t: {d: g * skill + generator.normal() for d, g in judged.items()}
+            for t, judged in qrels.items()
+        }
+
+    ev = cal.retrieval(
+        qrels, {"weak": run(0.3), "strong": run(2.0), "same": run(2.0)}, measures=["AP", "P@5"]
+    )
+    assert ev.comparison is not None
+    assert len(ev.comparison) == 6
+    gain = ev.comparison["strong", "weak", "AP"]
+    assert gain.value == pytest.approx(ev["strong", "AP"].value - ev["weak", "AP"].value)
+    assert gain.low > 0
+    assert gain.p_adjusted < 0.01
+    assert gain.wins is not None
+    assert gain.wins + gain.ties + gain.losses == 40
+    against = ev.compare(baseline="weak")
+    assert {(d.system, d.baseline) for d in against} == {("strong", "weak"), ("same", "weak")}
+    assert all(d.p_adjusted >= d.p for d in ev.comparison)
+
+
+def test_direction_decides_wins() -> None:
+    qrels = {str(t): {"a": 1, "b": 0} for t in range(10)}
+    good = {t: {"a": 2.0, "b": 1.0} for t in qrels}
+    bad = {t: {"a": 1.0, "b": 2.0} for t in qrels}
+    ev = cal.retrieval(
+        qrels, {"bad": bad, "good": good}, measures=["fallout@1", "P@1"], collection=10
+    )
+    assert ev.comparison is not None
+    for difference in ev.comparison:
+        assert (difference.wins, difference.losses) == (10, 0)
+        assert difference.p == pytest.approx(2 / 2**10)
+        assert difference.test == "paired randomisation, exact"
+
+
+def test_intervals_can_be_left_off() -> None:
+    ev = cal.retrieval(QRELS, {"a": RUN, "b": RUN}, measures=["AP"], interval="none")
+    assert not ev["a", "AP"].has_interval
+    assert ev["a", "AP"].no_interval == "not_asked"
+    assert ev.comparison is None
+    assert len(ev.compare()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"topics": "all"}, "topics is 'all', expected 'qrels' or 'both'"),
+        ({"undefined": "0"}, "undefined is '0', expected 'nan' or 'zero'"),
+        ({"level": 95}, "level is 95, expected a share between 0 and 1 such as 0.95"),
+        ({"resamples": 10}, "resamples is 10, expected 100 or more"),
+        ({"interval": "boot"}, "interval is 'boot', expected one of auto, bootstrap, analytic, none; did you mean 'bootstrap'?"),
+        ({"measures": []}, "no measure was asked for"),
+    ],
+)  # fmt: skip
+def test_options_are_checked(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cal.InputError) as raised:
+        cal.retrieval(QRELS, RUN, **options)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "message"),
+    [
+        ({}, RUN, "qrels: no judgments"),
+        (QRELS, {"run": {}}, "run: no rows"),
+        ({"1": ["a"]}, RUN, "qrels: topic '1' holds list, expected a dict of document to grade"),
+        (
+            pd.DataFrame({"topics": ["1"], "doc": ["a"], "grade": [1]}),
+            RUN,
+            "qrels: no column 'topic' (nor query_id, qid, query, topic_id, q_id); "
+            "did you mean 'topics'?",
+        ),
+        (
+            pd.DataFrame({"topic": ["1", "2"], "doc": ["a", "b"], "grade": [1, 0.5]}),
+            RUN,
+            "qrels: grade 0.5 in row 1 is no whole number",
+        ),
+        (
+            pd.DataFrame({"topic": ["1", None], "doc": ["a", "b"], "grade": [1, 0]}),
+            RUN,
+            "qrels: column 'topic' is missing 1 values, the first in row 1",
+        ),
+        (
+            QRELS,
+            pd.DataFrame({"topic": ["1"], "doc": ["a"], "score": ["high"]}),
+            "run: column 'score' is of type large_string, expected numbers",
+        ),
+        (
+            QRELS,
+            3,
+            "run: int is no source of judgments or a run; expected a path, a dict of dicts, "
+            "or a data frame (pandas, polars, Arrow)",
+        ),
+    ],
+)
+def test_bad_sources(qrels: Any, run: Any, message: str) -> None:
+    with pytest.raises(cal.InputError) as raised:
+        cal.retrieval(qrels, run)
+    assert str(raised.value).replace(": string", ": large_string") == message
+
+
+def test_ids_are_bytes_that_need_not_be_utf8(tmp_path: Path) -> None:
+    (tmp_path / "q").write_bytes(b"t\xe9 0 d\xe9 1\nt\xe8 0 d 1\n")
+    (tmp_path / "r").write_bytes(b"t\xe9 Q0 d\xe9 1 1 x\nt\xe8 Q0 e 1 1 x\n")
+    ev = cal.retrieval(tmp_path / "q", tmp_path / "r", measures=["RR"])
+    assert ev["RR"].value == 0.5
+    assert ev.per_unit is not None
+    assert ev.per_unit.ids == ("tè", "té")
