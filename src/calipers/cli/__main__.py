@@ -1,0 +1,5 @@
+"""``python -m calipers.cli``."""
+
+from calipers.cli import main
+
+main()

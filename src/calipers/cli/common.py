@@ -1,0 +1,214 @@
+"""Options that the evaluating sub-commands share, and what they do with a result."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from calipers.data.trec import Origin
+    from calipers.results import Evaluation
+
+FORMATS = ("table", "json", "csv", "markdown")
+SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table"}
+
+Command = Callable[..., Any]
+
+
+def measure_options(command: Command) -> Command:
+    """Options of what is measured and how sure the numbers are."""
+    options = [
+        click.option(
+            "-m",
+            "--measure",
+            "measures",
+            multiple=True,
+            metavar="NAME",
+            help="A measure such as nDCG@10; repeatable. `calipers measures` lists them.",
+        ),
+        click.option(
+            "--baseline", metavar="NAME", help="Compare with this system, not every pair."
+        ),
+        click.option(
+            "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."
+        ),
+        click.option(
+            "--interval",
+            type=click.Choice(["auto", "bootstrap", "analytic", "none"]),
+            default="auto",
+            show_default=True,
+            help="How intervals are made.",
+        ),
+        click.option(
+            "--resamples",
+            type=int,
+            default=2000,
+            show_default=True,
+            help="Bootstrap replicates.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling."),
+    ]
+    return _apply(options, command)
+
+
+def output_options(command: Command) -> Command:
+    """Options of what becomes of the result."""
+    options = [
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(FORMATS),
+            help="Format of the result; by the suffix of -o, else table.",
+        ),
+        click.option(
+            "-o", "--output", type=click.Path(dir_okay=False), help="Write there, not to stdout."
+        ),
+        click.option(
+            "--report",
+            type=click.Path(dir_okay=False),
+            metavar="FILE.html",
+            help="Write an HTML report as well.",
+        ),
+        click.option(
+            "--require",
+            "requirements",
+            multiple=True,
+            metavar="'NAME>=VALUE'",
+            help="Exit with 1 unless every system's value meets this; repeatable.",
+        ),
+    ]
+    return _apply(options, command)
+
+
+def _apply(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
+    return functools.reduce(lambda made, option: option(made), reversed(options), command)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a user wants done with the result."""
+
+    kind: str
+    path: str | None
+    report: str | None
+    requirements: tuple[Requirement, ...]
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Output:
+        """Take the output options out of a command's, checked before any data are read."""
+        kind, path = options.pop("format_"), options.pop("output")
+        if kind is None:
+            kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
+        requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
+        return cls(kind, path, options.pop("report"), requirements)
+
+    def finish(self, evaluation: Evaluation) -> None:
+        """Write the result, and exit with 1 when a requirement is not met."""
+        unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
+        if self.report is not None:
+            evaluation.to_html(self.report)
+        write(evaluation, self.kind, self.path)
+        for line in unmet:
+            click.echo(line, err=True)
+        if unmet:
+            raise click.exceptions.Exit(1)
+
+
+def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
+    """The result in one format, to a file or to stdout."""
+    if kind == "table" and output is None:
+        from calipers.report.text import print_table
+
+        print_table(evaluation, sys.stdout)
+        return
+    text = {
+        "table": lambda: str(evaluation),
+        "json": evaluation.to_json,
+        "csv": evaluation.to_csv,
+        "markdown": evaluation.to_markdown,
+    }[kind]()
+    text = text if text.endswith("\n") else text + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        from calipers.report import write_text
+
+        write_text(Path(output), text)
+
+
+_REQUIREMENT = re.compile(
+    r"\s*(?P<measure>.+?)\s*(?P<relation>>=|<=|>|<)\s*(?P<bound>[-+]?\d*\.?\d+(e[-+]?\d+)?)\s*$"
+)
+_RELATIONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A bound that every system's value has to keep."""
+
+    text: str
+    measure: str
+    relation: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> Requirement:
+        """From ``nDCG@10>=0.35``."""
+        match = _REQUIREMENT.match(text)
+        if match is None:
+            raise click.UsageError(
+                f"--require {text!r}: expected a measure, a relation and a number, "
+                "as in 'nDCG@10>=0.35'"
+            )
+        return cls(text, match["measure"], match["relation"], float(match["bound"]))
+
+    def unmet(self, evaluation: Evaluation) -> list[str]:
+        """A sentence for each system that does not meet it; an undefined value does not."""
+        try:
+            estimates = [evaluation[system, self.measure] for system in evaluation.systems]
+        except KeyError:
+            raise click.UsageError(
+                f"--require: {self.measure!r} is not among the measures: "
+                + ", ".join(evaluation.measures)
+            ) from None
+        meets = _RELATIONS[self.relation]
+        return [
+            f"required {self.text} is not met: {estimate}"
+            for estimate in estimates
+            if not meets(estimate.value, self.bound)
+        ]
+
+
+def table_origin(path: str) -> Origin:
+    """Where a table's columns came from, for the provenance."""
+    from calipers.data.tables import file_digest
+    from calipers.data.trec import Origin
+
+    size, digest = file_digest(path)
+    return Origin("table", path, bytes=size, sha256=digest)
+
+
+@contextmanager
+def located(path: str) -> Iterator[None]:
+    """Says in which file a column was wrong."""
+    from calipers.data.errors import InputError
+
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith(path):
+            raise
+        counted = " (rows count from 0, without the header)" if _ROW.search(str(error)) else ""
+        raise InputError(f"{path}: {error}{counted}") from None
+
+
+_ROW = re.compile(r"\brows? \d")

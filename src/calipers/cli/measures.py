@@ -1,0 +1,64 @@
+"""``calipers measures``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("measures")
+@click.argument("name", required=False)
+def command(name: str | None) -> None:
+    """List the measures, or explain the one called NAME (aliases of other tools work too)."""
+    from calipers.measures import TASKS, UnknownMeasureError, parse
+    from calipers.measures.definition import definitions
+
+    if name is None:
+        width = max(len(str(d.example())) for d in definitions())
+        for task, families in TASKS.items():
+            click.echo(f"{task}")
+            for family in families:
+                for definition in definitions(family):
+                    title = definition.title.rstrip(":")
+                    click.echo(f"  {definition.example()!s:<{width}}  {title}")
+            click.echo()
+        return
+    found = []
+    for families in TASKS.values():
+        try:
+            found.append(parse(name, families))
+        except UnknownMeasureError:
+            continue
+    if not found:
+        parse(name)  # says what is wrong with the name, whatever the task
+    for measure in found:
+        click.echo(explanation(measure))
+
+
+def explanation(measure: object) -> str:
+    """Everything that the catalogue knows of a measure."""
+    from calipers.measures import REASONS, Measure
+    from calipers.measures.definition import EMPTY_MARGIN
+
+    assert isinstance(measure, Measure)
+    d = measure.definition
+    better = {True: "higher is better", False: "lower is better", None: "neither"}
+    reasons = list(d.undefined)
+    if d.share_of in EMPTY_MARGIN:
+        reasons.append(EMPTY_MARGIN[d.share_of])
+    parameters = ", ".join(f"{k}={v!r}" for k, v in measure.values)
+    lines = [
+        f"{measure}  ({d.family})",
+        "",
+        *(f"  {line}".rstrip() for line in d.description.splitlines()),
+        "",
+        f"  range       {d.range[0]:g} to {d.range[1]:g}, {better[d.higher_is_better]}",
+    ]
+    if parameters:
+        lines.append(f"  parameters  {parameters}")
+    if reasons:
+        lines.append("  undefined   " + "; ".join(f"{r}: {REASONS[r]}" for r in reasons))
+    if d.aliases:
+        lines.append("  aliases     " + ", ".join(d.aliases))
+    if d.reference:
+        lines.append(f"  reference   {d.reference}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,59 @@
+"""``calipers regression``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.common import (
+    Output,
+    located,
+    measure_options,
+    output_options,
+    table_origin,
+)
+
+
+@click.command("regression")
+@click.argument("table", type=click.Path())
+@click.option("--truth", required=True, metavar="COL", help="Column of the true numbers.")
+@click.option(
+    "--predicted",
+    multiple=True,
+    required=True,
+    metavar="COL",
+    help="Column of predicted numbers; repeatable.",
+)
+@click.option("--weight", metavar="COL", help="Column of weights.")
+@measure_options
+@output_options
+def command(
+    table: str,
+    truth: str,
+    predicted: tuple[str, ...],
+    weight: str | None,
+    measures: tuple[str, ...],
+    **options: Any,
+) -> None:
+    """Evaluate predicted numbers in TABLE (CSV, Parquet, Feather or JSON Lines).
+
+    \b
+    Example:
+      calipers regression patients.csv --truth progression --predicted ridge --predicted forest
+    """
+    output = Output.take(options)
+    from calipers.data.tables import column, read_table
+    from calipers.evaluate import regression
+
+    rows = read_table(table)
+    with located(table):
+        evaluation = regression(
+            column(rows, truth, table),
+            {name: column(rows, name, table) for name in predicted},
+            weight=None if weight is None else column(rows, weight, table),
+            measures=measures or None,
+            inputs=[table_origin(table)],
+            **options,
+        )
+    output.finish(evaluation)
