@@ -40,7 +40,8 @@ with open(f"{folder}/qrels.txt") as f: qrels = pytrec_eval.parse_qrel(f)
 with open(f"{folder}/run.txt") as f: run = pytrec_eval.parse_run(f)
 names = {"map", "ndcg_cut.10", "recip_rank", "recall.100"}
 values = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run).values()
-print([sum(v[m] for v in values) / len(values) for m in ("map", "ndcg_cut_10", "recip_rank", "recall_100")])
+names = ["map", "ndcg_cut_10", "recip_rank", "recall_100"]
+print([sum(v[m] for v in values) / len(values) for m in names])
 """,
     "ranx": """
 from ranx import Qrels, Run, evaluate
@@ -121,8 +122,8 @@ def end_to_end(topics: int, times: int) -> list[str]:
 
 def scores(n: int, times: int) -> list[str]:
     """AUC, and the bootstrap of three areas."""
-    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
     from sklearn.metrics import auc as trapezoid
+    from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
     import calipers as cal
     from calipers.evaluate.curves import bands

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     def measures(family: str | None = None) -> list[Measure]:
         """The measures of the catalogue."""
 
+
 _HOME = {
     "Comparison": ("calipers.results", "Comparison"),
     "Difference": ("calipers.results", "Difference"),

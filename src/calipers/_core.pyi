@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-_Floats = npt.NDArray[np.float64]
-_Ints = npt.NDArray[np.int64]
-_Bools = npt.NDArray[np.bool_]
-_Texts = tuple[_Ints, npt.NDArray[np.uint8]]
+_Floats: TypeAlias = npt.NDArray[np.float64]
+_Ints: TypeAlias = npt.NDArray[np.int64]
+_Bools: TypeAlias = npt.NDArray[np.bool_]
+_Texts: TypeAlias = tuple[_Ints, npt.NDArray[np.uint8]]
 
 class Judgments:
     @staticmethod

@@ -77,7 +77,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """``system`` minus ``baseline`` on the same units, with its interval and a test of no difference.
+    """``system`` minus ``baseline`` on the same units: its interval, and a test of no difference.
 
     ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other
     differences of the same :class:`Comparison`. ``effect`` is Hedges' g for paired data. ``wins``,
@@ -133,7 +133,11 @@ class Comparison:
         found = [
             d
             for d in self.differences
-            if (d.measure == key if isinstance(key, str) else (d.system, d.baseline, d.measure) == key)
+            if (
+                d.measure == key
+                if isinstance(key, str)
+                else (d.system, d.baseline, d.measure) == key
+            )
         ]
         if len(found) == 1:
             return found[0]
@@ -343,7 +347,9 @@ class Evaluation:
 
     def to_json(self, *, details: bool = False) -> str:
         """JSON text, schema 1; full precision, NaN as ``null``."""
-        return json.dumps(self.to_dict(details=details), indent=2, allow_nan=False, ensure_ascii=False)
+        return json.dumps(
+            self.to_dict(details=details), indent=2, allow_nan=False, ensure_ascii=False
+        )
 
     @classmethod
     def from_json(cls, text: str) -> Evaluation:
@@ -380,7 +386,8 @@ class Evaluation:
         """Tidy rows as a pandas frame; ``polars.DataFrame(evaluation.to_arrow())`` for polars."""
         import pandas as pd
 
-        return pd.DataFrame(self.rows())
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
 
     def to_csv(self) -> str:
         """Tidy rows as CSV, full precision, undefined values empty."""

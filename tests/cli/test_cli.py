@@ -126,7 +126,11 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
 
 def test_the_demo_evaluates_three_cases_and_writes_three_pages(tmp_path: Path) -> None:
     done = calipers(tmp_path, "demo", "-o", "out")
-    for name, figure in (("retrieval", "nDCG@10"), ("classification", "AUC"), ("regression", "RMSE")):
+    for name, figure in (
+        ("retrieval", "nDCG@10"),
+        ("classification", "AUC"),
+        ("regression", "RMSE"),
+    ):
         assert figure in done.stdout
         page = (tmp_path / "out" / f"{name}.html").read_text(encoding="utf-8")
         assert figure in page
@@ -299,9 +303,7 @@ def test_a_requirement_has_to_be_readable(folder: Path) -> None:
 
 def test_rubbish_is_no_table(folder: Path) -> None:
     (folder / "bad.parquet").write_bytes(b"\x93\x00\xff rubbish" * 50)
-    done = calipers(
-        folder, "classification", "bad.parquet", "--truth", "y", "--score", "s", code=3
-    )
+    done = calipers(folder, "classification", "bad.parquet", "--truth", "y", "--score", "s", code=3)
     assert done.stderr.startswith("calipers: bad.parquet: cannot be read as a table: ")
 
 

@@ -187,7 +187,9 @@ def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(cal.InputError) as raised:
         cal.classification(given.pop("truth"), given.pop("predicted", None), **given)
     text = str(raised.value)
-    assert text == message.format(row=text.split("row ")[1].split()[0] if "{row}" in message else "")
+    assert text == message.format(
+        row=text.split("row ")[1].split()[0] if "{row}" in message else ""
+    )
 
 
 def test_regression_against_definitions() -> None:
@@ -197,7 +199,9 @@ def test_regression_against_definitions() -> None:
     assert ev["a", "RMSE"].value == pytest.approx(np.sqrt(np.mean((a - truth) ** 2)))
     assert ev["a", "MAE"].value == pytest.approx(np.mean(np.abs(a - truth)))
     assert ev["a", "RMSE"].default == pytest.approx(truth.std())
-    assert ev["a", "MAE"].default == pytest.approx(np.mean(np.abs(truth - np.median(truth))), rel=1e-3)
+    assert ev["a", "MAE"].default == pytest.approx(
+        np.mean(np.abs(truth - np.median(truth))), rel=1e-3
+    )
     assert ev.comparison is not None
     assert ev.comparison["RMSE"].low > 0
     with pytest.raises(cal.InputError, match="predicted: is NaN in row 1, expected finite numbers"):

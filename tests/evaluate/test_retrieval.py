@@ -26,11 +26,13 @@ def columns(nested: dict[str, dict[str, Any]], value: str) -> dict[str, list[Any
 def as_files(folder: Path) -> tuple[str, str]:
     qrels, run = folder / "q", folder / "r"
     qrels.write_text("".join(f"{t} 0 {d} {g}\n" for t, ds in QRELS.items() for d, g in ds.items()))
-    run.write_text("".join(f"{t}\tQ0 {d} 1  {s} r\r\n" for t, ds in RUN.items() for d, s in ds.items()))
+    run.write_text(
+        "".join(f"{t}\tQ0 {d} 1  {s} r\r\n" for t, ds in RUN.items() for d, s in ds.items())
+    )
     return str(qrels), str(run)
 
 
-@pytest.mark.parametrize("kind", ["file", "pandas", "polars", "arrow", "integer ids"])
+@pytest.mark.parametrize("kind", ["file", "pandas", "polars", "arrow", "numpy", "integer ids"])
 def test_every_source_gives_the_same_numbers(kind: str, tmp_path: Path) -> None:
     expected = [(e.measure, e.value, e.low) for e in cal.retrieval(QRELS, RUN, measures=MEASURES)]
     judged, ranked = columns(QRELS, "grade"), columns(RUN, "score")
@@ -39,6 +41,9 @@ def test_every_source_gives_the_same_numbers(kind: str, tmp_path: Path) -> None:
         "pandas": lambda: (pd.DataFrame(judged), pd.DataFrame(ranked)),
         "polars": lambda: (pl.DataFrame(judged), pl.DataFrame(ranked)),
         "arrow": lambda: (pa.table(judged), pa.table(ranked)),
+        "numpy": lambda: tuple(
+            {name: np.array(values) for name, values in table.items()} for table in (judged, ranked)
+        ),
         "integer ids": lambda: (
             pd.DataFrame(judged).astype({"topic": int}).rename(columns={"topic": "qid"}),
             pd.DataFrame(ranked).astype({"topic": int}).rename(columns={"topic": "query_id"}),

@@ -70,7 +70,7 @@ def test_a_tooltip_shows_names_as_text(tmp_path: Path) -> None:
     text = re.sub(r"<meta http-equiv[^\n]*\n", "", page(hostile()), count=1)
     before, after = text.rsplit("</body>", 1)
     dom, _ = browse(tmp_path / "page.html", f"{before}<script>{POINT}</script></body>{after}")
-    found = re.search(r'<div id="vg-tooltip-element".*?</div>', dom, re.S)
+    found = re.search(r'<div id="vg-tooltip-element".*?</div>', dom, re.DOTALL)
     assert found
     assert "undefined" not in found[0]
     assert "threshold" in found[0]

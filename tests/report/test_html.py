@@ -44,7 +44,7 @@ def policy(text: str) -> str:
 
 
 def scripts(text: str) -> list[str]:
-    return re.findall(r"<script>(.*?)</script>", text, re.S)
+    return re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
 
 
 @pytest.mark.parametrize("make", ALL)
@@ -103,13 +103,13 @@ def test_the_parts_come_in_order() -> None:
 
 def test_every_chart_has_a_sentence_a_picture_a_spec_and_numbers() -> None:
     text = page(binary())
-    figures = re.findall(r"<figure.*?</figure>", text, re.S)
+    figures = re.findall(r"<figure.*?</figure>", text, re.DOTALL)
     assert len(figures) == 3
     for figure in figures:
         assert re.search(r'role="img" aria-label="[^"]{20,}"', figure)
         assert "<svg" in figure
         assert "<details>" in figure
-        spec = re.search(r'<script type="application/json">(.*?)</script>', figure, re.S)
+        spec = re.search(r'<script type="application/json">(.*?)</script>', figure, re.DOTALL)
         assert spec
         assert json.loads(spec[1])["$schema"].endswith("v6.json")
 
@@ -154,7 +154,7 @@ def test_names_are_shown_as_they_are() -> None:
 
 
 def test_pictures_carry_no_ids() -> None:
-    for svg in re.findall(r"<svg.*?</svg>", page(binary()), re.S):
+    for svg in re.findall(r"<svg.*?</svg>", page(binary()), re.DOTALL):
         assert not re.search(r'\sid="|url\(', svg)
 
 
@@ -167,9 +167,9 @@ def test_a_fragment_is_small_and_still() -> None:
         assert "<script" not in text
         assert len(text) < 20_000
         assert text == fragment(evaluation)
-    css = re.search(r"<style>(.*?)</style>", fragment(retrieval()), re.S)
+    css = re.search(r"<style>(.*?)</style>", fragment(retrieval()), re.DOTALL)
     assert css
-    selectors = re.findall(r"^([^\s@}/][^{]*)\{", css[1], re.M)
+    selectors = re.findall(r"^([^\s@}/][^{]*)\{", css[1], re.MULTILINE)
     assert selectors
     assert all(part.strip().startswith(".calipers") for s in selectors for part in s.split(","))
 

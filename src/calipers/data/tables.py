@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, did_you_mean
@@ -12,7 +13,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 #: Extensions and what they hold.
-FORMATS = ".csv, .tsv, .parquet, .feather, .arrow, .jsonl or .ndjson (.csv and .jsonl also as .gz or .zst)"
+FORMATS = (
+    ".csv, .tsv, .parquet, .feather, .arrow, .jsonl or .ndjson "
+    "(.csv and .jsonl also as .gz or .zst)"
+)
 
 
 def read_table(path: str | os.PathLike[str]) -> pa.Table:
@@ -46,7 +50,7 @@ def _read(name: str) -> pa.Table:
         stem = stem.removesuffix(suffix)
     extension = os.path.splitext(stem)[1]
     if extension in (".csv", ".tsv"):
-        import pyarrow.csv as csv
+        from pyarrow import csv
 
         delimiter = "\t" if extension == ".tsv" else ","
         with pa.input_stream(name, compression="detect") as stream:
@@ -63,15 +67,15 @@ def _read(name: str) -> pa.Table:
     if stem != name.lower() and extension not in (".jsonl", ".ndjson"):
         raise InputError(f"{name}: unknown kind of table; expected {FORMATS}")
     if extension == ".parquet":
-        import pyarrow.parquet as parquet
+        from pyarrow import parquet
 
         return parquet.read_table(name)
     if extension in (".feather", ".arrow"):
-        import pyarrow.feather as feather
+        from pyarrow import feather
 
         return feather.read_table(name)
     if extension in (".jsonl", ".ndjson"):
-        import pyarrow.json as json
+        from pyarrow import json
 
         with pa.input_stream(name, compression="detect") as stream:
             return json.read_json(stream)
@@ -81,9 +85,7 @@ def _read(name: str) -> pa.Table:
 def column(table: pa.Table, name: str, where: str) -> Any:
     """One column of a table, as an Arrow array; an unknown name gets a hint."""
     if name not in table.column_names:
-        raise InputError(
-            f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}"
-        )
+        raise InputError(f"{where}: no column {name!r}; {did_you_mean(name, table.column_names)}")
     return table.column(name).combine_chunks()
 
 
@@ -93,6 +95,11 @@ def as_arrow(frame: Any, what: str) -> pa.Table:
 
     if isinstance(frame, pa.Table):
         return frame
+    if isinstance(frame, Mapping):
+        try:
+            return pa.table({str(name): pa.array(values) for name, values in frame.items()})
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(f"{what}: the columns make no table: {error}") from None
     if hasattr(frame, "__arrow_c_stream__"):
         return pa.table(frame)
     if type(frame).__module__.startswith("pandas"):

@@ -14,7 +14,8 @@ from calipers import _core
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.tables import as_arrow
 
-#: What may stand for judgments or a run: a path, a dict of dicts, a frame with the three columns.
+#: What may stand for judgments or a run: a path, a dict of dicts, or a frame or a dict with the
+#: three columns.
 TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]] | Any"
 
 #: Names under which the columns of a frame are found, in this order.
@@ -64,7 +65,7 @@ def read_qrels(source: TrecSource) -> Qrels:
     if isinstance(source, str | os.PathLike):
         path = _file(source, "qrels")
         judgments = with_errors(lambda: _core.Judgments.from_file(path))
-    elif isinstance(source, Mapping):
+    elif isinstance(source, Mapping) and not holds_columns(source):
         _check_nested(source, "qrels", "grade")
         judgments = with_errors(lambda: _core.Judgments.from_dict(source))
     else:
@@ -89,7 +90,7 @@ def read_run(name: str, source: TrecSource, qrels: Qrels, *, float32: bool = Fal
     if isinstance(source, str | os.PathLike):
         path = _file(source, "run")
         judged = with_errors(lambda: qrels.judgments.read_run(path, float32))
-    elif isinstance(source, Mapping):
+    elif isinstance(source, Mapping) and not holds_columns(source):
         _check_nested(source, name, "score")
         judged = with_errors(lambda: qrels.judgments.rank_dict(source, float32))
     else:
@@ -116,6 +117,13 @@ def read_run(name: str, source: TrecSource, qrels: Qrels, *, float32: bool = Fal
         tuple(text_of(topic) for topic in judged.unjudged_topic_names),
         None if judged.tag is None else text_of(judged.tag),
         _origin(name, source, judged.source),
+    )
+
+
+def holds_columns(source: Mapping[Any, Any]) -> bool:
+    """Whether a dict holds columns of topics and documents, not topics or runs by name."""
+    return any(name in source for name in TOPIC) and any(
+        name in source and not isinstance(source[name], Mapping | str) for name in DOCUMENT
     )
 
 
@@ -227,9 +235,7 @@ def _numbers(table: Any, names: tuple[str, ...], what: str) -> Any:
 
     column = _find(table, names, what)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        raise InputError(
-            f"{what}: column {names[0]!r} is of type {column.type}, expected numbers"
-        )
+        raise InputError(f"{what}: column {names[0]!r} is of type {column.type}, expected numbers")
     return column.to_numpy(zero_copy_only=False)
 
 

@@ -221,7 +221,9 @@ class System:
             scores = Scores(self.table, self.settings, lambda: self._areas)
             default = float(measure.apply(self.table.constant()))
             return estimate(measure, self.table, scores.interval, default=default, **shared)
-        return loss_estimate(measure, self._truth, self.probability, self.weight, self.settings, self.name)
+        return loss_estimate(
+            measure, self._truth, self.probability, self.weight, self.settings, self.name
+        )
 
     @cached_property
     def _areas(self) -> FloatArray:
@@ -236,7 +238,8 @@ class System:
         if self.score is None:
             return []
         _, tpr, at_recall = bands(self.table, self._rows(), self.settings, grids=True)
-        assert tpr is not None and at_recall is not None
+        assert tpr is not None
+        assert at_recall is not None
         return [
             roc_curve(self.name, self.table, tpr, self.settings),
             precision_recall_curve(self.name, self.table, at_recall, self.settings),
@@ -317,7 +320,8 @@ class Pair:
         redrawing the rows.
         """
         a, b = self.first, self.second
-        assert a.predicted is not None and b.predicted is not None
+        assert a.predicted is not None
+        assert b.predicted is not None
         cell = a.labels.positive * 4 + a.predicted * 2 + b.predicted
         counts, squares = (
             np.bincount(cell, w, minlength=8).astype(np.float64).reshape(2, 4)
@@ -338,9 +342,7 @@ class Pair:
         test = paired.bootstrap(replicates)
         if measure.definition.name in ("accuracy", "error-rate") and a.weight is None:
             # joint[truth, first, second]: rows that only one of the two gets right.
-            test = paired.mcnemar(
-                joint[1, 1, 0] + joint[0, 0, 1], joint[1, 0, 1] + joint[0, 1, 0]
-            )
+            test = paired.mcnemar(joint[1, 1, 0] + joint[0, 0, 1], joint[1, 0, 1] + joint[0, 1, 0])
         return self._row(measure, value, replicates, test)
 
     def _of_scores(self, measure: Measure) -> Difference:
@@ -452,7 +454,7 @@ def _systems(
 def _threshold(
     given: float | Mapping[str, float] | None, name: str, default: float | None
 ) -> float | None:
-    value = given.get(name, default) if isinstance(given, Mapping) else given
+    value: Any = given.get(name, default) if isinstance(given, Mapping) else given
     if value is None:
         return default
     if not isinstance(value, int | float) or not np.isfinite(value):

@@ -66,7 +66,10 @@ def paired_comparison(source: Source, baseline: str | None, settings: Settings) 
     found = [source.differences(system, base, settings) for system, base in pairs]
     by_measure = [_adjusted(list(rows)) for rows in zip(*found, strict=True)]
     return Comparison(
-        tuple(row for rows in by_measure for row in rows), settings.level, ADJUSTMENT if len(pairs) > 1 else "none", baseline
+        tuple(row for rows in by_measure for row in rows),
+        settings.level,
+        ADJUSTMENT if len(pairs) > 1 else "none",
+        baseline,
     )
 
 

@@ -102,7 +102,7 @@ def loss_difference(
         p=test.p,
         test=test.name,
         effect=paired.hedges_g(apart) if weight is None else float("nan"),
-        **per_unit_counts(apart, bool(measure.definition.higher_is_better)),
+        **per_unit_counts(apart, higher_is_better=bool(measure.definition.higher_is_better)),
         no_interval=made.reason,
     )
 

@@ -80,9 +80,7 @@ def regression(
         ),
         comparison=comparison_if_several(source, baseline, settings),
         definitions=glossary(chosen),
-        provenance=provenance(
-            "regression", settings, {"weighted": weights is not None}, inputs
-        ),
+        provenance=provenance("regression", settings, {"weighted": weights is not None}, inputs),
         sources=source,
     )
 

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.trec import Qrels, Run, TrecSource, read_qrels, read_run, run_name
+from calipers.data.trec import (
+    Qrels,
+    Run,
+    TrecSource,
+    holds_columns,
+    read_qrels,
+    read_run,
+    run_name,
+)
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -65,10 +73,10 @@ def retrieval(
     ----------
     qrels
         A TREC qrels file (plain, .gz, .zst), a dict ``{topic: {document: grade}}``, or a data frame
-        with the columns ``topic``, ``doc`` and ``grade``.
+        or a dict of columns ``topic``, ``doc`` and ``grade``.
     runs
         One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run is a TREC run file, a dict ``{topic: {document: score}}``, or a data frame with the
+        run is a TREC run file, a dict ``{topic: {document: score}}``, or a data frame or a dict of
         columns ``topic``, ``doc`` and ``score``.
     measures
         Names such as ``"nDCG@10"``; ``calipers measures`` lists them.
@@ -252,7 +260,7 @@ class TopicScores:
                     p=tests[place].p,
                     test=tests[place].name,
                     effect=paired.hedges_g(d),
-                    **per_unit_counts(d, better),
+                    **per_unit_counts(d, higher_is_better=better),
                     n=len(d),
                     unit="topics",
                     undefined=self.reasons[system][j],
@@ -286,8 +294,9 @@ def _named(runs: Any) -> dict[str, Any]:
         if not runs:
             raise InputError("runs: an empty dict, expected at least one run")
         first = next(iter(runs.values()))
-        if isinstance(first, Mapping) and not _nested_twice(first):
-            return {"run": runs}  # {topic: {document: score}} is one run itself
+        one = isinstance(first, Mapping) and not (_nested_twice(first) or holds_columns(first))
+        if one or holds_columns(runs):
+            return {"run": runs}  # not runs by name, but one run itself
         return {str(name): run for name, run in runs.items()}
     if isinstance(runs, list | tuple):
         if not all(isinstance(run, str | os.PathLike) for run in runs):

@@ -66,7 +66,9 @@ def choose_measures(
     ]
     for measure in chosen:
         if measure.definition.family not in families:
-            raise InputError(f"{measure} is a measure of {measure.definition.family}, not of {task}")
+            raise InputError(
+                f"{measure} is a measure of {measure.definition.family}, not of {task}"
+            )
     return list(dict.fromkeys(chosen))
 
 
@@ -171,7 +173,7 @@ def provenance(
     }
 
 
-def per_unit_counts(difference: FloatArray, higher_is_better: bool) -> dict[str, Any]:
+def per_unit_counts(difference: FloatArray, *, higher_is_better: bool) -> dict[str, Any]:
     """On how many units the first system is better, equal, worse."""
     sign = np.sign(difference) * (1 if higher_is_better else -1)
     return {

@@ -4,7 +4,7 @@ The table of defaults stands here, and only here:
 
     shares of a margin, shares of topics     Wilson
     other measures of counts                 bootstrap by multinomial draws of the cells
-    AUC                                      DeLong on the logit scale, Hanley-McNeil near its limits
+    AUC                                      DeLong on the logit scale; Hanley-McNeil near 0 and 1
     PR-AUC, AP of scores                     logit (Boyd, Eng and Page)
     means of a value per row                 normal; bootstrap below 100 rows
     RMSE                                     log-delta; bootstrap below 100 rows
@@ -87,7 +87,8 @@ class Counts:
             return self.matrix.resample(settings.resamples, settings.seed)
         from calipers import _core
 
-        assert self.cell is not None and self.weight is not None
+        assert self.cell is not None
+        assert self.weight is not None
         shape = self.matrix.counts.shape
         cells = _core.bootstrap_cells(
             self.cell, self.weight, int(np.prod(shape)), settings.seed, settings.resamples
@@ -156,9 +157,7 @@ def rows_interval(
             settings.level,
         )
     analytic = (
-        intervals.root_mean
-        if measure.definition.interval == "root_mean"
-        else intervals.normal_mean
+        intervals.root_mean if measure.definition.interval == "root_mean" else intervals.normal_mean
     )
     return analytic(moments.mean, moments.standard_error, settings.level)
 
@@ -208,7 +207,9 @@ def _unit_interval(
     interval = mean_interval(column, means, errors, s)
     scale = n if definition.summary == "sum" else 1
     low, high = definition.range
-    return Interval(interval.low * scale, interval.high * scale, interval.method, interval.reason).within(low, high)
+    return Interval(
+        interval.low * scale, interval.high * scale, interval.method, interval.reason
+    ).within(low, high)
 
 
 def mean_interval(

@@ -32,9 +32,7 @@ class Interval:
 
     def within(self, lowest: float, highest: float) -> Interval:
         """The part of the interval that the measure can reach at all."""
-        return Interval(
-            max(self.low, lowest), min(self.high, highest), self.method, self.reason
-        )
+        return Interval(max(self.low, lowest), min(self.high, highest), self.method, self.reason)
 
 
 def missing(method: str, reason: str) -> Interval:

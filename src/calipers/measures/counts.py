@@ -171,7 +171,10 @@ def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None)
 
 
 @agreement(
-    "MCC", aliases=("matthews_corrcoef", "phi"), undefined=ONE_CLASS | ONE_PREDICTION, reference="Matthews 1975; Gorodkin 2004"
+    "MCC",
+    aliases=("matthews_corrcoef", "phi"),
+    undefined=ONE_CLASS | ONE_PREDICTION,
+    reference="Matthews 1975; Gorodkin 2004",
 )
 def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     """Matthews correlation: (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN)).
@@ -180,7 +183,9 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
     """
     truth, prediction, total = c.truth, c.prediction, c.total[..., None]
     covariance = c.correct * c.total - (truth * prediction).sum(axis=-1)
-    spread = (truth * (total - truth)).sum(axis=-1) * (prediction * (total - prediction)).sum(axis=-1)
+    spread = (truth * (total - truth)).sum(axis=-1) * (prediction * (total - prediction)).sum(
+        axis=-1
+    )
     return np.asarray(covariance / np.sqrt(spread))
 
 
@@ -273,7 +278,10 @@ def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
 
 
 @rate(
-    "G-mean", aliases=("g_mean", "geometric_mean_score"), uninformed=0.0, undefined=NO_POSITIVE | NO_NEGATIVE
+    "G-mean",
+    aliases=("g_mean", "geometric_mean_score"),
+    uninformed=0.0,
+    undefined=NO_POSITIVE | NO_NEGATIVE,
 )
 def g_mean(c: ConfusionMatrix) -> FloatArray:
     """Geometric mean of recall and specificity: √(recall · specificity)."""

@@ -335,9 +335,7 @@ def _can_bind(definition: Definition, given: set[Any]) -> bool:
 
 def _candidates(name: str, family: str | Sequence[str] | None) -> list[Definition]:
     families = (family,) if isinstance(family, str) else family
-    return [
-        d for d in _NAMES.get(name.lower(), []) if families is None or d.family in families
-    ]
+    return [d for d in _NAMES.get(name.lower(), []) if families is None or d.family in families]
 
 
 def _by_trailing_number(
@@ -359,9 +357,10 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         return {}
     try:
         call = ast.parse(f"_({arguments})", mode="eval").body
-        assert isinstance(call, ast.Call) and not call.args
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
         return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords if k.arg}
-    except (SyntaxError, ValueError, AssertionError):
+    except (SyntaxError, ValueError):
         raise UnknownMeasureError(
             f"{text!r}: expected parameters like (rel=2), got ({arguments})"
         ) from None

@@ -127,8 +127,11 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 @ranking("SetP", aliases=("set_P",))
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
-    """Precision of the retrieved set. It is 0 where nothing was retrieved (a run cannot say "nothing",
-    and a topic it leaves out scores 0)."""
+    """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
+
+    It is 0 where nothing was retrieved: a run cannot say "nothing", and a topic that it leaves out
+    scores 0.
+    """
     return np.where(r.retrieved > 0, counts.precision(r.confusion(rel)), 0.0)
 
 

@@ -28,8 +28,8 @@ def write_text(path: Path, text: str) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, _mode(path))
-        os.replace(name, path)
+        Path(name).chmod(_mode(path))
+        Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

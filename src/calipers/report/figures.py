@@ -170,7 +170,7 @@ def _unit_figure(
     thin = "" if drawn else f" {charts.MOST_BARS} of them are drawn, evenly spaced."
     digits = numbers.Rounding(numbers.MOST)
     return Figure(
-        title=f"{name} by {units[:-1] if units.endswith('s') else units}",
+        title=f"{name} by {units.removesuffix('s')}",
         label=sentence,
         caption=sentence + thin,
         spec=charts.per_unit_chart(

@@ -258,7 +258,7 @@ def _policy(scripts: Iterable[str]) -> str:
 
 
 def _resource(name: str) -> str:
-    file = resources.files("calipers.report").joinpath("templates", name)
+    file = resources.files("calipers.report").joinpath("templates").joinpath(name)
     # A checkout may have given the file other line ends, which would change its hash.
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
 

@@ -154,7 +154,7 @@ def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Table:
 
 # A spreadsheet takes a cell that begins so for a formula and may run it; the full-width forms
 # count where the locale uses them.
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:

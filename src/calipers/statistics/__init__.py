@@ -1,4 +1,4 @@
-"""Sufficient statistics: built from a batch of data, merged by ``+``, turned into numbers by measures."""
+"""Sufficient statistics: built from batches of data, merged by ``+``, read by measures."""
 
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix

@@ -137,7 +137,7 @@ class ConfusionMatrix(Statistic):
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
     def effective_size(self, margin: str) -> FloatArray:
-        """Kish's effective number of rows of a margin, (Σw)²/Σw², its count when weights are one."""
+        """Kish's effective number of rows of a margin, (Σw)²/Σw²; its count without weights."""
         weight = getattr(self, margin)
         with np.errstate(invalid="ignore"):
             size = weight**2 / getattr(replace(self, counts=self.squares), margin)

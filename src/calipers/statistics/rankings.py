@@ -155,7 +155,7 @@ class JudgedRankings(Statistic):
         return ConfusionMatrix.from_counts(tp, fp, fn, tn)
 
     def hits_so_far(self, rel: int) -> IntArray:
-        """For each retrieved judged document: how many relevant ones down to it, itself included."""
+        """For each retrieved judged document: how many relevant ones down to it and with it."""
         running = np.concatenate([[0], np.cumsum(self.hits(rel))])
         return np.asarray(running[1:] - running[self.offsets[self.topic]])
 

@@ -104,7 +104,8 @@ class ScoreTable(Statistic):
         def matrices(positive: FloatArray, negative: FloatArray) -> FloatArray:
             tp, fp = (np.concatenate([[0.0], np.cumsum(w)]) for w in (positive, negative))
             return np.stack(
-                [np.stack([fp[-1] - fp, fp], axis=-1), np.stack([tp[-1] - tp, tp], axis=-1)], axis=-2
+                [np.stack([fp[-1] - fp, fp], axis=-1), np.stack([tp[-1] - tp, tp], axis=-1)],
+                axis=-2,
             )
 
         counts = matrices(self.positive, self.negative)
@@ -149,4 +150,3 @@ class ScoreTable(Statistic):
         ) / self.total_negative
         positive_above = (np.cumsum(self.positive) - self.positive / 2) / self.total_positive
         return negative_below, positive_above
-
