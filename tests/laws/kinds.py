@@ -1,0 +1,172 @@
+"""For each kind of statistic: random data, how it is built from them, and what a perfect system
+would have said. A measure over a known kind of statistic is tested by being in the catalogue."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from calipers.data.trec import read_qrels, read_run
+from calipers.measures import Definition, Measure, definitions
+from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable, Statistic
+
+Row = tuple[Any, ...]
+
+#: Weights whose sums are exact in binary, some zero, and some that are not exact.
+WEIGHTS = st.one_of(
+    st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0]), st.floats(0.01, 10.0, allow_subnormal=False)
+)
+SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of statistic: ``rows`` are its data, one tuple each, the weight last if it has one."""
+
+    family: str
+    on: type[Statistic]
+    row: st.SearchStrategy[Row]
+    build: Callable[[Definition, Sequence[Row]], Any]
+    perfect: Callable[[Sequence[Row], int], list[Row]]
+    weighted: bool = True
+    unit: str = "row"
+
+    def definitions(self) -> list[Definition]:
+        return list(definitions(self.family))
+
+    def of(self, rows: Sequence[Row]) -> Callable[[Definition], Any]:
+        """The statistic of the rows that a definition reads; built once where it is one for all."""
+        if self.on is Moments:
+            return lambda definition: self.build(definition, rows)
+        built = self.build(self.definitions()[0], rows)
+        return lambda _: built
+
+    def rows(self, min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[Row]]:
+        if self.unit == "topic":
+            max_size = min(max_size, 4)
+        return st.lists(self.row, min_size=min_size, max_size=max_size)
+
+
+def _weights(rows: Sequence[Row]) -> np.ndarray | None:
+    weight = np.array([row[-1] for row in rows], np.float64)
+    return None if (weight == 1).all() else weight
+
+
+def _counts(_: Definition, rows: Sequence[Row]) -> ConfusionMatrix:
+    truth, predicted = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    return ConfusionMatrix.from_codes(truth, predicted, weight=_weights(rows))
+
+
+def _table(_: Definition, rows: Sequence[Row]) -> ScoreTable:
+    truth = np.array([row[0] for row in rows], bool)
+    return ScoreTable.from_rows(truth, np.array([row[1] for row in rows], float), _weights(rows))
+
+
+def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
+    assert definition.rows is not None, f"{definition.name} says no loss of a row"
+    with np.errstate(divide="ignore"):
+        return Moments.from_rows(definition.rows(truth, prediction), _weights(rows))
+
+
+def _rankings(_: Definition, rows: Sequence[Row]) -> JudgedRankings:
+    """A row is a topic: (grades of documents, −9 where unjudged; their scores, None where missed).
+
+    Each topic is named by its position, so that permutations of rows rename topics too.
+    """
+    return rankings_of({f"t{place:03}": row for place, row in enumerate(rows)})
+
+
+def rankings_of(topics: dict[str, Row]) -> JudgedRankings:
+    qrels = {
+        name: {f"d{i}": grade for i, (grade, _) in enumerate(documents) if grade != UNJUDGED}
+        | {"judged": 0}
+        for name, (documents,) in topics.items()
+    }
+    run = {
+        name: {f"d{i}": score for i, (_, score) in enumerate(documents) if score is not None}
+        for name, (documents,) in topics.items()
+    }
+    run = {name: documents for name, documents in run.items() if documents}
+    run["a topic without judgments"] = {"d": 1.0}  # a run holds something
+    return JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
+
+
+UNJUDGED = -9
+
+GRADES = st.sampled_from([UNJUDGED, -1, 0, 0, 1, 1, 2, 3])
+RUN_SCORES = st.one_of(st.none(), st.integers(0, 4).map(float), st.floats(-1e3, 1e3))
+
+
+def _same(rows: Sequence[Row], _: int) -> list[Row]:
+    """The prediction of a perfect system is the truth."""
+    return [(row[0], type(row[1])(row[0]), *row[2:]) for row in rows]
+
+
+def _best_first(rows: Sequence[Row], rel: int) -> list[Row]:
+    """A perfect run holds the relevant documents, best grade first, and nothing else."""
+    out = []
+    for (documents,) in rows:
+        best = [(grade, float(grade) if grade >= rel else None) for grade, _ in documents]
+        out.append((best,))
+    return out
+
+
+KINDS = {
+    kind.family: kind
+    for kind in (
+        Kind("counts", ConfusionMatrix, st.tuples(st.integers(0, 1), st.integers(0, 1), WEIGHTS),
+             _counts, _same),
+        Kind("scores", ScoreTable, st.tuples(st.booleans(), SCORES, WEIGHTS), _table, _same),
+        Kind("probabilities", Moments,
+             st.tuples(st.integers(0, 1).map(float), st.floats(0.0, 1.0), WEIGHTS),
+             _losses, _same),
+        Kind("regression", Moments,
+             st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
+        Kind("retrieval", JudgedRankings,
+             st.tuples(st.lists(st.tuples(GRADES, RUN_SCORES), max_size=9)),
+             _rankings, _best_first, weighted=False, unit="topic"),
+    )
+}  # fmt: skip
+
+#: Legal values of parameters, by name. A measure with a parameter of a new name needs an entry.
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "cutoff": st.integers(1, 12),
+    "rel": st.integers(1, 3),
+    "recall": st.one_of(st.integers(0, 10).map(lambda t: t / 10), st.floats(0.0, 1.0)),
+    "beta": st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0.0, 20.0)),
+    "alpha": st.one_of(st.none(), st.floats(0.0, 1.0)),
+    "collection": st.integers(100, 10**9),
+    "max_grade": st.just(3),
+    "dcg": st.sampled_from(["log2", "exp-log2"]),
+}
+
+
+def some_measure(definition: Definition) -> st.SearchStrategy[Measure]:
+    """The definition with random legal values of its parameters."""
+    chosen = {}
+    for name, default in definition.parameters.items():
+        assert name in VALUES, f"{definition.name}: what values may {name} take?"
+        chosen[name] = (
+            VALUES[name]
+            if default is inspect.Parameter.empty
+            else st.one_of(st.just(default), VALUES[name])
+        )
+    return st.fixed_dictionaries(chosen).map(definition.bind)
+
+
+def merged(parts: Sequence[Statistic]) -> Any:
+    return reduce(lambda a, b: a + b, parts)
+
+
+def same(measure: Measure, a: Any, b: Any, tolerance: float = 1e-12) -> None:
+    """Equal to a tolerance that is relative and absolute, NaN where the other is."""
+    np.testing.assert_allclose(
+        a, b, rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=str(measure)
+    )

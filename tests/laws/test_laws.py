@@ -1,0 +1,533 @@
+"""What holds of every measure, tested on random data over the whole catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kinds import KINDS, SCORES, WEIGHTS, Kind, merged, rankings_of, same, some_measure
+
+from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
+from calipers.measures.definition import EMPTY_MARGIN
+from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable
+
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+weighted_kind = pytest.mark.parametrize(
+    "kind", [k for k in KINDS.values() if k.weighted], ids=[k for k in KINDS if KINDS[k].weighted]
+)
+every_definition = pytest.mark.parametrize(
+    "definition", list(definitions()), ids=lambda d: f"{d.family}-{d.name}"
+)
+
+
+def test_every_family_is_of_a_known_kind() -> None:
+    families = {d.family for d in definitions()}
+    assert families == set(KINDS) == {f for group in TASKS.values() for f in group}
+    assert all(d.on is KINDS[d.family].on for d in definitions())
+
+
+# ---------------------------------------------------------------------------- (a) (g) (j) values
+
+
+@every_kind
+@given(data=st.data())
+def test_a_value_is_in_its_range_or_undefined_for_a_reason(kind: Kind, data: st.DataObject) -> None:
+    """Undefined exactly where a declared condition holds: no more, and no less."""
+    of = kind.of(data.draw(kind.rows()))
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        defined_or_explained(measure, of(definition))
+        assert set(measure.reasons(of(definition))) <= set(REASONS), measure
+
+
+def edges(definition: Definition) -> list[Measure]:
+    """The definition with every combination of the extreme values of its parameters."""
+    extremes: dict[str, list[Any]] = {
+        "cutoff": [1, 2],
+        "rel": [1, 2],
+        "recall": [0.0, 0.5, 1.0],
+        "beta": [0.0, 2.0],
+        "alpha": [None, 0.0, 1.0],
+        "collection": [10, 11],
+        "max_grade": [2],
+        "dcg": ["log2", "exp-log2"],
+    }
+    names = list(definition.parameters)
+    return [
+        definition.bind(dict(zip(names, values, strict=True)))
+        for values in product(*(extremes[name] for name in names))
+    ]
+
+
+def defined_or_explained(measure: Measure, statistic: Any) -> None:
+    """The laws of this section, for one measure of a statistic."""
+    value, reasons = measure.apply(statistic), measure.reasons(statistic)
+    holds = np.zeros(value.shape, bool)
+    for where in reasons.values():
+        holds |= np.broadcast_to(where, value.shape)
+    np.testing.assert_array_equal(np.isnan(value), holds, err_msg=str(measure))
+    low, high = measure.definition.range
+    rest = value[~holds]
+    assert ((rest >= low - 1e-12) & (rest <= high + 1e-12) & np.isfinite(rest)).all(), measure
+
+
+def test_all_small_matrices() -> None:
+    """256 matrices of counts 0 to 3, in one stack."""
+    cells = np.array(list(product(range(4), repeat=4)), float)
+    stack = ConfusionMatrix.from_counts(*cells.T)
+    for definition in definitions("counts"):
+        for measure in edges(definition):
+            defined_or_explained(measure, stack)
+
+
+def test_all_small_rankings() -> None:
+    """363 topics: every ranking of at most 4 documents of grades 0 to 2, missing none, a relevant
+    or an irrelevant document."""
+    rankings = [list(r) for n in range(5) for r in product(range(3), repeat=n)]
+    cases = [(r, missed) for r in rankings for missed in ([], [1], [0])]
+    judged = JudgedRankings.from_rankings([r for r, _ in cases], [m for _, m in cases])
+    assert len(judged) == 363
+    for definition in definitions("retrieval"):
+        for measure in edges(definition):
+            defined_or_explained(measure, judged)
+
+
+def test_all_small_score_tables() -> None:
+    """729 tables of 3 distinct scores with 0, 1 or 2 rows of either class."""
+    cells = np.array(list(product(range(3), repeat=6)), float)
+    positive, negative = cells[:, :3], cells[:, 3:]
+    stack = ScoreTable(np.array([3.0, 2.0, 1.0]), positive, negative, positive, negative, 0)
+    for definition in definitions("scores"):
+        for measure in edges(definition):
+            defined_or_explained(measure, stack)
+
+
+@every_definition
+def test_every_reason_has_a_text(definition: Definition) -> None:
+    reasons = set(definition.undefined)
+    if definition.on is ConfusionMatrix and definition.share_of is not None:
+        reasons.add(EMPTY_MARGIN[definition.share_of])
+    assert reasons <= set(REASONS)
+    assert all(REASONS[reason] for reason in reasons)
+
+
+@every_kind
+@given(data=st.data())
+def test_a_statistic_survives_serialisation(kind: Kind, data: st.DataObject) -> None:
+    of = kind.of(data.draw(kind.rows()))
+    for definition in kind.definitions() if kind.on is Moments else kind.definitions()[:1]:
+        statistic = of(definition)
+        again = type(statistic).from_bytes(statistic.to_bytes())
+        for field in fields(statistic):
+            before, after = getattr(statistic, field.name), getattr(again, field.name)
+            assert type(before) is type(after), field.name
+            np.testing.assert_array_equal(before, after, err_msg=field.name)
+
+
+# ------------------------------------------------------------------------ (b) (c) known systems
+
+
+def better_or_equal(definition: Definition, a: Any, b: Any) -> Any:
+    """Whether ``a`` is no worse than ``b``, where both are defined."""
+    sign = 1 if definition.higher_is_better else -1
+    return np.isnan(a) | np.isnan(b) | (sign * (a - b) >= -1e-9 * (1 + np.abs(b)))
+
+
+@every_kind
+@given(data=st.data())
+def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject) -> None:
+    rows = data.draw(kind.rows())
+    of = kind.of(rows)
+    perfect = [kind.of(kind.perfect(rows, rel)) for rel in (1, 2, 3)]
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        value = measure.apply(perfect[measure.parameters.get("rel", 1) - 1](definition))
+        if definition.perfect is not None:
+            same(measure, value[~np.isnan(value)], definition.perfect)
+        if definition.higher_is_better is not None:
+            other = measure.apply(of(definition))
+            assert better_or_equal(definition, value, other).all(), f"{measure}: {value}, {other}"
+
+
+@every_definition
+def test_the_perfect_value_is_attained(definition: Definition) -> None:
+    """Else a wrong one could stand there unnoticed, undefined in every random case."""
+    if definition.perfect is None:
+        return
+    rows: dict[str, list[Any]] = {
+        "counts": [(0, 0, 1.0), (1, 1, 1.0), (1, 1, 1.0)],
+        "scores": [(False, 0.0, 1.0), (True, 1.0, 1.0)],
+        "probabilities": [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0)],
+        "regression": [(0.5, 0.5, 1.0), (2.0, 2.0, 1.0)],
+        "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
+    }
+    kind = KINDS[definition.family]
+    perfect = kind.perfect(rows[definition.family], 1)
+    value = definition.example().apply(kind.build(definition, perfect))
+    assert float(np.squeeze(value)) == pytest.approx(definition.perfect, abs=1e-12)
+
+
+@given(data=st.data())
+def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> None:
+    for family in ("counts", "scores"):
+        kind = KINDS[family]
+        rows = data.draw(kind.rows())
+        of = kind.of(rows)
+        for definition in kind.definitions():
+            if definition.uninformed is None:
+                continue
+            measure = data.draw(some_measure(definition))
+            value = measure.apply(of(definition).constant())
+            same(measure, value[~np.isnan(value)], definition.uninformed)
+
+
+@given(positive=st.floats(0.05, 0.95), called=st.floats(0.05, 0.95), total=st.floats(1.0, 1e4))
+def test_an_answer_by_chance_gets_the_uninformed_value(
+    positive: float, called: float, total: float
+) -> None:
+    """Of measures that are undefined for every constant answer (MCC), this is what is left; the
+    G-mean alone is about constant answers only."""
+    cells = total * np.outer([1 - positive, positive], [1 - called, called])
+    matrix = ConfusionMatrix(cells, cells)
+    for definition in definitions("counts"):
+        if definition.uninformed is not None and definition.name != "G-mean":
+            value = definition.example().apply(matrix)
+            assert float(value) == pytest.approx(definition.uninformed, abs=1e-9), definition.name
+
+
+@pytest.mark.parametrize("family", ["probabilities", "regression"])
+@given(data=st.data())
+def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObject) -> None:
+    kind = KINDS[family]
+    rows = [row for row in data.draw(kind.rows()) if row[-1] > 0]
+    other = data.draw(st.floats(0, 1) if family == "probabilities" else st.floats(-2e3, 2e3))
+    if not rows:
+        return
+    truth, weight = np.array([r[0] for r in rows]), np.array([r[-1] for r in rows])
+    for definition in kind.definitions():
+        assert definition.constant is not None
+        best = definition.constant(truth, weight)
+        measure = definition.example()
+        value, rival = (
+            float(measure.apply(kind.build(definition, [(r[0], answer, r[2]) for r in rows])))
+            for answer in (best, other)
+        )
+        assert np.isnan(rival) or value <= rival * (1 + 1e-9) + 1e-9, (definition.name, best, other)
+        if (weight == 1).all():
+            assert definition.constant(truth, None) == pytest.approx(best, rel=1e-12, abs=1e-12)
+
+
+# ------------------------------------------------------------------- (d) (e) (f) (h) statistics
+
+
+@every_kind
+@given(data=st.data())
+def test_merging_parts_equals_the_whole(kind: Kind, data: st.DataObject) -> None:
+    """For topics bit for bit; a part may be empty where rows are what is cut."""
+    rows = data.draw(kind.rows(min_size=2))
+    cuts = data.draw(st.lists(st.integers(1, len(rows) - 1), max_size=3).map(sorted))
+    topics = kind.unit == "topic"
+    bounds = [0, *(sorted(set(cuts)) if topics else cuts), len(rows)]
+    order = data.draw(st.permutations(range(len(rows))))
+    pieces = [order[a:b] for a, b in pairwise(bounds)]
+    if topics:
+        parts = [rankings_of({f"t{i:03}": rows[i] for i in piece}) for piece in pieces]
+        whole, joined = kind.of(rows), merged(parts)
+        for definition in kind.definitions():
+            measure = data.draw(some_measure(definition))
+            a, b = measure.apply(whole(definition)), measure.apply(joined)
+            assert a.tobytes() == b.tobytes(), measure
+        return
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        joined = merged([kind.build(definition, [rows[i] for i in piece]) for piece in pieces])
+        same(measure, measure.apply(joined), measure.apply(kind.build(definition, rows)))
+
+
+@every_kind
+@given(data=st.data())
+def test_the_order_of_rows_changes_nothing(kind: Kind, data: st.DataObject) -> None:
+    rows = data.draw(kind.rows())
+    order = data.draw(st.permutations(range(len(rows))))
+    of, permuted = kind.of(rows), kind.of([rows[i] for i in order])
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        value = measure.apply(of(definition))
+        expected = value[list(order)] if kind.unit == "topic" else value
+        same(measure, measure.apply(permuted(definition)), expected)
+
+
+@given(data=st.data())
+def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
+    """Of judgments and of the run as they come in: ranks follow from scores and ids alone."""
+    from calipers.data.trec import read_qrels, read_run
+
+    grades = data.draw(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(-1, 3), min_size=1))
+    scores = data.draw(
+        st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 3).map(float), min_size=1)
+    )
+    judged = data.draw(st.permutations(list(grades.items())))
+    ranked = data.draw(st.permutations(list(scores.items())))
+    first, second = (
+        JudgedRankings(**read_run("run", {"q": dict(r)}, read_qrels({"q": dict(j)})).arrays)
+        for j, r in ((grades.items(), scores.items()), (judged, ranked))
+    )
+    for definition in definitions("retrieval"):
+        measure = definition.example()
+        assert measure.apply(first).tobytes() == measure.apply(second).tobytes(), measure
+
+
+@weighted_kind
+@given(data=st.data())
+def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> None:
+    rows = data.draw(kind.rows())
+    times = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    repeated = [(*row[:-1], 1.0) for row, n in zip(rows, times, strict=True) for _ in range(n)]
+    weighted = [(*row[:-1], float(n)) for row, n in zip(rows, times, strict=True)]
+    if not repeated:
+        return
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        same(
+            measure,
+            measure.apply(kind.build(definition, weighted)),
+            measure.apply(kind.build(definition, repeated)),
+        )
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+@weighted_kind
+@given(data=st.data())
+def test_the_scale_of_weights_matters_to_counts_only(
+    factor: float, kind: Kind, data: st.DataObject
+) -> None:
+    rows = data.draw(kind.rows())
+    scaled = [(*row[:-1], factor * row[-1]) for row in rows]
+    for definition in kind.definitions():
+        measure = data.draw(some_measure(definition))
+        a, b = (measure.apply(kind.build(definition, r)) for r in (rows, scaled))
+        same(measure, b, a * factor if definition.name in ("TP", "FP", "FN", "TN") else a)
+
+
+@given(data=st.data())
+def test_a_stack_of_matrices_is_each_by_itself(data: st.DataObject) -> None:
+    cells = data.draw(
+        st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=6, max_size=6)
+    )
+    counts = np.array(cells, float).reshape(2, 3, 2, 2)
+    stack = ConfusionMatrix(counts, counts)
+    for definition in definitions("counts"):
+        measure = data.draw(some_measure(definition))
+        values, reasons = measure.apply(stack), measure.reasons(stack)
+        assert values.shape == (2, 3), measure
+        for place in np.ndindex(2, 3):
+            one = ConfusionMatrix(counts[place], counts[place])
+            np.testing.assert_array_equal(values[place], measure.apply(one), str(measure))
+            for reason, where in measure.reasons(one).items():
+                assert bool(reasons[reason][place]) == bool(where), (measure, reason)
+
+
+@given(data=st.data())
+def test_a_stack_of_score_tables_is_each_by_itself(data: st.DataObject) -> None:
+    distinct = data.draw(st.integers(1, 8))
+    cells = st.lists(st.integers(0, 4), min_size=6 * distinct, max_size=6 * distinct)
+    positive, negative = (
+        np.array(data.draw(cells), float).reshape(2, 3, distinct) for _ in range(2)
+    )
+    scores = np.arange(distinct, 0, -1.0)
+    stack = ScoreTable(scores, positive, negative, positive, negative, 0)
+    for definition in definitions("scores"):
+        measure = data.draw(some_measure(definition))
+        values = measure.apply(stack)
+        assert values.shape == (2, 3), measure
+        for place in np.ndindex(2, 3):
+            p, n = positive[place], negative[place]
+            one = measure.apply(ScoreTable(scores, p, n, p, n, 0))
+            same(measure, values[place], one)
+
+
+@pytest.mark.parametrize("family", ["probabilities", "regression"])
+@given(means=st.lists(st.one_of(st.floats(0, 1e6), st.just(np.inf)), min_size=1, max_size=6))
+def test_a_stack_of_means_is_each_by_itself(family: str, means: list[float]) -> None:
+    """Replicates of a mean stand where the mean stood."""
+    kind = KINDS[family]
+    for definition in kind.definitions():
+        one = kind.build(definition, [(0.0, 0.25, 1.0)])
+        measure = definition.example()
+        values = measure.apply(replace(one, mean=np.array(means)))
+        expected = [float(measure.apply(replace(one, mean=mean))) for mean in means]
+        np.testing.assert_array_equal(values, expected, str(measure))
+
+
+# ------------------------------------------------------------------------------- (k) (l) direction
+
+
+@given(
+    rows=st.lists(st.tuples(st.booleans(), SCORES, WEIGHTS), min_size=1, max_size=12),
+    step=st.floats(0.001, 5.0),
+)
+def test_a_monotone_transformation_of_scores_changes_nothing(
+    rows: list[tuple[bool, float, float]], step: float
+) -> None:
+    """What counts is the order: scores are replaced by increasing numbers of any kind."""
+    kind = KINDS["scores"]
+    distinct = sorted({row[1] for row in rows})
+    new = {score: np.arctan(step * i) * 7 - 3 for i, score in enumerate(distinct)}
+    if len(set(new.values())) < len(new):
+        return
+    moved = [(truth, float(new[score]), weight) for truth, score, weight in rows]
+    for definition in definitions("scores"):
+        a, b = (definition.example().apply(kind.build(definition, r)) for r in (rows, moved))
+        np.testing.assert_array_equal(a, b, definition.name)
+
+
+@given(data=st.data())
+def test_moving_a_relevant_document_up_is_never_worse(data: st.DataObject) -> None:
+    """A relevant document and the less relevant one just above it change places."""
+    grades = data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=12))
+    missed = data.draw(st.lists(st.integers(0, 3), max_size=4))
+    place = data.draw(st.integers(0, len(grades) - 2))
+    above, below = grades[place : place + 2]
+    if above >= below:
+        return
+    better = [*grades[:place], below, above, *grades[place + 2 :]]
+    before, after = (JudgedRankings.from_rankings([g], [missed]) for g in (grades, better))
+    for definition in definitions("retrieval"):
+        if definition.higher_is_better is None:
+            continue
+        measure = data.draw(some_measure(definition))
+        a, b = measure.apply(after), measure.apply(before)
+        np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
+        assert better_or_equal(definition, a, b).all(), f"{measure}: {b} became {a}"
+
+
+@given(data=st.data())
+def test_correcting_a_prediction_is_never_worse(data: st.DataObject) -> None:
+    """It is a theorem for every measure of the quality of a prediction in this catalogue: truth
+    stays, so P and N do, and each is monotone in TP and in TN. The ratios without an upper end
+    lose their value on the way, hence only where both are defined."""
+    rows = data.draw(KINDS["counts"].rows())
+    wrong = [i for i, (truth, predicted, _) in enumerate(rows) if truth != predicted]
+    if not wrong:
+        return
+    place = data.draw(st.sampled_from(wrong))
+    truth, _, weight = rows[place]
+    corrected = [*rows[:place], (truth, truth, weight), *rows[place + 1 :]]
+    for definition in definitions("counts"):
+        if definition.higher_is_better is None:
+            continue
+        measure = data.draw(some_measure(definition))
+        after, before = (
+            measure.apply(KINDS["counts"].build(definition, r)) for r in (corrected, rows)
+        )
+        assert better_or_equal(definition, after, before), f"{measure}: {before} became {after}"
+
+
+@given(data=st.data())
+def test_raising_the_score_of_a_positive_is_never_worse(data: st.DataObject) -> None:
+    """PR-AUC is left out: its lower trapezoid lies below Davis and Goadrich's interpolation, so
+    that breaking a tie in favour of the positive can cost a little."""
+    kind = KINDS["scores"]
+    rows = data.draw(kind.rows())
+    positives = [i for i, row in enumerate(rows) if row[0]]
+    if not positives:
+        return
+    place = data.draw(st.sampled_from(positives))
+    truth, score, weight = rows[place]
+    higher = (truth, score + data.draw(st.floats(0, 10)), weight)
+    raised = [*rows[:place], higher, *rows[place + 1 :]]
+    after, before = kind.of(raised), kind.of(rows)
+    for definition in definitions("scores"):
+        if definition.name != "PR-AUC":
+            a, b = (definition.example().apply(of(definition)) for of in (after, before))
+            assert better_or_equal(definition, a, b), f"{definition.name}: {b} became {a}"
+
+
+@given(labels=st.lists(st.booleans(), min_size=2, max_size=12), data=st.data())
+def test_a_positive_that_overtakes_a_negative_is_never_worse(
+    labels: list[bool], data: st.DataObject
+) -> None:
+    """Without ties, of every measure of scores."""
+    place = data.draw(st.integers(0, len(labels) - 2))
+    if labels[place] or not labels[place + 1]:
+        return
+    better = [*labels[:place], True, False, *labels[place + 2 :]]
+    scores = -np.arange(float(len(labels)))
+    after, before = (ScoreTable.from_rows(np.array(t), scores) for t in (better, labels))
+    for definition in definitions("scores"):
+        a, b = (definition.example().apply(table) for table in (after, before))
+        assert better_or_equal(definition, a, b), f"{definition.name}: {b} became {a}"
+
+
+@pytest.mark.parametrize("family", ["probabilities", "regression"])
+@given(data=st.data())
+def test_moving_a_prediction_towards_the_truth_is_never_worse(
+    family: str, data: st.DataObject
+) -> None:
+    kind = KINDS[family]
+    rows = data.draw(kind.rows())
+    place = data.draw(st.integers(0, len(rows) - 1))
+    truth, prediction, weight = rows[place]
+    share = data.draw(st.floats(0, 1))
+    nearer = (truth, prediction + share * (truth - prediction), weight)
+    moved = [*rows[:place], nearer, *rows[place + 1 :]]
+    for definition in kind.definitions():
+        after, before = (
+            definition.example().apply(kind.build(definition, r)) for r in (moved, rows)
+        )
+        assert better_or_equal(definition, after, before), f"{definition.name}: {before}, {after}"
+
+
+# -------------------------------------------------------------------------------- (i) (m) names
+
+
+@every_definition
+@given(data=st.data())
+def test_a_name_parses_back(definition: Definition, data: st.DataObject) -> None:
+    measure = data.draw(some_measure(definition))
+    name = str(measure)
+    for spelled in (name, name.upper() if "(" not in name else name, f" {name} "):
+        again = parse(spelled, family=definition.family)
+        assert again.definition is definition
+        assert again == measure, name
+        assert str(again) == name
+
+
+@every_definition
+def test_aliases_ignore_case_and_mean_the_same(definition: Definition) -> None:
+    example = definition.example()
+    rest = str(example)[len(definition.name) :]
+    for alias in definition.aliases:
+        for spelled in (alias, alias.upper(), alias.lower(), alias.swapcase()):
+            number = rest if definition.suffix is None else ""
+            again = parse(spelled + number, family=definition.family)
+            assert again == example, spelled
+    for spelled in (str(example).upper(), str(example).lower()):
+        if "(" not in spelled:
+            assert parse(spelled, family=definition.family) == example
+
+
+def test_no_name_means_two_measures_of_a_family() -> None:
+    for definition in definitions():
+        for other in definitions(definition.family):
+            if other is not definition:
+                names = {n.lower() for n in (definition.name, *definition.aliases)}
+                assert not names & {n.lower() for n in (other.name, *other.aliases)}
+
+
+@every_definition
+def test_every_measure_says_what_it_is(definition: Definition) -> None:
+    assert definition.description
+    assert len(definition.title) <= 100
+    assert definition.title[0].isupper() or definition.title[0] in "F"
+    low, high = definition.range
+    assert low < high
+    for value in (definition.perfect, definition.uninformed):
+        assert value is None or low <= value <= high
+    if definition.perfect is not None and definition.higher_is_better is not None:
+        assert definition.perfect == (high if definition.higher_is_better else low)

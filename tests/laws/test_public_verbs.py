@@ -1,0 +1,144 @@
+"""Every measure gets an interval and a paired difference from the public verbs."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.measures import TASKS, Definition, definitions
+from calipers.results import NO_INTERVAL
+
+#: Methods whose limits contain the value whatever the data.
+AROUND_THE_VALUE = {
+    "Wilson [W]",
+    "DeLong, logit",
+    "Hanley-McNeil [H]",
+    "logit [L]",
+    "normal",
+    "log-delta",
+    "Student t",
+}
+
+
+@functools.cache
+def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evaluation:
+    """Two systems, the second with less noise, on all measures of a task."""
+    generator = np.random.default_rng(7)
+    measures = [d.example() for family in TASKS[task] for d in definitions(family)]
+    options = {"interval": interval, "resamples": 300, "measures": measures}
+    if weighted:
+        options["weight"] = generator.uniform(0.2, 3.0, rows)
+    if task == "classification":
+        truth = generator.random(rows) < 0.4
+        both = {
+            name: np.round(1 / (1 + np.exp(-(2 * truth - 1 + generator.normal(0, noise, rows)))), 2)
+            for name, noise in (("rough", 2.0), ("fine", 1.0))
+        }
+        probability = {name: np.clip(p, 0.01, 0.99) for name, p in both.items()}
+        return cal.classification(truth, probability=probability, **options)
+    if task == "regression":
+        target = generator.normal(size=rows)
+        predicted = {
+            name: target + generator.normal(0, noise, rows)
+            for name, noise in (("rough", 2.0), ("fine", 1.0))
+        }
+        return cal.regression(target, predicted, **options)
+    grades = generator.choice([0, 1, 2, 3], (rows, 20), p=[0.8, 0.1, 0.06, 0.04])
+    grades[:, 0] = 1  # some relevant document
+    qrels = {f"t{t}": {f"d{d}": int(g) for d, g in enumerate(row)} for t, row in enumerate(grades)}
+    runs = {
+        name: {
+            topic: {
+                doc: float(g + generator.normal(0, noise))
+                for doc, g in judged.items()
+                if generator.random() < 0.7
+            }
+            | {f"u{d}": float(generator.normal(0, noise)) for d in range(5)}
+            for topic, judged in qrels.items()
+        }
+        for name, noise in (("rough", 4.0), ("fine", 2.0))
+    }
+    return cal.retrieval(qrels, runs, **options)
+
+
+def cases() -> list[tuple[str, Definition]]:
+    return [(task, d) for task, families in TASKS.items() for f in families for d in definitions(f)]
+
+
+every_measure = pytest.mark.parametrize(
+    ("task", "definition"), cases(), ids=lambda c: c if isinstance(c, str) else c.name
+)
+
+
+@pytest.mark.parametrize("interval", ["auto", "bootstrap", "analytic"])
+@every_measure
+def test_an_estimate_has_an_interval_or_says_why_not(
+    task: str, definition: Definition, interval: str
+) -> None:
+    for weighted in (False, True) if task != "retrieval" else (False,):
+        for rows in (30, 150):
+            ev = evaluation(task, rows, interval, weighted)
+            for system in ev.systems:
+                e = ev[system, str(definition.example())]
+                assert math.isfinite(e.value)
+                if e.no_interval is not None:
+                    assert e.no_interval in NO_INTERVAL
+                    few = rows == 30 and e.no_interval in ("degenerate_replicates", "no_spread")
+                    assert few or interval == "analytic" or definition.interval == "none", e
+                    continue
+                assert e.has_interval
+                assert e.method != "none"
+                low, high = definition.range
+                assert e.low <= e.high
+                assert low - 1e-12 <= e.low
+                assert e.high <= high + 1e-12
+                if e.method in AROUND_THE_VALUE:
+                    assert e.low <= e.value <= e.high, e
+
+
+@every_measure
+def test_two_systems_get_a_paired_difference(task: str, definition: Definition) -> None:
+    for rows in (30, 150):
+        ev = evaluation(task, rows, "auto", weighted=False)
+        name = str(definition.example())
+        comparison = ev.comparison
+        assert comparison is not None
+        found = [d for d in comparison if d.measure == name]
+        if definition.higher_is_better is None:
+            assert not found
+            continue
+        (d,) = found
+        assert (d.system, d.baseline) == ("fine", "rough")
+        assert d.value == pytest.approx(ev["fine", name].value - ev["rough", name].value, abs=1e-12)
+        assert 0 < d.p <= d.p_adjusted <= 1 or d.value == 0
+        assert d.test != "none"
+        if d.no_interval is None:
+            assert d.low <= d.high
+            assert d.method != "none"
+        else:
+            assert d.no_interval in NO_INTERVAL
+            assert rows == 30, "two systems that differ get an interval here"
+            assert d.no_interval == "degenerate_replicates"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_finer_system_is_better_by_every_measure_that_is_sure(task: str) -> None:
+    """Noise of half the size: no measure may say the contrary beyond its interval."""
+    comparison = evaluation(task, 150, "auto", weighted=False).comparison
+    assert comparison is not None
+    for d in comparison:
+        sign = 1 if d.higher_is_better else -1
+        if d.has_interval:
+            assert max(sign * d.low, sign * d.high) > 0, d
+
+
+def test_without_intervals_nothing_is_drawn() -> None:
+    for task in TASKS:
+        ev = evaluation(task, 30, "none", weighted=False)
+        assert ev.comparison is None
+        assert {e.no_interval for e in ev} <= {"not_asked", "exact_count"}
+        assert not any(e.has_interval for e in ev)
