@@ -1,0 +1,555 @@
+//! Binary truth against scores: the table of distinct scores, the stable descending order, and the
+//! areas under the ROC and the precision–recall curve in one sweep.
+
+use std::borrow::Cow;
+
+use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+// ---------------------------------------------------------------------------------------- order
+
+const SIGN: u64 = 1 << 63;
+
+/// An integer that ascends while the score descends; adding 0.0 turns -0.0 into 0.0.
+#[inline]
+fn key_of(score: f64) -> u64 {
+    let bits = (score + 0.0).to_bits();
+    if bits & SIGN == 0 {
+        !(bits | SIGN)
+    } else {
+        bits
+    }
+}
+
+#[inline]
+fn score_of(key: u64) -> f64 {
+    f64::from_bits(if key & SIGN == 0 { !(key | SIGN) } else { key })
+}
+
+/// (key, row) by descending score. The row breaks ties, which makes an unstable sort a stable one.
+fn descending(scores: &[f64]) -> Vec<(u64, u32)> {
+    let mut order: Vec<_> = scores
+        .par_iter()
+        .zip(0..scores.len() as u32)
+        .map(|(&score, row)| (key_of(score), row))
+        .collect();
+    order.par_sort_unstable();
+    order
+}
+
+const DIGIT_BITS: u32 = 11;
+const DIGITS: usize = 6; // of 11 bits each, which is room for 64
+const DIGIT_VALUES: usize = 1 << DIGIT_BITS;
+
+#[inline]
+fn digit(key: u64, place: usize) -> usize {
+    (key >> (place as u32 * DIGIT_BITS)) as usize % DIGIT_VALUES
+}
+
+/// Radix sort from the least significant digit. A digit that all keys share costs nothing, which
+/// halves the work for scores of few decimals or of single precision.
+fn sort_keys(mut keys: Vec<u64>) -> Vec<u64> {
+    let mut counts = vec![[0_u32; DIGIT_VALUES]; DIGITS];
+    for &key in &keys {
+        for (place, counts) in counts.iter_mut().enumerate() {
+            counts[digit(key, place)] += 1;
+        }
+    }
+    let mut sorted = vec![0; keys.len()];
+    for (place, counts) in counts.iter_mut().enumerate() {
+        if counts.iter().any(|&count| count as usize == keys.len()) {
+            continue;
+        }
+        let mut start = 0;
+        for count in counts.iter_mut() {
+            start += std::mem::replace(count, start);
+        }
+        for &key in &keys {
+            let next = &mut counts[digit(key, place)];
+            sorted[*next as usize] = key;
+            *next += 1;
+        }
+        std::mem::swap(&mut keys, &mut sorted);
+    }
+    keys
+}
+
+// ---------------------------------------------------------------------------------------- table
+
+/// The distinct scores, descending, and the weight of either class at each.
+pub struct Table {
+    pub scores: Vec<f64>,
+    pub positive: Vec<f64>,
+    pub negative: Vec<f64>,
+    /// Sums of the squared weights of either class; nothing where rows have no weights.
+    pub squares: Option<[Vec<f64>; 2]>,
+}
+
+impl Table {
+    /// Of columns with room for as many distinct scores as there are rows.
+    fn of_first(
+        distinct: usize,
+        scores: Vec<f64>,
+        sums: [Vec<f64>; 2],
+        squares: Option<[Vec<f64>; 2]>,
+    ) -> Self {
+        let cut = |mut column: Vec<f64>| {
+            column.truncate(distinct);
+            column.shrink_to_fit();
+            column
+        };
+        let [positive, negative] = sums.map(cut);
+        Self {
+            scores: cut(scores),
+            positive,
+            negative,
+            squares: squares.map(|squares| squares.map(cut)),
+        }
+    }
+}
+
+/// A key that no finite score has.
+const END: u64 = u64::MAX;
+
+/// Sorting each class by itself needs no labels beside the keys.
+pub fn counted_table(positive: &[bool], scores: &[f64]) -> Table {
+    let (positives, negatives) = rayon::join(
+        || sort_keys(keys_of_class(true, positive, scores)),
+        || sort_keys(keys_of_class(false, positive, scores)),
+    );
+    merge(positives, negatives)
+}
+
+fn keys_of_class(class: bool, positive: &[bool], scores: &[f64]) -> Vec<u64> {
+    let size = positive
+        .iter()
+        .filter(|&&positive| positive == class)
+        .count();
+    // One more, because each key is written before it is known to belong here: no branch on a
+    // label, which nobody can predict.
+    let mut keys = vec![0; size + 1];
+    let mut filled = 0;
+    for (&positive, &score) in positive.iter().zip(scores) {
+        keys[filled] = key_of(score);
+        filled += usize::from(positive == class);
+    }
+    keys.truncate(size);
+    keys
+}
+
+fn merge(mut positives: Vec<u64>, mut negatives: Vec<u64>) -> Table {
+    let rows = positives.len() + negatives.len();
+    positives.push(END);
+    negatives.push(END);
+    let column = || vec![0.0; rows];
+    let (mut scores, mut sums) = (column(), [column(), column()]);
+    let (mut p, mut n, mut distinct) = (0, 0, 0);
+    let (mut before, mut positive, mut negative) = (END, 0_u32, 0_u32);
+    for _ in 0..rows {
+        let is_positive = positives[p] <= negatives[n];
+        let key = positives[p].min(negatives[n]);
+        let same = u32::from(key == before);
+        before = key;
+        positive = positive * same + u32::from(is_positive);
+        negative = negative * same + u32::from(!is_positive);
+        distinct += 1 - same as usize;
+        scores[distinct - 1] = score_of(key);
+        sums[0][distinct - 1] = f64::from(positive);
+        sums[1][distinct - 1] = f64::from(negative);
+        p += usize::from(is_positive);
+        n += usize::from(!is_positive);
+    }
+    Table::of_first(distinct, scores, sums, None)
+}
+
+/// Weights add up in the order of the input within a block of equal scores.
+pub fn weighted_table(positive: &[bool], scores: &[f64], weights: &[f64]) -> Table {
+    let order = descending(scores);
+    let column = || vec![0.0; order.len()];
+    let (mut scores, mut sums) = (column(), [column(), column()]);
+    let mut squares = [column(), column()];
+    let (mut before, mut distinct) = (END, 0);
+    for (key, row) in order.iter().map(|&(key, row)| (key, row as usize)) {
+        distinct += usize::from(key != before);
+        before = key;
+        let (class, weight) = (usize::from(!positive[row]), weights[row]);
+        scores[distinct - 1] = score_of(key);
+        sums[class][distinct - 1] += weight;
+        squares[class][distinct - 1] += weight * weight;
+    }
+    Table::of_first(distinct, scores, sums, Some(squares))
+}
+
+// ---------------------------------------------------------------------------------------- areas
+
+/// Rows taken at a time: what belongs to them stays in the first-level cache. The steps over a piece
+/// are never inlined; fused into one loop they run out of registers and take up to twice the time.
+pub const PIECE: usize = 512;
+
+/// The weight of the positive and of the negative rows.
+pub type Pair = [f64; 2];
+
+/// A curve in pieces: the weights down to the end of each block of equal scores.
+pub struct Curve {
+    points: [Pair; PIECE + 1],
+    last: usize,
+    total: Pair,
+}
+
+impl Default for Curve {
+    fn default() -> Self {
+        Self {
+            points: [[0.0; 2]; PIECE + 1],
+            last: 0,
+            total: [0.0; 2],
+        }
+    }
+}
+
+impl Curve {
+    /// The last point so far and those that up to `PIECE` further rows add; the flag of a row says
+    /// that its block ends here. Every row is written and the end of a block kept, since a branch
+    /// would be mispredicted wherever some scores are tied and some are not.
+    #[inline(never)]
+    pub fn advance(&mut self, rows: impl Iterator<Item = (Pair, bool)>) -> &[Pair] {
+        self.points[0] = self.points[self.last];
+        let mut next = 1;
+        let [mut tp, mut fp] = self.total;
+        for ([positive, negative], ends) in rows {
+            tp += positive;
+            fp += negative;
+            self.points[next] = [tp, fp];
+            next += usize::from(ends);
+        }
+        self.total = [tp, fp];
+        self.last = next - 1;
+        &self.points[..next]
+    }
+
+    /// The weights down to the last row.
+    pub fn total(&self) -> Pair {
+        self.total
+    }
+}
+
+/// The precision at a point of a curve. That of nothing retrieved counts as 1, which is the
+/// precision after a first block of positives alone, so that the block gets it as a whole.
+#[inline]
+pub fn precision([tp, fp]: Pair) -> f64 {
+    let retrieved = tp + fp;
+    if retrieved == 0.0 {
+        1.0
+    } else {
+        tp / retrieved
+    }
+}
+
+/// The areas under a curve, times the weights that make them shares; those of trapezoids twice.
+#[derive(Default)]
+pub struct Areas {
+    auc: f64,
+    pr_auc: f64,
+    ap: f64,
+}
+
+impl Areas {
+    #[inline(never)]
+    pub fn add(&mut self, points: &[Pair]) {
+        let Self {
+            mut auc,
+            mut pr_auc,
+            mut ap,
+        } = *self;
+        let mut before = precision(points[0]);
+        for step in points.windows(2) {
+            let [[tp, fp], end] = [step[0], step[1]];
+            let (positive, negative) = (end[0] - tp, end[1] - fp);
+            let after = precision(end);
+            let twice = if positive * negative > 0.0 {
+                2.0 * mean_precision(before, tp + fp, positive, negative)
+            } else {
+                before + after
+            };
+            auc += negative * (tp + end[0]);
+            pr_auc += positive * twice;
+            ap += positive * after;
+            before = after;
+        }
+        *self = Self { auc, pr_auc, ap };
+    }
+
+    /// AUC, PR-AUC and AP.
+    pub fn shares(&self, [positive, negative]: Pair) -> [f64; 3] {
+        if positive == 0.0 || negative == 0.0 {
+            return [f64::NAN; 3];
+        }
+        [
+            0.5 * self.auc / (positive * negative),
+            0.5 * self.pr_auc / positive,
+            self.ap / positive,
+        ]
+    }
+}
+
+/// The mean precision over a block of equal scores by Davis & Goadrich's interpolation, which lets
+/// both classes grow evenly. With n the weight before the block and m its own, the integral of
+/// (tp + u·t) / (n + u·m) for u from 0 to 1 is a mean of the precision before and that of the
+/// block, whose share of it is 1 - ln(1 + m/n) / (m/n).
+#[inline(never)]
+fn mean_precision(before: f64, n: f64, positive: f64, negative: f64) -> f64 {
+    let m = positive + negative;
+    before + (positive / m - before) * share_of_block(m / n)
+}
+
+/// 1 - ln(1 + r) / r; by its series where the difference would cancel.
+fn share_of_block(ratio: f64) -> f64 {
+    if ratio.is_infinite() {
+        1.0
+    } else if ratio > 0.02 {
+        1.0 - ratio.ln_1p() / ratio
+    } else {
+        (2..=10)
+            .rev()
+            .fold(0.0, |series, k| ratio * (1.0 / f64::from(k) - series))
+    }
+}
+
+/// AUC, PR-AUC and AP of a table of scores.
+pub fn sweep(positive: &[f64], negative: &[f64]) -> [f64; 3] {
+    let mut curve = Curve::default();
+    let mut areas = Areas::default();
+    for (positive, negative) in positive.chunks(PIECE).zip(negative.chunks(PIECE)) {
+        let rows = positive.iter().zip(negative);
+        areas.add(curve.advance(rows.map(|(&positive, &negative)| ([positive, negative], true))));
+    }
+    areas.shares(curve.total())
+}
+
+// --------------------------------------------------------------------------------------- Python
+
+/// The array's own memory where it is contiguous, and a copy where it is not.
+pub(crate) fn contiguous<'a, T: Element + Copy>(array: &'a PyReadonlyArray1<T>) -> Cow<'a, [T]> {
+    match array.as_slice() {
+        Ok(slice) => Cow::Borrowed(slice),
+        Err(_) => Cow::Owned(array.as_array().to_vec()),
+    }
+}
+
+pub(crate) fn same_length(name: &str, rows: usize, truth: usize) -> PyResult<()> {
+    if rows == truth {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!(
+        "{name} has {rows} rows, truth has {truth}"
+    )))
+}
+
+/// Every value is a number and no smaller than `lowest`; else the first row where it is not.
+pub(crate) fn check_values(name: &str, values: &[f64], lowest: f64) -> PyResult<()> {
+    let fault = |value: f64| match value {
+        _ if value.is_nan() => Some("NaN"),
+        _ if value.is_infinite() => Some("infinite"),
+        _ if value < lowest => Some("negative"),
+        _ => None,
+    };
+    let Some(row) = values
+        .par_iter()
+        .position_first(|&value| fault(value).is_some())
+    else {
+        return Ok(());
+    };
+    let first = fault(values[row]);
+    let more = values[row + 1..]
+        .iter()
+        .filter(|&&value| fault(value) == first)
+        .count();
+    let others = match more {
+        0 => String::new(),
+        1 => " (and 1 more row)".to_owned(),
+        _ => format!(" (and {more} more rows)"),
+    };
+    let fault = first.unwrap_or_default();
+    Err(PyValueError::new_err(format!(
+        "{name} is {fault} in row {row}{others}"
+    )))
+}
+
+/// Scores of double precision, or of single precision to be widened.
+#[derive(FromPyObject)]
+pub enum Scores<'py> {
+    Double(PyReadonlyArray1<'py, f64>),
+    Single(PyReadonlyArray1<'py, f32>),
+}
+
+impl Scores<'_> {
+    fn checked(&self) -> PyResult<Cow<'_, [f64]>> {
+        let scores = match self {
+            Self::Double(scores) => contiguous(scores),
+            Self::Single(scores) => contiguous(scores)
+                .par_iter()
+                .map(|&score| score.into())
+                .collect::<Vec<_>>()
+                .into(),
+        };
+        if u32::try_from(scores.len()).is_err() {
+            return Err(PyValueError::new_err("score has more than 4294967295 rows"));
+        }
+        check_values("score", &scores, f64::MIN)?;
+        Ok(scores)
+    }
+}
+
+type Column<'py> = Bound<'py, PyArray1<f64>>;
+type TableColumns<'py> = (
+    Column<'py>,
+    Column<'py>,
+    Column<'py>,
+    Option<Column<'py>>,
+    Option<Column<'py>>,
+);
+
+/// `score_table(positive, score, weight=None)`: the distinct scores, descending, the sums of the
+/// weights of the positive and of the negative rows at each, and the sums of their squares.
+#[pyfunction]
+#[pyo3(signature = (positive, score, weight=None))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn score_table<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    score: Scores<'py>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+) -> PyResult<TableColumns<'py>> {
+    let positive = contiguous(&positive);
+    let scores = score.checked()?;
+    let weights = weight.as_ref().map(contiguous);
+    same_length("score", scores.len(), positive.len())?;
+    if let Some(weights) = &weights {
+        same_length("weight", weights.len(), positive.len())?;
+        check_values("weight", weights, 0.0)?;
+    }
+    let table = py.detach(|| match &weights {
+        None => counted_table(&positive, &scores),
+        Some(weights) => weighted_table(&positive, &scores, weights),
+    });
+    let [positive_squares, negative_squares] = table.squares.map_or([None, None], |s| s.map(Some));
+    Ok((
+        table.scores.into_pyarray(py),
+        table.positive.into_pyarray(py),
+        table.negative.into_pyarray(py),
+        positive_squares.map(|squares| squares.into_pyarray(py)),
+        negative_squares.map(|squares| squares.into_pyarray(py)),
+    ))
+}
+
+/// `order_descending(score)`: the rows by descending score, those of equal score in input order.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn order_descending<'py>(
+    py: Python<'py>,
+    score: Scores<'py>,
+) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let scores = score.checked()?;
+    let rows = py.detach(|| -> Vec<_> {
+        descending(&scores)
+            .into_iter()
+            .map(|(_, row)| row)
+            .collect()
+    });
+    Ok(rows.into_pyarray(py))
+}
+
+/// `sweep_scores(positive_weight, negative_weight)`: AUC, PR-AUC and AP of a score table.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn sweep_scores(
+    py: Python<'_>,
+    positive_weight: PyReadonlyArray1<'_, f64>,
+    negative_weight: PyReadonlyArray1<'_, f64>,
+) -> PyResult<(f64, f64, f64)> {
+    let positive = contiguous(&positive_weight);
+    let negative = contiguous(&negative_weight);
+    same_length("negative_weight", negative.len(), positive.len())?;
+    Ok(py.detach(|| sweep(&positive, &negative)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(left: [f64; 3], right: [f64; 3]) -> bool {
+        left.iter()
+            .zip(right)
+            .all(|(left, right)| (left - right).abs() < 1e-9)
+    }
+
+    #[test]
+    fn keys_descend_and_return() {
+        let scores = [
+            f64::MAX,
+            1.5,
+            1.0,
+            f64::MIN_POSITIVE,
+            0.0,
+            -1e-300,
+            -2.0,
+            f64::MIN,
+        ];
+        let keys = scores.map(key_of);
+        assert!(keys.is_sorted());
+        assert_eq!(
+            keys.map(|key| score_of(key).to_bits()),
+            scores.map(f64::to_bits)
+        );
+        assert_eq!(key_of(-0.0), key_of(0.0));
+        assert!(key_of(f64::MIN) < END);
+    }
+
+    #[test]
+    fn radix_sort_is_a_sort() {
+        let stream = crate::random::Stream::new(0, 0);
+        for bits in [1, 12, 40, 64] {
+            let keys: Vec<u64> = (0..5000).map(|at| stream.word(at) >> (64 - bits)).collect();
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            assert_eq!(sort_keys(keys), sorted);
+        }
+        assert!(sort_keys(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn unit_weights_count() {
+        let positive = [true, false, true, true, false, false];
+        let scores = [0.5, 0.5, -0.0, 0.0, 2.0, -1.0];
+        let counted = counted_table(&positive, &scores);
+        assert_eq!(counted.scores, [2.0, 0.5, 0.0, -1.0]);
+        assert_eq!(counted.positive, [0.0, 1.0, 2.0, 0.0]);
+        assert_eq!(counted.negative, [1.0, 1.0, 0.0, 1.0]);
+        let weighted = weighted_table(&positive, &scores, &[2.0; 6]);
+        assert_eq!(weighted.scores, counted.scores);
+        assert_eq!(weighted.positive, [0.0, 2.0, 4.0, 0.0]);
+        assert_eq!(weighted.squares.unwrap()[1], [4.0, 4.0, 0.0, 4.0]);
+    }
+
+    #[test]
+    fn areas_of_hanley_and_mcneil() {
+        let areas = sweep(&[33.0, 11.0, 2.0, 2.0, 3.0], &[2.0, 11.0, 6.0, 6.0, 33.0]);
+        assert!(close(
+            areas,
+            [0.893_171_061_5, 0.880_086_459_8, 0.857_639_933_7]
+        ));
+    }
+
+    #[test]
+    fn a_constant_scorer_gets_the_prevalence() {
+        assert!(close(sweep(&[3.0], &[9.0]), [0.5, 0.25, 0.25]));
+        assert!(sweep(&[3.0], &[0.0])[0].is_nan());
+    }
+
+    #[test]
+    fn the_series_meets_the_logarithm() {
+        let limit = 0.02_f64;
+        assert!((share_of_block(limit) - (1.0 - limit.ln_1p() / limit)).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,148 @@
+//! Random numbers that are a pure function of (seed, replicate, index), so that a replicate is the
+//! same whatever the number of threads, the order of the work or the machine.
+
+/// 2^64 over the golden ratio: the step by which `SplitMix64` walks through its states.
+const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The words of one replicate, each of them reachable without the ones before it.
+#[derive(Clone, Copy)]
+pub struct Stream(u64);
+
+impl Stream {
+    pub fn new(seed: u64, replicate: usize) -> Self {
+        Self(Self(seed).word(replicate as u64))
+    }
+
+    /// The `index`-th output of `SplitMix64` (Steele, Lea & Flood 2014) from this stream's state.
+    #[inline]
+    pub fn word(self, index: u64) -> u64 {
+        let state = self
+            .0
+            .wrapping_add(index.wrapping_add(1).wrapping_mul(STEP));
+        let state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        state ^ (state >> 31)
+    }
+
+    /// A number below `bound`; the multiplication favours none by more than `bound` / 2^64.
+    #[inline]
+    pub fn below(self, index: u64, bound: usize) -> usize {
+        ((u128::from(self.word(index)) * bound as u128) >> 64) as usize
+    }
+
+    /// How often the bootstrap draws `unit`. One word serves two neighbouring units.
+    #[inline]
+    pub fn poisson(self, unit: u64) -> u8 {
+        poisson((self.word(unit >> 1) >> (32 * (unit & 1))) as u32)
+    }
+
+    /// `poisson` of `first`, `first + 1`, … for an even `first`, each word computed once.
+    #[inline]
+    pub fn poisson_run(self, first: usize, counts: &mut [u8]) {
+        debug_assert!(first % 2 == 0);
+        let mut pairs = counts.chunks_exact_mut(2);
+        let mut index = (first / 2) as u64;
+        for pair in &mut pairs {
+            let word = self.word(index);
+            pair[0] = poisson(word as u32);
+            pair[1] = poisson((word >> 32) as u32);
+            index += 1;
+        }
+        if let [odd] = pairs.into_remainder() {
+            *odd = poisson(self.word(index) as u32);
+        }
+    }
+}
+
+/// `THRESHOLDS[k]` is P(X ≤ k)·2^32 for X ~ Poisson(1), rounded; no 32 bits reach a count of 13.
+const THRESHOLDS: [u64; 13] = thresholds();
+const GUIDE_BITS: u32 = 12;
+/// The count at the lower end of each of 2^12 equal cells of the 32-bit numbers.
+const GUIDE: [u8; 1 << GUIDE_BITS] = guide();
+
+/// The Poisson(1) count whose share of the 32-bit numbers `bits` falls in (Chen & Asau 1974).
+/// All but a few cells of the guide hold no threshold, so the loop hardly ever turns.
+#[inline]
+fn poisson(bits: u32) -> u8 {
+    let mut count = GUIDE[(bits >> (32 - GUIDE_BITS)) as usize];
+    while u64::from(bits) >= THRESHOLDS[usize::from(count)] {
+        count += 1;
+    }
+    count
+}
+
+const fn thresholds() -> [u64; 13] {
+    let mut thresholds = [0; 13];
+    let mut probability = 0.367_879_441_171_442_33; // e^-1
+    let mut cumulative = 0.0;
+    let mut count = 0;
+    while count < thresholds.len() {
+        cumulative += probability;
+        thresholds[count] = (cumulative * 4_294_967_296.0 + 0.5) as u64;
+        count += 1;
+        probability /= count as f64;
+    }
+    thresholds
+}
+
+const fn guide() -> [u8; 1 << GUIDE_BITS] {
+    let mut guide = [0; 1 << GUIDE_BITS];
+    let mut cell = 0;
+    let mut count = 0;
+    while cell < guide.len() {
+        while (cell as u64) << (32 - GUIDE_BITS) >= THRESHOLDS[count] {
+            count += 1;
+        }
+        guide[cell] = count as u8;
+        cell += 1;
+    }
+    guide
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_splitmix64() {
+        // The first outputs of the reference implementation from state 0.
+        let stream = Stream(0);
+        assert_eq!(stream.word(0), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(stream.word(1), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn thresholds_end_at_two_to_the_32() {
+        assert_eq!(THRESHOLDS[0], 1_580_030_169);
+        assert_eq!(THRESHOLDS[11], (1 << 32) - 4);
+        assert_eq!(THRESHOLDS[12], 1 << 32);
+    }
+
+    #[test]
+    fn counts_change_exactly_at_the_thresholds() {
+        for (count, &threshold) in (0u8..).zip(&THRESHOLDS[..12]) {
+            assert_eq!(poisson(threshold as u32 - 1), count);
+            assert_eq!(poisson(threshold as u32), count + 1);
+        }
+        assert_eq!(poisson(0), 0);
+        assert_eq!(poisson(u32::MAX), 12);
+    }
+
+    #[test]
+    fn a_run_is_the_single_draws() {
+        let stream = Stream::new(7, 3);
+        let mut counts = [0; 101];
+        stream.poisson_run(10, &mut counts);
+        for (unit, &count) in (10..).zip(&counts) {
+            assert_eq!(count, stream.poisson(unit));
+        }
+    }
+
+    #[test]
+    fn below_stays_below() {
+        let stream = Stream::new(1, 2);
+        let mut seen = [0; 7];
+        (0..7000).for_each(|index| seen[stream.below(index, 7)] += 1);
+        assert!(seen.iter().all(|&count| (850..1150).contains(&count)));
+    }
+}
