@@ -152,6 +152,8 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
     """Normal interval of a mean from its standard error."""
     if not math.isfinite(se):
         return missing("normal", "too_few_rows")
+    if se == 0:
+        return missing("normal", "no_spread")
     half = z_of(level) * se
     return Interval(mean - half, mean + half, "normal")
 
@@ -174,6 +176,8 @@ def student(mean: float, se: float, n: int, level: float) -> Interval:
 
     if n < 2:
         return missing("Student t", "too_few_units")
+    if not se > 0:
+        return missing("Student t", "no_spread")
     half = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Interval(mean - half, mean + half, "Student t")
 

@@ -61,11 +61,12 @@ def mcnemar(first_only: float, second_only: float) -> Test:
 
 
 def normal(value: float, se: float, name: str) -> Test:
-    """Two-sided test that a normal estimate is 0."""
+    """Two-sided test that a normal estimate is 0; none where a difference seems to have no error,
+    as two AUCs do when one system separates the classes and the other ties them all."""
     if not math.isfinite(se):
         return Test(NAN, name)
     if se == 0:
-        return Test(1.0 if value == 0 else 0.0, name)
+        return Test(1.0 if value == 0 else NAN, name)
     # Twice the tail; through erfc, which keeps its digits far out.
     return Test(math.erfc(abs(value) / se / math.sqrt(2)), name)
 
@@ -77,7 +78,7 @@ def student(value: float, se: float, n: int, name: str = "paired t") -> Test:
     if n < 2 or not math.isfinite(se):
         return Test(NAN, name)
     if se == 0:
-        return Test(1.0 if value == 0 else 0.0, name)
+        return Test(1.0 if value == 0 else NAN, name)
     return Test(2 * float(stdtr(n - 1, -abs(value) / se)), name)
 
 

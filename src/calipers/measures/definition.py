@@ -63,6 +63,7 @@ REASONS = {
     "no_gain": "no document of the topic has a positive gain",
     "no_topics": "there are no topics",
     "all_relevant": "every document of the collection is relevant",
+    "collection_too_small": "run and judgments hold more documents than the collection is said to",
     "zero_probability": "a true class was given probability 0, so that the loss is infinite",
 }
 

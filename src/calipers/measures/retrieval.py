@@ -160,7 +160,12 @@ def set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
     "fallout",
     aliases=("fall-out",),
     higher_is_better=False,
-    undefined={"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]},
+    undefined={
+        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
+        "collection_too_small": lambda r, p: (
+            r.confusion(p["rel"], collection=p["collection"]).tn < 0
+        ),
+    },
 )
 def fallout(
     r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1

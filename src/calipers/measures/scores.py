@@ -31,12 +31,16 @@ area = partial(
 def roc_auc(s: ScoreTable) -> FloatArray:
     """Area under the ROC curve by the trapezoidal rule, without convex hull:
     P(s⁺ > s⁻) + ½P(s⁺ = s⁻) for a random positive and a random negative."""
-    beaten_by = np.cumsum(s.positive, axis=-1)
-    # Not P·N: with fractional weights its rounding would leave separated classes off 1.
-    pairs = (s.negative * beaten_by[..., -1:]).sum(axis=-1)
-    beaten_by -= s.positive / 2
-    beaten_by *= s.negative
-    return np.asarray(beaten_by.sum(axis=-1) / pairs)
+    above = np.cumsum(s.positive, axis=-1)
+    tied = _dot(s.negative, s.positive) / 2
+    won = _dot(s.negative, above) - tied
+    lost = _dot(s.negative, above[..., -1:] - above) + tied
+    # Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
+    return np.asarray(won / (won + lost))
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("...i,...i", a, b))
 
 
 @area(
