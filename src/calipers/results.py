@@ -30,7 +30,7 @@ NAN = float("nan")
 NO_INTERVAL = {
     "area_at_its_limit": "the area is 0 or 1",
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
-    "no_spread": "all units have the same value",
+    "no_spread": "nothing varies: all units, or all replicates, have one value",
     "too_few_rows": "fewer than two rows",
     "too_few_units": "fewer than two units",
     "undefined_value": "the value itself is undefined",

@@ -142,7 +142,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "recall": st.one_of(st.integers(0, 10).map(lambda t: t / 10), st.floats(0.0, 1.0)),
     "beta": st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0.0, 20.0)),
     "alpha": st.one_of(st.none(), st.floats(0.0, 1.0)),
-    "collection": st.integers(100, 10**9),
+    "collection": st.one_of(st.integers(1, 12), st.integers(100, 10**9)),
     "max_grade": st.just(3),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
 }

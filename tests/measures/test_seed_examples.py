@@ -145,7 +145,7 @@ def test_hundred_documents() -> None:
     entry = EXAMPLES["hundred-documents"]
     given, expected = entry["given"], entry["expect"]
     qrels = {"q": dict.fromkeys(given["relevant"], 1)}
-    run = {"q": {doc: 1.0 for doc in given["retrieved"]}}
+    run = {"q": dict.fromkeys(given["retrieved"], 1.0)}
     ev = cal.retrieval(
         qrels,
         run,

@@ -37,7 +37,7 @@ def compare(
     >>> a, b = [.9, .8, .3, .4, .2, .1, .7, .6], [.4, .8, .3, .7, .2, .6, .5, .9]
     >>> ev = cal.classification(truth, score={"a": a, "b": b}, measures=["AUC"])
     >>> round(ev.compare(baseline="b")["AUC"].value, 4)
-    0.4375
+    0.5
     """
     source = evaluation.sources
     if source is None:

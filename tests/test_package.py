@@ -1,0 +1,144 @@
+"""The package as a whole: importing it is light, it says what it is, and what it documents runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib import metadata, resources
+from pathlib import Path
+
+import pytest
+
+import calipers
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
+
+HEAVY = (
+    "click", "jinja2", "matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "vl_convert"
+)  # fmt: skip
+
+#: Everything that can be imported; ``__main__`` would run the command.
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(calipers.__path__, "calipers.")
+    if not module.name.endswith(("__main__", "_core"))
+]
+
+#: Runs the blocks of a page one after the other: ``python`` as a script, ``pycon`` as a session
+#: whose output is compared. Names live on from block to block.
+RUN_PAGE = r"""
+import doctest, re, sys
+
+path = sys.argv[1]
+with open(path, encoding="utf-8") as file:
+    text = file.read()
+names = {"__name__": "__main__"}
+session = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+for block in re.finditer(r"^```(python|pycon)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+    line = text.count("\n", 0, block.start(2))
+    if block[1] == "python":
+        exec(compile("\n" * line + block[2], path, "exec"), names)
+    else:
+        test = doctest.DocTestParser().get_doctest(block[2], names, path, path, line)
+        session.run(test, clear_globs=False)
+        names = test.globs
+sys.exit(session.failures != 0)
+"""
+
+
+def python(*arguments: str, cwd: Path | None = None) -> str:
+    """What a fresh interpreter prints, for which warnings are errors."""
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-W", "error", *arguments],
+        cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# ------------------------------------------------------------------------------------- importing
+
+
+def loaded(statement: str) -> set[str]:
+    """The heavy packages that a statement brings in."""
+    return set(python("-c", f"{statement}\nimport sys\nprint(*sys.modules)").split()) & set(HEAVY)
+
+
+def test_importing_the_package_is_light() -> None:
+    assert loaded("import calipers; calipers.__version__; dir(calipers)") == set()
+
+
+def test_the_command_lists_its_commands_without_loading_them() -> None:
+    assert loaded("import calipers.cli") == {"click"}
+
+
+def test_measures_need_numpy_only() -> None:
+    assert loaded("import calipers; calipers.measure('nDCG@10')") == {"numpy"}
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name.count(".") == 1])
+def test_every_part_can_be_imported_first(module: str) -> None:
+    # Nothing may depend on an import that happened to come before.
+    python("-c", f"import {module}")
+
+
+def test_every_public_name_is_there() -> None:
+    for name in calipers.__all__:
+        assert getattr(calipers, name) is not None
+    assert set(calipers.__all__) <= set(dir(calipers))
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        calipers.nonsense  # noqa: B018
+
+
+# -------------------------------------------------------------------------------------- metadata
+
+
+def test_the_version_is_said_once() -> None:
+    assert calipers.__version__ == metadata.version("calipers")
+    core = (ROOT / "core" / "Cargo.toml").read_text(encoding="utf-8")
+    assert f'\nversion = "{calipers.__version__}"\n' in core
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {calipers.__version__}\n" in citation
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{calipers.__version__}]" in changes
+
+
+def test_types_are_shipped() -> None:
+    assert (resources.files("calipers") / "py.typed").is_file()
+
+
+def test_every_dependency_is_explained() -> None:
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    explained = {(m[1], m[2]) for m in re.finditer(r"^\| `(\S+)` \| (\S+) \|", text, re.MULTILINE)}
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    required = re.findall(r'^    "([\w-]+)>=([\d.]+)",$', project, re.MULTILINE)
+    assert len(required) >= len(metadata.requires("calipers") or [])
+    assert set(required) == explained
+
+
+# ----------------------------------------------------------------------------------- documentation
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_of_docstrings(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_of_a_page(page: Path, tmp_path: Path) -> None:
+    python("-c", RUN_PAGE, str(page), cwd=tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_a_page_lead_somewhere(page: Path) -> None:
+    text = re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not target.startswith(("https://", "http://", "mailto:", "#")):
+            assert (page.parent / target.split("#", maxsplit=1)[0]).exists(), target
