@@ -29,11 +29,11 @@ _HOME = {
     "Estimate": ("calipers.results", "Estimate"),
     "Evaluation": ("calipers.results", "Evaluation"),
     "InputError": ("calipers.data.errors", "InputError"),
-    "classification": ("calipers.evaluate", "classification"),
-    "compare": ("calipers.evaluate", "compare"),
+    "classification": ("calipers.evaluate.classification", "classification"),
+    "compare": ("calipers.evaluate.compare", "compare"),
     "measure": ("calipers.measures", "parse"),
-    "regression": ("calipers.evaluate", "regression"),
-    "retrieval": ("calipers.evaluate", "retrieval"),
+    "regression": ("calipers.evaluate.regression", "regression"),
+    "retrieval": ("calipers.evaluate.retrieval", "retrieval"),
 }
 
 __all__ = [

@@ -274,7 +274,7 @@ class Evaluation:
 
         See :func:`calipers.compare` for the options.
         """
-        from calipers.evaluate import compare
+        from calipers.evaluate.compare import compare
 
         return compare(self, baseline=baseline, **options)
 

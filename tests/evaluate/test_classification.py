@@ -82,6 +82,28 @@ def test_both_systems_are_compared_row_by_row(evaluation: cal.Evaluation) -> Non
     assert comparison["AUC"].low > 0
 
 
+@pytest.mark.parametrize(
+    ("interval", "auc", "f1", "brier"),
+    [
+        ("auto", "DeLong, paired", "paired bootstrap [B]", "normal, paired"),
+        ("bootstrap", *["paired bootstrap [B]"] * 3),
+        ("analytic", "DeLong, paired", "none", "normal, paired"),
+    ],
+)
+def test_differences_are_made_as_asked(interval: str, auc: str, f1: str, brier: str) -> None:
+    ev = cal.classification(
+        TRUTH,
+        probability={"good": GOOD, "poor": POOR},
+        measures=["AUC", "F1", "Brier"],
+        interval=interval,
+        curves=False,
+    )
+    assert ev.comparison is not None
+    assert [d.method for d in ev.comparison] == [auc, f1, brier]
+    missing = [d.measure for d in ev.comparison if d.no_interval == "no_analytic_interval"]
+    assert missing == (["F1"] if interval == "analytic" else [])
+
+
 def test_curves_follow_scikit_learn(evaluation: cal.Evaluation) -> None:
     roc = next(c for c in evaluation.curves if c.kind == "ROC" and c.system == "good")
     fpr, tpr, thresholds = sklearn_roc_curve(TRUTH, GOOD, drop_intermediate=False)

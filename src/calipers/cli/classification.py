@@ -59,7 +59,7 @@ def command(
     if not (score or probability or predicted):
         raise click.UsageError("give at least one of --score, --probability, --predicted")
     from calipers.data.tables import column, read_table
-    from calipers.evaluate import classification
+    from calipers.evaluate.classification import classification
 
     rows = read_table(table)
 

@@ -49,7 +49,7 @@ def _heading(evaluate: Callable[[Path], Evaluation]) -> str:
 
 def digits(data: Path) -> Evaluation:
     """100 images of digits as queries, 1,697 in the collection; raw pixels against learned ones."""
-    from calipers.evaluate import retrieval
+    from calipers.evaluate.retrieval import retrieval
 
     folder = data / "digits"
     return retrieval(
@@ -64,7 +64,7 @@ def breast_cancer(data: Path) -> Evaluation:
     """569 biopsies, out-of-fold probabilities that they are malignant; two models."""
     from calipers.cli.common import table_origin
     from calipers.data.tables import read_table
-    from calipers.evaluate import classification
+    from calipers.evaluate.classification import classification
 
     path = data / "breast_cancer.parquet"
     rows = read_table(path)
@@ -81,7 +81,7 @@ def diabetes(data: Path) -> Evaluation:
     """442 patients, out-of-fold predictions of disease progression; two models."""
     from calipers.cli.common import table_origin
     from calipers.data.tables import read_table
-    from calipers.evaluate import regression
+    from calipers.evaluate.regression import regression
 
     path = data / "diabetes.csv"
     rows = read_table(path)

@@ -44,7 +44,7 @@ def command(
     """
     output = Output.take(options)
     from calipers.data.tables import column, read_table
-    from calipers.evaluate import regression
+    from calipers.evaluate.regression import regression
 
     rows = read_table(table)
     with located(table):

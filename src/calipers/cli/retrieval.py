@@ -57,7 +57,7 @@ def command(
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --baseline bm25
     """
     output = Output.take(options)
-    from calipers.evaluate import retrieval
+    from calipers.evaluate.retrieval import retrieval
 
     evaluation = retrieval(qrels, list(runs), measures=measures or None, **options)
     output.finish(evaluation)

@@ -339,7 +339,7 @@ class Pair:
         drawn_a, drawn_b, joint = self._joint
         value = float(measure.apply(a.counts.matrix) - measure.apply(b.counts.matrix))
         replicates = measure.apply(drawn_a) - measure.apply(drawn_b)
-        test = paired.bootstrap(replicates)
+        test = self._bootstrap_test(replicates)
         if measure.definition.name in ("accuracy", "error-rate") and a.weight is None:
             # joint[truth, first, second]: rows that only one of the two gets right.
             test = paired.mcnemar(joint[1, 1, 0] + joint[0, 0, 1], joint[1, 0, 1] + joint[0, 1, 0])
@@ -348,7 +348,7 @@ class Pair:
     def _of_scores(self, measure: Measure) -> Difference:
         a, b = self.first, self.second
         value = float(measure.apply(a.table) - measure.apply(b.table))
-        if measure.definition.name == "AUC":
+        if measure.definition.name == "AUC" and not self.settings.prefers_bootstrap:
             se = paired.delong_error(
                 a.labels.positive, [s.score for s in (a, b) if s.score is not None], a.weight
             )
@@ -357,7 +357,13 @@ class Pair:
             test = paired.normal(value, se, "DeLong, paired")
             return self._row(measure, value, method, test)
         replicates = (self._areas[0] - self._areas[1])[:, AREAS.index(measure.definition.name)]
-        return self._row(measure, value, replicates, paired.bootstrap(replicates))
+        return self._row(measure, value, replicates, self._bootstrap_test(replicates))
+
+    def _bootstrap_test(self, replicates: FloatArray) -> paired.Test:
+        """The paired bootstrap, unless only analytic methods are wanted."""
+        if self.settings.interval == "analytic":
+            return paired.Test(float("nan"), "none")
+        return paired.bootstrap(replicates)
 
     @cached_property
     def _areas(self) -> tuple[FloatArray, FloatArray]:
@@ -370,11 +376,12 @@ class Pair:
         spread: FloatArray | intervals.Interval,
         test: paired.Test,
     ) -> Difference:
-        made = (
-            spread
-            if isinstance(spread, intervals.Interval)
-            else intervals.percentile(spread, self.settings.level, "paired bootstrap [B]")
-        )
+        if isinstance(spread, intervals.Interval):
+            made = spread
+        elif self.settings.interval == "analytic":
+            made = intervals.missing("none", "no_analytic_interval")
+        else:
+            made = intervals.percentile(spread, self.settings.level, "paired bootstrap [B]")
         if not np.isfinite(value):
             made = intervals.missing("none", "undefined_value")
             test = paired.Test(float("nan"), test.name)

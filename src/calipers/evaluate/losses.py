@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.evaluate.shared import estimate, per_unit_counts
 from calipers.inference import intervals, paired
-from calipers.inference.estimate import Settings, row_means, rows_interval
+from calipers.inference.estimate import FEW_ROWS, Settings, row_means, rows_interval
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate
 from calipers.statistics import FloatArray, Moments
@@ -83,8 +83,9 @@ def loss_difference(
     apart = losses[0] - losses[1]
     of_apart = Moments.from_rows(apart, weight)
     test = paired.student(of_apart.mean, of_apart.standard_error, round(of_apart.effective_size))
-    few = of_apart.effective_size < 100 or settings.interval == "bootstrap"
-    if few:
+    few = of_apart.effective_size < FEW_ROWS and settings.interval == "auto"
+    bootstrap = few or settings.prefers_bootstrap
+    if bootstrap:
         drawn = row_means(np.column_stack(losses), weight, settings)
         replicates = [measure.apply(replace(moments[j], mean=drawn[:, j])) for j in (0, 1)]  # type: ignore[arg-type]
         made = intervals.percentile(
@@ -98,7 +99,7 @@ def loss_difference(
         **shared,
         low=made.low,
         high=made.high,
-        method=made.method if few else f"{made.method}, paired",
+        method=made.method if bootstrap else f"{made.method}, paired",
         p=test.p,
         test=test.name,
         effect=paired.hedges_g(apart) if weight is None else float("nan"),

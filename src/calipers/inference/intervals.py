@@ -190,7 +190,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
         return missing(method, "degenerate_replicates")
-    if defined.min() == defined.max():
+    if np.ptp(defined) <= 1e-12 * np.abs(defined).max():
         # Resampling a perfect answer gives perfect answers; that is no certainty.
         return missing(method, "no_spread")
     low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])

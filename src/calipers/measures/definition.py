@@ -245,7 +245,7 @@ class Measure:
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
-        from calipers.evaluate import value_of
+        from calipers.evaluate.value import value_of
 
         return value_of(self, *data, weight=weight, **options)
 

@@ -70,7 +70,8 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     A step that takes in positives only is a trapezoid between the precisions before and after it.
     A block of tied scores with both classes is crossed as Davis and Goadrich do, as if its rows
     came in evenly mixed: with x positives taken in, x/(x + fp(x)), fp linear in x. So the area is
-    Boyd's lower trapezoid when no scores are tied, and the prevalence for a constant scorer.
+    Boyd's lower trapezoid when no scores are tied, and the prevalence for a constant scorer. (A
+    trapezoid lies below that crossing, so breaking a tie well can cost a little.)
     """
     tp, fp = np.cumsum(s.positive, axis=-1), np.cumsum(s.negative, axis=-1)
     tp0, fp0 = tp - s.positive, fp - s.negative

@@ -102,11 +102,10 @@ class ScoreTable(Statistic):
         """The confusion matrix at every threshold: a score at or above it is positive."""
 
         def matrices(positive: FloatArray, negative: FloatArray) -> FloatArray:
-            tp, fp = (np.concatenate([[0.0], np.cumsum(w)]) for w in (positive, negative))
-            return np.stack(
-                [np.stack([fp[-1] - fp, fp], axis=-1), np.stack([tp[-1] - tp, tp], axis=-1)],
-                axis=-2,
-            )
+            tp, fp = (_from_zero(np.cumsum(w, axis=-1)) for w in (positive, negative))
+            of_negatives = np.stack([fp[..., -1:] - fp, fp], axis=-1)
+            of_positives = np.stack([tp[..., -1:] - tp, tp], axis=-1)
+            return np.stack([of_negatives, of_positives], axis=-2)
 
         counts = matrices(self.positive, self.negative)
         squares = (
@@ -119,9 +118,11 @@ class ScoreTable(Statistic):
         above = self.scores >= threshold
 
         def matrix(positive: FloatArray, negative: FloatArray) -> FloatArray:
-            tp, fn = positive[above].sum(), positive[~above].sum()
-            fp, tn = negative[above].sum(), negative[~above].sum()
-            return np.array([[tn, fp], [fn, tp]])
+            of_negatives, of_positives = (
+                np.stack([w[..., ~above].sum(axis=-1), w[..., above].sum(axis=-1)], axis=-1)
+                for w in (negative, positive)
+            )
+            return np.stack([of_negatives, of_positives], axis=-2)
 
         counts = matrix(self.positive, self.negative)
         squares = matrix(self.positive_squares, self.negative_squares) if self.weighted else counts
@@ -145,8 +146,12 @@ class ScoreTable(Statistic):
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """At each score: the share of negatives a positive there beats, and the share of positives
         that beat a negative there; ties count one half (DeLong's structural components)."""
-        negative_below = (
-            self.total_negative - np.cumsum(self.negative) + self.negative / 2
-        ) / self.total_negative
-        positive_above = (np.cumsum(self.positive) - self.positive / 2) / self.total_positive
-        return negative_below, positive_above
+        positives, negatives = self.total_positive[..., None], self.total_negative[..., None]
+        negative_below = negatives - np.cumsum(self.negative, axis=-1) + self.negative / 2
+        positive_above = np.cumsum(self.positive, axis=-1) - self.positive / 2
+        return negative_below / negatives, positive_above / positives
+
+
+def _from_zero(running: FloatArray) -> FloatArray:
+    """Running sums with the 0 that they start from."""
+    return np.concatenate([np.zeros_like(running[..., :1]), running], axis=-1)
