@@ -39,7 +39,7 @@ impl Stream {
     /// `poisson` of `first`, `first + 1`, … for an even `first`, each word computed once.
     #[inline]
     pub fn poisson_run(self, first: usize, counts: &mut [u8]) {
-        debug_assert!(first % 2 == 0);
+        debug_assert!(first.is_multiple_of(2));
         let mut pairs = counts.chunks_exact_mut(2);
         let mut index = (first / 2) as u64;
         for pair in &mut pairs {

@@ -116,6 +116,36 @@ fn merge(positives: &[u64], negatives: &[u64], columns: [&mut [f64]; 3]) -> usiz
     distinct
 }
 
+/// The same on two threads, one for the scores above some score and one for the others.
+fn merge_halves(positives: &[u64], negatives: &[u64], mut columns: [&mut [f64]; 3]) -> usize {
+    let more = positives.len().max(negatives.len());
+    let middle = if positives.len() == more {
+        positives[more / 2]
+    } else {
+        negatives[more / 2]
+    };
+    let [p, n] = [positives, negatives].map(|keys| keys.partition_point(|&key| key < middle));
+    let (upper, lower) = {
+        let halves = columns.each_mut().map(|column| column.split_at_mut(p + n));
+        let [scores, positive, negative] = halves;
+        rayon::join(
+            || merge(positives, negatives, [scores.0, positive.0, negative.0]),
+            || {
+                merge(
+                    &positives[p..],
+                    &negatives[n..],
+                    [scores.1, positive.1, negative.1],
+                )
+            },
+        )
+    };
+    // Scores that stood there more than once have left room between the halves.
+    for column in &mut columns {
+        column.copy_within(p + n..p + n + lower, upper);
+    }
+    upper + lower
+}
+
 /// Weights add up in the order of the input within a block of equal scores.
 pub fn weighted_table(positive: &[bool], scores: &[f64], weights: &[f64]) -> Table {
     let order = descending(scores);
@@ -417,19 +447,25 @@ fn counted_columns<'py>(
             )
         });
     }
-    for keys in &keys {
-        keys.call_method0("sort")?;
-    }
+    sort_both(py, &keys)?;
     let columns = [(); 3].map(|()| PyArray1::<f64>::zeros(py, scores.len(), false));
     let distinct = {
         let [positives, negatives] = keys.each_ref().map(numpy::PyArrayMethods::readonly);
         let (positives, negatives) = (positives.as_slice()?, negatives.as_slice()?);
         let [mut a, mut b, mut c] = columns.each_ref().map(numpy::PyArrayMethods::readwrite);
         let columns = [a.as_slice_mut()?, b.as_slice_mut()?, c.as_slice_mut()?];
-        py.detach(|| merge(positives, negatives, columns))
+        py.detach(|| merge_halves(positives, negatives, columns))
     };
     let [scores, positive, negative] = columns.map(|column| first(column, distinct));
     Ok((scores?, positive?, negative?, None, None))
+}
+
+/// `NumPy` lets others run while it sorts, so both can be sorted at once.
+fn sort_both(py: Python<'_>, keys: &[Bound<'_, PyArray1<u64>>; 2]) -> PyResult<()> {
+    let [first, second] = keys.each_ref().map(|keys| keys.clone().unbind());
+    let sort = |keys: Py<PyArray1<u64>>| Python::attach(|py| keys.call_method0(py, "sort"));
+    let (first, second) = py.detach(|| rayon::join(|| sort(first), || sort(second)));
+    first.and(second).map(drop)
 }
 
 /// The first values of a column, the column itself where that is all of them.

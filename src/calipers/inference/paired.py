@@ -90,7 +90,7 @@ def bootstrap(differences: FloatArray) -> Test:
         return Test(NAN, "paired bootstrap")
     below = (np.count_nonzero(defined <= 0) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= 0) + 1) / (len(defined) + 1)
-    return Test(min(1.0, 2 * min(below, above)), "paired bootstrap")
+    return Test(float(min(1.0, 2 * min(below, above))), "paired bootstrap")
 
 
 def delong_error(

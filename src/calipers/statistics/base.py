@@ -33,7 +33,7 @@ class Statistic:
             (arrays if isinstance(value, np.ndarray) else plain)[f.name] = value
         buffer = io.BytesIO()
         header = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
-        np.savez(buffer, allow_pickle=False, _plain=header, **arrays)
+        np.savez(buffer, _plain=header, **arrays)
         return buffer.getvalue()
 
     @classmethod
