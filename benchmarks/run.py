@@ -186,7 +186,11 @@ def start(times: int) -> list[str]:
 
 def row(what: str, ours: float, theirs: float, unit: str, peer: str) -> str:
     """One line of the table."""
-    return f"| {what} | {ours:.3g} {unit} | {peer}: {theirs:.3g} {unit} | {theirs / ours:.3g}× |"
+
+    def shown(value: float) -> str:
+        return f"{value:,.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+
+    return f"| {what} | {shown(ours)} | {peer}: {shown(theirs)} | {theirs / ours:.3g}× |"
 
 
 def main() -> None:
