@@ -98,7 +98,7 @@ def _curve(
         low=low,
         high=high,
         level=settings.level,
-        method="pointwise, bootstrap [B]",
+        method="bootstrap [B]",
         tolerance=TOLERANCE,
         chance=chance,
     )
