@@ -77,7 +77,7 @@ def test_no_difference_is_no_verdict() -> None:
     [
         ("bbbbbnnn", "A beats B on 5 of 8 measures; on 3 the data do not tell them apart."),
         ("bb", "A beats B on all 2 measures."),
-        ("ww", "A is beaten by B on all 2 measures."),
+        ("ww", "B beats A on all 2 measures."),
         ("bbw", "A beats B on 2 of 3 measures and is beaten on 1."),
         ("nn", "On none of 2 measures do the data tell A and B apart."),
         ("bh", "A beats B on 1 of 2 measures; on 1 they differ, without a better or a worse."),

@@ -165,7 +165,7 @@ def _summary(system: str, baseline: str, outcomes: list[Outcome]) -> str:
     if n[Outcome.UNDEFINED]:
         parts.append(f"on {n[Outcome.UNDEFINED]} the difference is undefined")
     text = "; ".join(parts) + "."
-    return text if text.startswith(system) else text[0].upper() + text[1:]
+    return text if text.startswith((system, baseline)) else text[0].upper() + text[1:]
 
 
 def _won_and_lost(n: dict[Outcome, int], of: int, system: str, baseline: str) -> list[str]:
@@ -175,7 +175,7 @@ def _won_and_lost(n: dict[Outcome, int], of: int, system: str, baseline: str) ->
     if won:
         parts.append(f"{system} beats {baseline} on {_share(won, of)}")
     if lost:
-        alone = f"{system} is beaten by {baseline} on {_share(lost, of)}"
+        alone = f"{baseline} beats {system} on {_share(lost, of)}"
         parts.append(f"is beaten on {lost}" if won else alone)
     if won and lost:
         parts = [" and ".join(parts)]
