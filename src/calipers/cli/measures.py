@@ -36,15 +36,11 @@ def command(name: str | None) -> None:
 
 def explanation(measure: object) -> str:
     """Everything that the catalogue knows of a measure."""
-    from calipers.measures import REASONS, Measure
-    from calipers.measures.definition import EMPTY_MARGIN
+    from calipers.measures import Measure
 
     assert isinstance(measure, Measure)
     d = measure.definition
     better = {True: "higher is better", False: "lower is better", None: "neither"}
-    reasons = list(d.undefined)
-    if d.share_of in EMPTY_MARGIN:
-        reasons.append(EMPTY_MARGIN[d.share_of])
     parameters = ", ".join(f"{k}={v!r}" for k, v in measure.values)
     lines = [
         f"{measure}  ({d.family})",
@@ -55,8 +51,8 @@ def explanation(measure: object) -> str:
     ]
     if parameters:
         lines.append(f"  parameters  {parameters}")
-    if reasons:
-        lines.append("  undefined   " + "; ".join(f"{r}: {REASONS[r]}" for r in reasons))
+    if d.reasons:
+        lines.append("  undefined   " + "; ".join(f"{r}: {why}" for r, why in d.reasons.items()))
     if d.aliases:
         lines.append("  aliases     " + ", ".join(d.aliases))
     if d.reference:

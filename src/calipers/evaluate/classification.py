@@ -194,9 +194,19 @@ class System:
         assert self.score is not None
         return ScoreTable.from_rows(self.labels.positive, self.score, self.weight)
 
-    def areas(self, *, by_row: bool = False) -> FloatArray:
-        """Bootstrap replicates of the areas; ``by_row`` draws rows the same way for all systems."""
-        return bands(self.table, self._rows(by_row=by_row), self.settings, grids=False)[0]
+    def under(self, settings: Settings) -> System:
+        """The system with these settings; itself, and what it has computed, where it has them."""
+        return self if settings == self.settings else replace(self, settings=settings)
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Bootstrap replicates of the areas."""
+        return bands(self.table, self._rows(), self.settings, grids=False)[0]
+
+    @cached_property
+    def paired_areas(self) -> FloatArray:
+        """The same, drawn by row, so that the same rows are drawn for every system."""
+        return bands(self.table, self._rows(by_row=True), self.settings, grids=False)[0]
 
     def _rows(self, *, by_row: bool = False) -> Any:
         """Truth, score and weight where the bootstrap cannot do with the table alone."""
@@ -218,16 +228,12 @@ class System:
             default = best_constant(measure, matrix.constant())
             return estimate(measure, matrix, self.counts.interval, default=default, **shared)
         if family == "scores":
-            scores = Scores(self.table, self.settings, lambda: self._areas)
+            scores = Scores(self.table, self.settings, lambda: self.areas)
             default = float(measure.apply(self.table.constant()))
             return estimate(measure, self.table, scores.interval, default=default, **shared)
         return loss_estimate(
             measure, self._truth, self.probability, self.weight, self.settings, self.name
         )
-
-    @cached_property
-    def _areas(self) -> FloatArray:
-        return self.areas()
 
     @cached_property
     def _truth(self) -> FloatArray:
@@ -275,11 +281,9 @@ class Rows:
 
     def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
         """Paired over rows, for the measures that have a direction."""
-        pair = Pair(
-            replace(self.by_name[system], settings=settings),
-            replace(self.by_name[baseline], settings=settings),
-            settings,
-        )
+        both = (self.by_name[name] for name in (system, baseline))
+        first, second = (one.under(settings) for one in both)
+        pair = Pair(first, second, settings)
         return [
             pair.difference(measure)
             for measure in self.measures
@@ -356,7 +360,8 @@ class Pair:
             method = replace(made, method="DeLong, paired")
             test = paired.normal(value, se, "DeLong, paired")
             return self._row(measure, value, method, test)
-        replicates = (self._areas[0] - self._areas[1])[:, AREAS.index(measure.definition.name)]
+        column = AREAS.index(measure.definition.name)
+        replicates = a.paired_areas[:, column] - b.paired_areas[:, column]
         return self._row(measure, value, replicates, self._bootstrap_test(replicates))
 
     def _bootstrap_test(self, replicates: FloatArray) -> paired.Test:
@@ -364,10 +369,6 @@ class Pair:
         if self.settings.interval == "analytic":
             return paired.Test(float("nan"), "none")
         return paired.bootstrap(replicates)
-
-    @cached_property
-    def _areas(self) -> tuple[FloatArray, FloatArray]:
-        return self.first.areas(by_row=True), self.second.areas(by_row=True)
 
     def _row(
         self,

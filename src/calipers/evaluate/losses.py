@@ -15,17 +15,6 @@ from calipers.results import Difference, Estimate
 from calipers.statistics import FloatArray, Moments
 
 
-def _losses(measure: Measure, truth: FloatArray, prediction: FloatArray) -> FloatArray:
-    # log(0) is the loss of a true class given probability 0; the measure reports it as undefined.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(measure.definition.rows(truth, prediction))  # type: ignore[misc]
-
-
-def _moments(loss: FloatArray, weight: FloatArray | None) -> Moments:
-    with np.errstate(invalid="ignore"):
-        return Moments.from_rows(loss, weight)
-
-
 def loss_estimate(
     measure: Measure,
     truth: FloatArray,
@@ -36,10 +25,10 @@ def loss_estimate(
 ) -> Estimate:
     """The measure of the mean loss, with its interval and what a constant prediction loses."""
     assert prediction is not None
-    loss = _losses(measure, truth, prediction)
-    moments = _moments(loss, weight)
+    loss = measure.definition.losses(truth, prediction)
+    moments = Moments.from_rows(loss, weight)
     constant = measure.definition.constant(truth, weight)  # type: ignore[misc]
-    default = _losses(measure, truth, np.full(len(truth), constant))
+    default = measure.definition.losses(truth, np.full(len(truth), constant))
     return estimate(
         measure,
         moments,
@@ -47,7 +36,7 @@ def loss_estimate(
         system=system,
         level=settings.level,
         n=len(truth),
-        default=float(measure.apply(_moments(default, weight))),
+        default=float(measure.apply(Moments.from_rows(default, weight))),
     )
 
 
@@ -65,8 +54,8 @@ def loss_difference(
     function of it (RMSE) by the delta method; below 100 rows, or where the bootstrap is asked for,
     the paired bootstrap.
     """
-    losses = tuple(_losses(measure, truth, p) for p in predictions)
-    moments = tuple(_moments(loss, weight) for loss in losses)
+    losses = tuple(measure.definition.losses(truth, p) for p in predictions)
+    moments = tuple(Moments.from_rows(loss, weight) for loss in losses)
     values = [float(measure.apply(m)) for m in moments]
     value = values[0] - values[1]
     shared: dict[str, Any] = {

@@ -12,7 +12,7 @@ from calipers import __version__
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.estimate import INTERVALS, Settings
 from calipers.inference.intervals import Interval
-from calipers.measures import REASONS, TASKS, Measure, parse
+from calipers.measures import TASKS, Measure, parse
 from calipers.results import Definition, Difference, Estimate
 from calipers.statistics import FloatArray, Statistic
 
@@ -138,11 +138,6 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
     for measure in measures:
         d = measure.definition
         low, high = (None if np.isinf(bound) else float(bound) for bound in d.range)
-        reasons = list(d.undefined)
-        if d.share_of not in (None, "topics"):
-            from calipers.measures.definition import EMPTY_MARGIN
-
-            reasons.append(EMPTY_MARGIN[d.share_of])
         out.append(
             Definition(
                 measure=str(measure),
@@ -150,7 +145,7 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
                 description=d.description,
                 higher_is_better=d.higher_is_better,
                 range=(low, high),
-                undefined={reason: REASONS[reason] for reason in reasons},
+                undefined=d.reasons,
                 reference=d.reference,
             )
         )

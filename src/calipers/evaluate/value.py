@@ -40,7 +40,7 @@ def value_of(
         target = as_numbers(truth, "truth").astype(np.float64)
         predicted = as_numbers(prediction, "predicted").astype(np.float64)
         same_length(predicted, len(target), "predicted")
-        loss = definition.rows(target, predicted)  # type: ignore[misc]
+        loss = definition.losses(target, predicted)
         return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))
     labels = two_classes(truth, positive)
     weights = as_weights(weight, len(labels.positive))
@@ -54,6 +54,5 @@ def value_of(
         return float(measure.apply(ScoreTable.from_rows(labels.positive, score, weights)))
     probability = as_probabilities(prediction, "probability").astype(np.float64)
     same_length(probability, len(labels.positive), "probability")
-    with np.errstate(divide="ignore"):
-        loss = definition.rows(labels.positive.astype(np.float64), probability)  # type: ignore[misc]
+    loss = definition.losses(labels.positive.astype(np.float64), probability)
     return float(measure.apply(Moments.from_rows(loss, weights)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, Moments, ScoreTable
 
 Scores = npt.NDArray[np.floating[Any]]
 
@@ -99,16 +99,11 @@ def delong_error(
     """DeLong's standard error of the difference of two AUCs on the same rows."""
     placements = [_row_placements(positive, score, weight) for score in scores]
     difference = placements[0] - placements[1]
-    variance = 0.0
-    for rows in (positive, ~positive):
-        w = np.ones(int(rows.sum())) if weight is None else weight[rows]
-        total, squares = w.sum(), np.square(w).sum()
-        n = total**2 / squares
-        if n <= 1:
-            return NAN
-        spread = difference[rows] - np.dot(w, difference[rows]) / total
-        variance += float(np.dot(np.square(w), np.square(spread))) / total**2 * n / (n - 1)
-    return math.sqrt(variance)
+    errors = (
+        Moments.from_rows(difference[rows], None if weight is None else weight[rows]).standard_error
+        for rows in (positive, ~positive)
+    )
+    return math.hypot(*errors)
 
 
 def _row_placements(

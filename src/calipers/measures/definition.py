@@ -133,6 +133,22 @@ class Definition:
         """The docstring."""
         return inspect.getdoc(self.formula) or ""
 
+    @cached_property
+    def reasons(self) -> Mapping[str, str]:
+        """Every reason why there may be no value, and what it means."""
+        names = list(self.undefined)
+        if self.share_of in EMPTY_MARGIN:
+            names.append(EMPTY_MARGIN[self.share_of])
+        return {name: REASONS[name] for name in names}
+
+    def losses(self, truth: FloatArray, prediction: FloatArray) -> FloatArray:
+        """The value per row of a measure that has one."""
+        if self.rows is None:
+            raise TypeError(f"{self.name} has no value per row")
+        # The log loss of a true class given probability 0 is infinite; the measure says so.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.rows(truth, prediction))
+
     def example(self) -> Measure:
         """The measure with its defaults, and a usual value for what has to be given."""
         required = {k for k, v in self.parameters.items() if v is inspect.Parameter.empty}
