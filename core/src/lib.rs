@@ -18,5 +18,5 @@ mod _core {
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
     #[pymodule_export]
-    use crate::trec::{JudgedRun, Judgments};
+    use crate::trec::{JudgedRun, Judgments, read_rows};
 }

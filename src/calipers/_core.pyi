@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ _Texts: TypeAlias = tuple[_Ints, npt.NDArray[np.uint8]]
 
 class Judgments:
     @staticmethod
-    def from_file(path: str | PathLike[str]) -> Judgments: ...
+    def from_file(path: str | PathLike[str], lenient: bool = False) -> Judgments: ...
     @staticmethod
     def from_dict(judgments: Mapping[Any, Mapping[Any, int]]) -> Judgments: ...
     @staticmethod
@@ -24,12 +24,31 @@ class Judgments:
     @property
     def source(self) -> dict[str, Any]: ...
     def grades(self) -> tuple[_Ints, _Ints, _Ints]: ...
-    def read_run(self, path: str | PathLike[str], float32: bool = False) -> JudgedRun: ...
+    def read_run(
+        self,
+        path: str | PathLike[str],
+        float32: bool = False,
+        lenient: bool = False,
+        ascending: bool = False,
+        *,
+        threads: int | None = None,
+        budget: int = 67108864,
+    ) -> JudgedRun: ...
     def rank_dict(
-        self, run: Mapping[Any, Mapping[Any, float]], float32: bool = False
+        self,
+        run: Mapping[Any, Mapping[Any, float]],
+        float32: bool = False,
+        lenient: bool = False,
+        ascending: bool = False,
     ) -> JudgedRun: ...
     def rank_columns(
-        self, topics: _Texts, documents: _Texts, scores: _Floats, float32: bool = False
+        self,
+        topics: _Texts,
+        documents: _Texts,
+        scores: _Floats,
+        float32: bool = False,
+        lenient: bool = False,
+        ascending: bool = False,
     ) -> JudgedRun: ...
 
 class JudgedRun:
@@ -54,6 +73,11 @@ class JudgedRun:
     @property
     def source(self) -> dict[str, Any]: ...
 
+def read_rows(
+    path: str | PathLike[str],
+    kind: Literal["run", "qrels", "groups", "prefs"],
+    lenient: bool = False,
+) -> dict[str, Any]: ...
 def score_table(
     positive: _Bools, score: npt.NDArray[np.floating[Any]], weight: _Floats | None = None
 ) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...

@@ -190,8 +190,8 @@ HALF = len(RUN) // 2
 @pytest.mark.parametrize(
     "stored",
     [
-        gzip.compress(RUN),
-        gzip.compress(RUN[:HALF]) + gzip.compress(b"") + gzip.compress(RUN[HALF:]),
+        gzip.compress(RUN, mtime=0),
+        gzip.compress(RUN[:HALF], mtime=0) + gzip.compress(b"") + gzip.compress(RUN[HALF:]),
         zstd(RUN),
         zstd(RUN[:HALF]) + zstd(b"") + zstd(RUN[HALF:]),
         SKIPPABLE + zstd(RUN[:HALF]) + SKIPPABLE + zstd(RUN[HALF:]) + SKIPPABLE,
@@ -290,7 +290,7 @@ def test_ten_problems_are_told(judgments: Judgments, write: Callable[..., str]) 
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"\n\n", b"# nothing\n", b"\xef\xbb\xbf", gzip.compress(b"")]
+    "content", [b"", b"\n\n", b"# nothing\n", b"\xef\xbb\xbf", gzip.compress(b"", mtime=0)]
 )
 def test_empty(judgments: Judgments, write: Callable[..., str], content: bytes) -> None:
     path = write(content)

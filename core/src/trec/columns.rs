@@ -1,5 +1,8 @@
 //! Judgments and runs as columns in memory.
 
+// Sizes in memory.
+#![allow(clippy::cast_possible_wrap)]
+
 /// Byte strings as in Arrow's `large_binary`: row `i` is `data[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Copy)]
 pub struct Strings<'a> {
@@ -54,5 +57,32 @@ impl<'a, V> Columns<'a, V> {
             docs,
             values,
         })
+    }
+}
+
+/// Byte strings that come one by one.
+pub struct StringBuffers {
+    pub offsets: Vec<i64>,
+    pub data: Vec<u8>,
+}
+
+impl StringBuffers {
+    #[inline]
+    pub fn push(&mut self, text: &[u8]) {
+        self.data.extend_from_slice(text);
+        self.offsets.push(self.data.len() as i64);
+    }
+
+    pub fn strings(&self) -> Strings<'_> {
+        Strings::new(&self.offsets, &self.data).expect("offsets are made to fit")
+    }
+}
+
+impl Default for StringBuffers {
+    fn default() -> Self {
+        Self {
+            offsets: vec![0],
+            data: Vec::new(),
+        }
     }
 }

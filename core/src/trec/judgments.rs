@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::columns::Columns;
-use super::lines::{for_each_line, qrels_line, without_mark};
+use super::lines::{Format, Kind};
 use super::problems::{Failure, Origin, Problems, shown};
 use super::source::{Provenance, Source};
+use super::stop::Stop;
 use super::topic::{Doc, Index, Kept};
 
 type Topics = HashMap<Box<[u8]>, Kept<i32>>;
@@ -19,34 +20,24 @@ pub struct Judgments {
 }
 
 impl Judgments {
-    pub fn from_file(path: &Path, block: usize) -> Result<Self, Failure> {
-        let failure = |error| Failure::reading(path, error);
-        let mut source = Source::open(path, block).map_err(failure)?;
-        let (mut topics, mut problems) = (Topics::new(), Problems::default());
-        let (mut text, mut lines) = (Vec::new(), 0);
-        while let Some(number) = source.next_block(&mut text).map_err(failure)? {
-            let text = if number == 0 {
-                without_mark(&text)
-            } else {
-                &text
-            };
-            lines += for_each_line(text, |line, content| match content.and_then(qrels_line) {
-                Ok(judged) => add(
-                    &mut topics,
-                    judged.topic,
-                    judged.doc,
-                    lines + line,
-                    judged.grade,
-                ),
-                Err(fault) => problems.add(lines + line, || fault.to_string()),
-            });
-        }
-        Self::new(
-            topics,
-            problems,
-            source.provenance(lines),
-            Origin::File(path),
-        )
+    pub fn from_file(
+        path: &Path,
+        lenient: bool,
+        block: usize,
+        stop: &Stop,
+    ) -> Result<Self, Failure> {
+        let format = Format {
+            kind: Kind::Qrels,
+            lenient,
+        };
+        let mut topics = Topics::new();
+        let source = Source::open(path, block, stop)?;
+        let (problems, provenance) = source.read_lines(format, |at, line| {
+            let ([topic, _, doc, _], grade) = format.qrels(line)?;
+            add(&mut topics, topic, doc, at, grade);
+            Ok(())
+        })?;
+        Self::new(topics, problems, provenance, Origin::File(path))
     }
 
     pub fn from_columns(columns: Columns<i64>) -> Result<Self, Failure> {

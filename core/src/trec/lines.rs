@@ -1,188 +1,243 @@
 //! The lines of a TREC file and their fields.
 
 use std::fmt;
-use std::num::{IntErrorKind, ParseIntError};
+use std::num::IntErrorKind;
 
 use memchr::{memchr, memchr_iter};
 
+use super::numbers::{leading_float, leading_integer};
 use super::problems::shown;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-#[derive(Debug, PartialEq)]
-pub struct RunLine<'t> {
-    pub topic: &'t [u8],
-    pub doc: &'t [u8],
-    pub score: f64,
-    pub tag: &'t [u8],
+/// What the lines of a file hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Run,
+    Qrels,
+    /// Judgments by group, such as an assessor or a subtopic.
+    Groups,
+    /// Judgments by group and part of the group; only those of one part are compared.
+    Prefs,
 }
 
-#[derive(Debug, PartialEq)]
-pub struct QrelsLine<'t> {
-    pub topic: &'t [u8],
-    pub doc: &'t [u8],
-    pub grade: i32,
+impl Kind {
+    fn expected(self) -> &'static str {
+        match self {
+            Self::Run => "6: topic Q0 document rank score tag",
+            Self::Qrels => "4: topic iteration document grade",
+            Self::Groups => "4: topic group document level",
+            Self::Prefs => "5: topic group part document level",
+        }
+    }
+}
+
+/// How lines are read: by the rules of their format, or leniently, which is how `trec_eval` does:
+/// what stands before a number's first wrong character counts, and nothing counts as 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    pub kind: Kind,
+    pub lenient: bool,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, PartialEq)]
 pub enum Fault<'t> {
     Binary,
-    RunFields(usize),
-    QrelsFields(usize),
-    Score(&'t [u8]),
+    Fields {
+        found: usize,
+        kind: Kind,
+    },
+    /// A score or a level.
+    Number {
+        what: &'static str,
+        field: &'t [u8],
+    },
     NotFinite(f64),
     Grade(&'t [u8]),
+    GradeRange(&'t [u8]),
 }
 
 impl fmt::Display for Fault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let plural = |found| if found == 1 { "" } else { "s" };
         match *self {
             Self::Binary => write!(f, "not a TREC file (binary data)"),
-            Self::RunFields(found) => {
-                let s = plural(found);
-                write!(
-                    f,
-                    "{found} field{s}, expected 6: topic Q0 document rank score tag"
-                )
+            Self::Fields { found, kind } => {
+                let found = match found {
+                    0 => "0 fields (a blank line)",
+                    1 => "1 field",
+                    _ => &format!("{found} fields"),
+                };
+                write!(f, "{found}, expected {}", kind.expected())
             }
-            Self::QrelsFields(found) => {
-                let s = plural(found);
-                write!(
-                    f,
-                    "{found} field{s}, expected 4: topic iteration document grade"
-                )
-            }
-            Self::Score(field) => match fast_float2::parse::<f64, _>(field) {
+            Self::Number { what, field } => match fast_float2::parse::<f64, _>(field) {
                 Ok(_) if field.iter().any(u8::is_ascii_digit) => {
-                    write!(f, "score \"{}\" is too large", shown(field))
+                    write!(f, "{what} \"{}\" is too large", shown(field))
                 }
-                Ok(score) => Self::NotFinite(score).fmt(f),
-                Err(_) => write!(f, "score \"{}\" is no number", shown(field)),
+                Ok(value) if value.is_nan() => write!(f, "{what} is NaN"),
+                Ok(_) => write!(f, "{what} is infinite"),
+                Err(_) => write!(f, "{what} \"{}\" is no number", shown(field)),
             },
             Self::NotFinite(score) if score.is_nan() => write!(f, "score is NaN"),
             Self::NotFinite(_) => write!(f, "score is infinite"),
-            Self::Grade(field) => {
-                write!(f, "grade \"{}\" ", shown(field))?;
-                if overflows(field) {
-                    write!(f, "is out of range, expected {} to {}", i32::MIN, i32::MAX)
-                } else {
-                    write!(f, "is no integer")
-                }
+            Self::Grade(field) => write!(f, "grade \"{}\" is no integer", shown(field)),
+            Self::GradeRange(field) => {
+                let (least, most) = (i32::MIN, i32::MAX);
+                let field = shown(field);
+                write!(
+                    f,
+                    "grade \"{field}\" is out of range, expected {least} to {most}"
+                )
             }
         }
     }
 }
 
-/// The content lines of `text`, numbered from 1; blank lines and comments count, but are not given.
-/// Returns how many lines there are.
-pub fn for_each_line<'t>(
-    text: &'t [u8],
-    mut line: impl FnMut(u64, Result<&'t [u8], Fault<'t>>),
-) -> u64 {
-    let binary = memchr(0, text).is_some();
-    let mut give = |number, content: &'t [u8]| {
-        let content = content.strip_suffix(b"\r").unwrap_or(content);
-        if binary && content.contains(&0) {
-            line(number, Err(Fault::Binary));
-        } else if is_content(content) {
-            line(number, Ok(content));
+type Parsed<'t, V, const N: usize> = Result<([&'t [u8]; N], V), Fault<'t>>;
+
+impl Format {
+    /// The content lines of `text`, numbered from 1; blank lines and comments count, but are not
+    /// given. Returns how many lines there are.
+    pub fn for_each_line<'t>(
+        self,
+        text: &'t [u8],
+        mut line: impl FnMut(u64, Result<&'t [u8], Fault<'t>>),
+    ) -> u64 {
+        let binary = memchr(0, text).is_some();
+        let mut give = |number, content: &'t [u8]| {
+            let content = content.strip_suffix(b"\r").unwrap_or(content);
+            if binary && content.contains(&0) {
+                line(number, Err(Fault::Binary));
+            } else if self.is_content(content) {
+                line(number, Ok(content));
+            }
+        };
+        let mut number = 0;
+        let mut start = 0;
+        for end in memchr_iter(b'\n', text) {
+            number += 1;
+            give(number, &text[start..end]);
+            start = end + 1;
         }
-    };
-    let mut number = 0;
-    let mut start = 0;
-    for end in memchr_iter(b'\n', text) {
-        number += 1;
-        give(number, &text[start..end]);
-        start = end + 1;
+        if start < text.len() {
+            number += 1;
+            give(number, &text[start..]);
+        }
+        number
     }
-    if start < text.len() {
-        number += 1;
-        give(number, &text[start..]);
+
+    /// Topic, Q0, document, rank, score and tag, and the score as a number.
+    #[inline]
+    pub fn run(self, line: &[u8]) -> Parsed<'_, f64, 6> {
+        let fields: [_; 6] = self.fields(line)?;
+        Ok((fields, self.number("score", fields[4])?))
     }
-    number
+
+    /// Topic, iteration, document and grade, and the grade as a number.
+    pub fn qrels(self, line: &[u8]) -> Parsed<'_, i32, 4> {
+        let fields: [_; 4] = self.fields(line)?;
+        Ok((fields, self.grade(fields[3])?))
+    }
+
+    /// Topic, group, document and level, and the level as a number.
+    pub fn groups(self, line: &[u8]) -> Parsed<'_, f64, 4> {
+        let fields: [_; 4] = self.fields(line)?;
+        Ok((fields, self.number("level", fields[3])?))
+    }
+
+    /// Topic, group, part, document and level, and the level as a number.
+    pub fn prefs(self, line: &[u8]) -> Parsed<'_, f64, 5> {
+        let fields: [_; 5] = self.fields(line)?;
+        Ok((fields, self.number("level", fields[4])?))
+    }
+
+    /// `trec_eval` takes blank lines in runs only, and blanks before a `#` too.
+    fn is_content(self, line: &[u8]) -> bool {
+        if self.lenient && self.kind != Kind::Run {
+            return line.first() != Some(&b'#');
+        }
+        line.iter()
+            .find(|&&byte| !self.is_blank(byte))
+            .is_some_and(|&byte| byte != b'#')
+    }
+
+    #[inline]
+    fn fields<const N: usize>(self, line: &[u8]) -> Result<[&[u8]; N], Fault<'_>> {
+        let split = |line| Fields { line, format: self };
+        let wrong = || Fault::Fields {
+            found: split(line).count(),
+            kind: self.kind,
+        };
+        let mut rest = split(line);
+        let mut fields = [&[][..]; N];
+        for field in &mut fields {
+            *field = rest.next().ok_or_else(wrong)?;
+        }
+        // Only a run's further fields do not matter.
+        if self.kind != Kind::Run && rest.next().is_some() {
+            return Err(wrong());
+        }
+        Ok(fields)
+    }
+
+    /// Whether this byte stands between fields: a space or a tab, or leniently whatever C counts as
+    /// white space, which is the tab and the four bytes after it.
+    #[inline]
+    fn is_blank(self, byte: u8) -> bool {
+        let from_tab = if self.lenient { 5 } else { 1 };
+        // Hardly any byte needs more than the first comparison.
+        byte <= b' ' && (byte == b' ' || byte.wrapping_sub(b'\t') < from_tab)
+    }
+
+    #[inline]
+    fn number<'t>(self, what: &'static str, field: &'t [u8]) -> Result<f64, Fault<'t>> {
+        if self.lenient {
+            return Ok(leading_float(field));
+        }
+        match fast_float2::parse(field) {
+            Ok(value) if f64::is_finite(value) => Ok(value),
+            _ => Err(Fault::Number { what, field }),
+        }
+    }
+
+    fn grade(self, field: &[u8]) -> Result<i32, Fault<'_>> {
+        use IntErrorKind::{NegOverflow, PosOverflow};
+        if self.lenient {
+            return i32::try_from(leading_integer(field)).map_err(|_| Fault::GradeRange(field));
+        }
+        let text = std::str::from_utf8(field).map_err(|_| Fault::Grade(field))?;
+        text.parse::<i32>().map_err(|error| match error.kind() {
+            NegOverflow | PosOverflow => Fault::GradeRange(field),
+            _ => Fault::Grade(field),
+        })
+    }
 }
 
-pub fn without_mark(text: &[u8]) -> &[u8] {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
-}
-
-pub fn run_line(line: &[u8]) -> Result<RunLine<'_>, Fault<'_>> {
-    let mut fields = Fields(line);
-    let mut next = || fields.next();
-    let (Some(topic), Some(_), Some(doc), Some(_), Some(score), Some(tag)) =
-        (next(), next(), next(), next(), next(), next())
-    else {
-        return Err(Fault::RunFields(Fields(line).count()));
-    };
-    match fast_float2::parse::<f64, _>(score) {
-        Ok(value) if value.is_finite() => Ok(RunLine {
-            topic,
-            doc,
-            score: value,
-            tag,
-        }),
-        _ => Err(Fault::Score(score)),
+/// The text of a block, of which the first, 0, may begin with a byte order mark.
+pub fn without_mark(block: &[u8], number: u64) -> &[u8] {
+    match block.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) if number == 0 => rest,
+        _ => block,
     }
 }
 
-pub fn qrels_line(line: &[u8]) -> Result<QrelsLine<'_>, Fault<'_>> {
-    let mut fields = Fields(line);
-    let mut next = || fields.next();
-    let (Some(topic), Some(_), Some(doc), Some(grade), None) =
-        (next(), next(), next(), next(), next())
-    else {
-        return Err(Fault::QrelsFields(Fields(line).count()));
-    };
-    match integer(grade) {
-        Some(Ok(value)) => Ok(QrelsLine {
-            topic,
-            doc,
-            grade: value,
-        }),
-        _ => Err(Fault::Grade(grade)),
-    }
+/// What stands between blanks.
+struct Fields<'t> {
+    line: &'t [u8],
+    format: Format,
 }
-
-/// What stands between runs of blanks and tabs.
-struct Fields<'t>(&'t [u8]);
 
 impl<'t> Iterator for Fields<'t> {
     type Item = &'t [u8];
 
     #[inline]
     fn next(&mut self) -> Option<&'t [u8]> {
-        let start = self.0.iter().position(|&byte| !is_blank(byte))?;
-        let rest = &self.0[start..];
-        let end = rest
-            .iter()
-            .position(|&byte| is_blank(byte))
-            .unwrap_or(rest.len());
+        let is_blank = |&byte: &u8| self.format.is_blank(byte);
+        let start = self.line.iter().position(|byte| !is_blank(byte))?;
+        let rest = &self.line[start..];
+        let end = rest.iter().position(is_blank).unwrap_or(rest.len());
         let (field, rest) = rest.split_at(end);
-        self.0 = rest;
+        self.line = rest;
         Some(field)
     }
-}
-
-fn is_content(line: &[u8]) -> bool {
-    line.iter()
-        .find(|&&byte| !is_blank(byte))
-        .is_some_and(|&byte| byte != b'#')
-}
-
-fn is_blank(byte: u8) -> bool {
-    byte == b' ' || byte == b'\t'
-}
-
-fn integer(field: &[u8]) -> Option<Result<i32, ParseIntError>> {
-    std::str::from_utf8(field).ok().map(str::parse)
-}
-
-fn overflows(field: &[u8]) -> bool {
-    use IntErrorKind::{NegOverflow, PosOverflow};
-    let is_overflow = |error: ParseIntError| matches!(error.kind(), NegOverflow | PosOverflow);
-    integer(field)
-        .and_then(Result::err)
-        .is_some_and(is_overflow)
 }

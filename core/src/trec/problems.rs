@@ -21,9 +21,18 @@ impl Origin<'_> {
     /// A message about the input as a whole.
     pub fn whole(self, text: &str) -> String {
         match self {
-            Self::File(path) => format!("{}: {text}", path.display()),
+            Self::File(path) => format!("{}: {text}", named(path).display()),
             Self::Rows => text.to_owned(),
         }
+    }
+}
+
+/// A path as messages call it.
+pub fn named(path: &Path) -> &Path {
+    if path == Path::new("-") {
+        Path::new("<stdin>")
+    } else {
+        path
     }
 }
 
@@ -32,8 +41,12 @@ impl Origin<'_> {
 pub enum Failure {
     /// The system refused.
     Io(io::Error),
+    /// It refused a temporary file.
+    Temporary(io::Error),
     /// The input is bad, and how.
     Input(String),
+    /// Somebody asked to stop.
+    Stopped,
 }
 
 impl Failure {
@@ -106,7 +119,7 @@ impl Problems {
         for Problem { at, text, first } in &self.told {
             let unit = match origin {
                 Origin::File(path) => {
-                    let _ = write!(report, "{}:{at}: {text}", path.display());
+                    let _ = write!(report, "{}:{at}: {text}", named(path).display());
                     "line"
                 }
                 Origin::Rows => {

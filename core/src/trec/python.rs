@@ -5,21 +5,28 @@
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+use std::env;
 use std::fmt;
+use std::io;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
+use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::{PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 
-use super::columns::{Columns, Strings};
+use super::columns::{Columns, StringBuffers, Strings};
 use super::judgments::{self, out_of_range};
-use super::lines::Fault;
-use super::problems::{Failure, shown};
-use super::run::{self, Options, Run};
+use super::lines::{Fault, Format, Kind};
+use super::problems::{Failure, named, shown};
+use super::rows::{self, Numbers, Rows};
+use super::run::{self, Context, Options, Run};
 use super::source::Provenance;
+use super::stop::Stop;
 
 /// Bytes of text that a thread takes at a time.
 const BLOCK: usize = 1 << 22;
@@ -29,6 +36,12 @@ const ROWS: usize = 1 << 16;
 
 /// Reading and digesting a file is one thread's work at a time; more threads would only wait.
 const MOST_THREADS: usize = 8;
+
+/// Bytes of rows that may wait in memory where topics do not stand together.
+const BUDGET: usize = 1 << 26;
+
+/// How long the calling thread waits before it looks for Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How many topics without judgments are named.
 const NAMED: usize = 10;
@@ -44,21 +57,22 @@ pub struct Judgments(judgments::Judgments);
 
 #[pymethods]
 impl Judgments {
-    /// Read a qrels file: topic, iteration, document, grade.
+    /// Read a qrels file: topic, iteration, document, grade. `-` is standard input.
     #[staticmethod]
-    fn from_file(py: Python, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| judgments::Judgments::from_file(&path, BLOCK))
-            .map(Self)
-            .map_err(|failure| raised(py, failure, &path))
+    #[pyo3(signature = (path, lenient = false))]
+    fn from_file(py: Python, path: PathBuf, lenient: bool) -> PyResult<Self> {
+        let read = |stop: &Stop| judgments::Judgments::from_file(&path, lenient, BLOCK, stop);
+        watched(py, Some(&path), read).map(Self)
     }
 
     /// Take grades by topic and document.
     #[staticmethod]
     fn from_dict(py: Python, d: &Bound<PyDict>) -> PyResult<Self> {
         let table = Table::from_dict(d, grade_of)?;
-        py.detach(|| judgments::Judgments::from_columns(table.columns()))
+        let columns = table.columns();
+        py.detach(|| judgments::Judgments::from_columns(columns))
             .map(Self)
-            .map_err(raised_input)
+            .map_err(|failure| raised(py, failure, None))
     }
 
     /// Take one row a judgment; topics and documents are pairs of offsets and data.
@@ -72,7 +86,7 @@ impl Judgments {
         let columns = columns(&topics, &docs, grades.as_slice()?)?;
         py.detach(|| judgments::Judgments::from_columns(columns))
             .map(Self)
-            .map_err(raised_input)
+            .map_err(|failure| raised(py, failure, None))
     }
 
     /// The topics in ascending order.
@@ -102,22 +116,51 @@ impl Judgments {
     }
 
     /// Read a run file, topic Q0 document rank score tag, and reduce it to its judged documents.
-    #[pyo3(signature = (path, float32 = false))]
-    fn read_run(&self, py: Python, path: PathBuf, float32: bool) -> PyResult<JudgedRun> {
-        py.detach(|| run::read_file(&path, &self.0, options(float32, BLOCK)))
-            .map_err(|failure| raised(py, failure, &path))
-            .and_then(|run| JudgedRun::new(py, run))
+    /// `-` is standard input.
+    #[pyo3(signature = (
+        path, float32 = false, lenient = false, ascending = false, *, threads = None, budget = BUDGET
+    ))]
+    #[allow(clippy::too_many_arguments)]
+    fn read_run(
+        &self,
+        py: Python,
+        path: PathBuf,
+        float32: bool,
+        lenient: bool,
+        ascending: bool,
+        threads: Option<usize>,
+        budget: usize,
+    ) -> PyResult<JudgedRun> {
+        let options = Options {
+            float32,
+            lenient,
+            ascending,
+            threads: threads_of(threads)?,
+            block: BLOCK,
+            budget,
+        };
+        let read = |stop: &Stop| run::read_file(&path, self.context(options, stop));
+        let run = watched(py, Some(&path), read)?;
+        JudgedRun::new(py, run)
     }
 
     /// Rank documents by their scores, given by topic and document.
-    #[pyo3(signature = (d, float32 = false))]
-    fn rank_dict(&self, py: Python, d: &Bound<PyDict>, float32: bool) -> PyResult<JudgedRun> {
-        let table = Table::from_dict(d, score_of)?;
-        self.rank(py, table.columns(), float32)
+    #[pyo3(signature = (d, float32 = false, lenient = false, ascending = false))]
+    fn rank_dict(
+        &self,
+        py: Python,
+        d: &Bound<PyDict>,
+        float32: bool,
+        lenient: bool,
+        ascending: bool,
+    ) -> PyResult<JudgedRun> {
+        let table = Table::from_dict(d, if lenient { any_score_of } else { score_of })?;
+        self.rank(py, table.columns(), float32, lenient, ascending)
     }
 
     /// Rank documents, one row each; topics and documents are pairs of offsets and data.
-    #[pyo3(signature = (topics, docs, scores, float32 = false))]
+    #[pyo3(signature = (topics, docs, scores, float32 = false, lenient = false, ascending = false))]
+    #[allow(clippy::too_many_arguments)]
     fn rank_columns(
         &self,
         py: Python,
@@ -125,17 +168,92 @@ impl Judgments {
         docs: StringArrays,
         scores: PyReadonlyArray1<f64>,
         float32: bool,
+        lenient: bool,
+        ascending: bool,
     ) -> PyResult<JudgedRun> {
-        self.rank(py, columns(&topics, &docs, scores.as_slice()?)?, float32)
+        let columns = columns(&topics, &docs, scores.as_slice()?)?;
+        self.rank(py, columns, float32, lenient, ascending)
     }
 }
 
 impl Judgments {
-    fn rank(&self, py: Python, columns: Columns<f64>, float32: bool) -> PyResult<JudgedRun> {
-        py.detach(|| run::read_columns(columns, &self.0, options(float32, ROWS)))
-            .map_err(raised_input)
-            .and_then(|run| JudgedRun::new(py, run))
+    fn rank(
+        &self,
+        py: Python,
+        columns: Columns<f64>,
+        float32: bool,
+        lenient: bool,
+        ascending: bool,
+    ) -> PyResult<JudgedRun> {
+        let blocks = columns.values.len().div_ceil(ROWS).max(1);
+        let options = Options {
+            float32,
+            lenient,
+            ascending,
+            threads: threads_of(None)?.min(blocks),
+            block: ROWS,
+            budget: BUDGET,
+        };
+        let rank = |stop: &Stop| run::read_columns(columns, self.context(options, stop));
+        let run = if blocks > 1 {
+            watched(py, None, rank)?
+        } else {
+            // Done before anybody could ask to stop; a thread of its own would take longer.
+            py.detach(|| rank(&Stop::default()))
+                .map_err(|failure| raised(py, failure, None))?
+        };
+        JudgedRun::new(py, run)
     }
+
+    fn context<'a>(&'a self, options: Options, stop: &'a Stop) -> Context<'a> {
+        Context {
+            judgments: &self.0,
+            options,
+            stop,
+        }
+    }
+}
+
+/// Read every row of a file as columns. Columns of text are pairs of offsets and data. `-` is
+/// standard input.
+#[pyfunction]
+#[pyo3(signature = (path, kind, lenient = false))]
+pub fn read_rows<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    kind: &str,
+    lenient: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let kind = match kind {
+        "run" => Kind::Run,
+        "qrels" => Kind::Qrels,
+        "groups" => Kind::Groups,
+        "prefs" => Kind::Prefs,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "kind is {kind:?}, expected \"run\", \"qrels\", \"groups\" or \"prefs\""
+            )));
+        }
+    };
+    let format = Format { kind, lenient };
+    let read = |stop: &Stop| rows::read_rows(&path, format, BLOCK, stop);
+    let Rows {
+        texts,
+        numbers,
+        lines,
+        provenance,
+    } = watched(py, Some(&path), read)?;
+    let columns = PyDict::new(py);
+    for (name, StringBuffers { offsets, data }) in texts {
+        columns.set_item(name, (offsets.into_pyarray(py), data.into_pyarray(py)))?;
+    }
+    match numbers {
+        (name, Numbers::Whole(values)) => columns.set_item(name, values.into_pyarray(py))?,
+        (name, Numbers::Real(values)) => columns.set_item(name, values.into_pyarray(py))?,
+    }
+    columns.set_item("line", lines.into_pyarray(py))?;
+    columns.set_item("source", source(py, &provenance)?)?;
+    Ok(columns)
 }
 
 /// A run reduced to its judged documents, topic after topic in the order of the judgments.
@@ -200,31 +318,6 @@ struct Table<V> {
     values: Vec<V>,
 }
 
-struct StringBuffers {
-    offsets: Vec<i64>,
-    data: Vec<u8>,
-}
-
-impl StringBuffers {
-    fn push(&mut self, text: &[u8]) {
-        self.data.extend_from_slice(text);
-        self.offsets.push(self.data.len() as i64);
-    }
-
-    fn strings(&self) -> Strings<'_> {
-        Strings::new(&self.offsets, &self.data).expect("offsets are made to fit")
-    }
-}
-
-impl Default for StringBuffers {
-    fn default() -> Self {
-        Self {
-            offsets: vec![0],
-            data: Vec::new(),
-        }
-    }
-}
-
 impl<V> Table<V> {
     fn from_dict(
         d: &Bound<PyDict>,
@@ -271,6 +364,7 @@ fn id_of<'a>(key: &'a Bound<PyAny>, what: &str) -> PyResult<&'a [u8]> {
 }
 
 /// Which entry of a dict of dicts a message is about.
+#[derive(Clone, Copy)]
 struct Entry<'a> {
     topic: &'a [u8],
     doc: &'a [u8],
@@ -295,11 +389,15 @@ fn grade_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<i64> {
     Ok(i64::from(grade))
 }
 
-fn score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
-    let Ok(score) = value.extract::<f64>() else {
+fn any_score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
+    value.extract().map_err(|_| {
         let what = format!("{entry}: score {value}");
-        return Err(bad_type(&what, value, "a number"));
-    };
+        bad_type(&what, value, "a number")
+    })
+}
+
+fn score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
+    let score = any_score_of(value, entry)?;
     if score.is_finite() {
         Ok(score)
     } else {
@@ -330,12 +428,48 @@ fn columns<'a, V>(
         .map_err(PyValueError::new_err)
 }
 
-fn options(float32: bool, block: usize) -> Options {
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    Options {
-        float32,
-        threads: cores.min(MOST_THREADS),
-        block,
+fn threads_of(asked: Option<usize>) -> PyResult<usize> {
+    match asked {
+        Some(0) => Err(PyValueError::new_err("threads is 0, expected at least 1")),
+        Some(threads) => Ok(threads),
+        None => {
+            let cores = thread::available_parallelism().map_or(1, usize::from);
+            Ok(cores.min(MOST_THREADS))
+        }
+    }
+}
+
+/// Does the work on another thread, without the interpreter, and stops it on Ctrl-C. What fails is
+/// about the file at `path`, or about what is in memory.
+fn watched<T: Send>(
+    py: Python,
+    path: Option<&Path>,
+    work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let stop = Stop::default();
+    let (done, watch) = channel::<()>();
+    let (result, interrupt) = py.detach(move || {
+        thread::scope(|scope| {
+            let asked = stop.clone();
+            let worker = scope.spawn(move || {
+                // Goes with the thread, however that ends.
+                let _done = done;
+                work(&asked)
+            });
+            let mut interrupt = None;
+            while watch.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                if let Some(error) = Python::attach(|py| py.check_signals().err()) {
+                    stop.set();
+                    interrupt = Some(error);
+                }
+            }
+            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (result, interrupt)
+        })
+    });
+    match interrupt {
+        Some(error) => Err(error),
+        None => result.map_err(|failure| raised(py, failure, path)),
     }
 }
 
@@ -352,29 +486,33 @@ fn source<'py>(py: Python<'py>, provenance: &Provenance) -> PyResult<Bound<'py, 
     Ok(source)
 }
 
-/// The exception for a file: an ordinary `OSError` with its file name, or what is wrong inside.
-fn raised(py: Python, failure: Failure, path: &Path) -> PyErr {
-    match failure {
-        Failure::Input(report) => PyValueError::new_err(report),
-        Failure::Io(error) => {
-            os_error(py, error.raw_os_error(), path).unwrap_or_else(|error| error)
+/// The exception: what is wrong inside, or an ordinary `OSError` with its file name.
+fn raised(py: Python, failure: Failure, path: Option<&Path>) -> PyErr {
+    let error = match (failure, path) {
+        (Failure::Input(report), _) => return PyValueError::new_err(report),
+        (Failure::Io(error), Some(path)) => os_error(py, "", &error, named(path)),
+        (Failure::Io(error), None) => return error.into(),
+        (Failure::Temporary(error), _) => {
+            let what = "cannot keep rows in a temporary file: ";
+            os_error(py, what, &error, &env::temp_dir())
         }
-    }
+        (Failure::Stopped, _) => return PyKeyboardInterrupt::new_err(()),
+    };
+    error.unwrap_or_else(|error| error)
 }
 
 /// Python picks the kind, such as `FileNotFoundError`, by the code.
-fn os_error(py: Python, code: Option<i32>, path: &Path) -> PyResult<PyErr> {
-    let message = py.import("os")?.call_method1("strerror", (code,))?;
-    let error = py
-        .get_type::<PyOSError>()
-        .call1((code, message, path.as_os_str()))?;
+fn os_error(py: Python, what: &str, error: &io::Error, path: &Path) -> PyResult<PyErr> {
+    let code = error.raw_os_error();
+    let message = match code {
+        Some(code) => py
+            .import("os")?
+            .call_method1("strerror", (code,))?
+            .extract()?,
+        None => error.to_string(),
+    };
+    let error =
+        py.get_type::<PyOSError>()
+            .call1((code, format!("{what}{message}"), path.as_os_str()))?;
     Ok(PyErr::from_value(error))
-}
-
-/// The exception for what is in memory.
-fn raised_input(failure: Failure) -> PyErr {
-    match failure {
-        Failure::Input(report) => PyValueError::new_err(report),
-        Failure::Io(error) => error.into(),
-    }
 }

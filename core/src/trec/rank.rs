@@ -53,9 +53,14 @@ pub struct Ranked {
     pub hits: Vec<Hit>,
 }
 
-/// Ranks by score, descending, and where scores are equal by document id, descending: the order of
-/// `trec_eval`.
-pub fn rank(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -> Ranked {
+/// Ranks by score, descending, and where scores are equal by document id, descending, which is the
+/// order of `trec_eval`, or ascending, which is its order for preferences. NaN is above all numbers.
+pub fn rank(
+    records: &mut [Record],
+    judged: Option<&Kept<i32>>,
+    index: &Index,
+    ascending: bool,
+) -> Ranked {
     let retrieved = records.len();
     if mark_judged(records, judged, index) == 0 {
         return Ranked {
@@ -69,8 +74,8 @@ pub fn rank(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index) -
     let mut hits = Vec::new();
     let mut before = 0;
     // Scores do not rise any more, so one that is not lower is equal.
-    for tied in records.chunk_by_mut(|a, b| a.score <= b.score) {
-        add_hits(tied, before, &mut hits);
+    for tied in records.chunk_by_mut(|a, b| a.score <= b.score || b.score.is_nan()) {
+        add_hits(tied, before, ascending, &mut hits);
         before += tied.len();
     }
     Ranked { retrieved, hits }
@@ -106,11 +111,14 @@ fn mark_judged(records: &mut [Record], judged: Option<&Kept<i32>>, index: &Index
 }
 
 /// Adds the judged ones among the records of one score, of which `before` have a higher one.
-fn add_hits(records: &mut [Record], before: usize, hits: &mut Vec<Hit>) {
+fn add_hits(records: &mut [Record], before: usize, ascending: bool, hits: &mut Vec<Hit>) {
     if records.iter().all(|record| record.grade.is_none()) {
         return;
     }
-    records.sort_unstable_by(|a, b| b.doc.id.cmp(a.doc.id));
+    records.sort_unstable_by(|a, b| {
+        let order = a.doc.id.cmp(b.doc.id);
+        if ascending { order } else { order.reverse() }
+    });
     let tied = (before + 1, before + records.len());
     hits.extend(records.iter().zip(tied.0..).filter_map(|(record, rank)| {
         let grade = record.grade?;

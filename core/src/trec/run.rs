@@ -1,13 +1,10 @@
-//! Reading a run and reducing it against judgments, block by block on all cores.
+//! Reading a run and reducing it against judgments, block by block on several threads.
 //!
-//! A worker takes the next block and ranks the topics that lie wholly inside it at once. The first
-//! and the last topic of a block may continue in its neighbours: their rows go to the merger, which
-//! joins them in the order of the blocks. If a topic turns up again after its end, the run is read
-//! once more, and then the rows of every topic are kept until the end.
+//! Mostly the rows of a topic stand together, and it is ranked as soon as its last one is read:
+//! that is the module `contiguous`. If a topic comes again after its end, the run is read once
+//! more, and now by the module `scattered`, which first brings the rows of each topic together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
-use std::mem;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -16,12 +13,15 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use super::columns::Columns;
+use super::contiguous;
 use super::judgments::Judgments;
-use super::lines::{Fault, for_each_line, run_line, without_mark};
+use super::lines::{Fault, Format, Kind, without_mark};
 use super::problems::{Failure, Origin, Problems};
 use super::rank::{Ranked, Record, index_records, rank};
+use super::scattered;
 use super::source::{Provenance, Source};
-use super::topic::{Index, Kept};
+use super::stop::Stop;
+use super::topic::Index;
 
 /// A run reduced to its judged documents.
 #[derive(Debug, PartialEq)]
@@ -35,81 +35,111 @@ pub struct Run {
     pub provenance: Provenance,
 }
 
-/// Neither the threads nor the size of a block, in bytes or rows, change the result.
+/// The last three do not change the result.
 #[derive(Clone, Copy)]
 pub struct Options {
     /// Whether scores are rounded to single precision first, as `trec_eval` up to 9 does.
     pub float32: bool,
+    /// Whether scores may be anything, as for `trec_eval`; documents retrieved twice do not matter
+    /// then for topics that nobody judged.
+    pub lenient: bool,
+    /// Whether documents with the same score are ranked by ascending id.
+    pub ascending: bool,
     pub threads: usize,
+    /// How many bytes or rows a thread takes at a time.
     pub block: usize,
+    /// How many bytes of rows may wait in memory where topics do not stand together.
+    pub budget: usize,
 }
 
-pub fn read_file(path: &Path, judgments: &Judgments, options: Options) -> Result<Run, Failure> {
-    let open = || Source::open(path, options.block).map(Mutex::new);
-    let (source, merged) =
-        reduce(open, judgments, options).map_err(|error| Failure::reading(path, error))?;
+/// What every thread needs.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub judgments: &'a Judgments,
+    pub options: Options,
+    pub stop: &'a Stop,
+}
+
+pub fn read_file(path: &Path, context: Context) -> Result<Run, Failure> {
+    let source = Source::open_to_restart(path, context.options.block, context.stop)?;
+    let (source, reduced) = reduce(Mutex::new(source), context)?;
     let source = source.into_inner().expect("no worker panicked");
-    let provenance = source.provenance(merged.lines);
-    merged.into_run(provenance, Origin::File(path), "no lines")
+    let provenance = source.provenance(reduced.tally.lines);
+    reduced.into_run(provenance, Origin::File(path), "no lines")
 }
 
-pub fn read_columns(
-    columns: Columns<f64>,
-    judgments: &Judgments,
-    options: Options,
-) -> Result<Run, Failure> {
-    let open = || {
-        Ok(Ranges {
-            columns,
-            size: options.block,
-            next: AtomicUsize::new(0),
-        })
+pub fn read_columns(columns: Columns<f64>, context: Context) -> Result<Run, Failure> {
+    let ranges = Ranges {
+        columns,
+        size: context.options.block,
+        next: AtomicUsize::new(0),
     };
-    let (_, merged) = reduce(open, judgments, options).map_err(Failure::Io)?;
+    let (_, reduced) = reduce(ranges, context)?;
     let provenance = Provenance {
-        lines: merged.lines,
+        lines: reduced.tally.lines,
         stored: None,
     };
-    merged.into_run(provenance, Origin::Rows, "no rows")
+    reduced.into_run(provenance, Origin::Rows, "no rows")
+}
+
+fn reduce<F: Feed>(feed: F, context: Context) -> Result<(F, Reduced), Failure> {
+    if let Some(reduced) = contiguous::read(&feed, context)? {
+        return Ok((feed, reduced));
+    }
+    let feed = feed.restart()?;
+    let reduced = scattered::read(&feed, context)?;
+    Ok((feed, reduced))
 }
 
 /// Where the rows of a run come from, in blocks.
-trait Feed: Sync {
+pub trait Feed: Sync + Sized {
     type Block: Default;
 
-    /// Whether opening it again gives the same rows.
-    fn is_repeatable(&self) -> bool;
+    /// From the first block again.
+    fn restart(self) -> Result<Self, Failure>;
 
     /// Fills `block` and returns its number, from 0.
-    fn next_block(&self, block: &mut Self::Block) -> io::Result<Option<u64>>;
+    fn next_block(&self, block: &mut Self::Block) -> Result<Option<u64>, Failure>;
 
-    /// Hands the rows of a block to the part; returns how many lines or rows it has.
-    fn scan<'t>(&'t self, number: u64, block: &'t Self::Block, part: &mut Part<'t, '_>) -> u64;
+    /// Hands over the rows of a block; returns how many lines or rows it has.
+    fn scan<'t, S: Sink<'t>>(
+        &'t self,
+        number: u64,
+        block: &'t Self::Block,
+        rows: &mut Rows<'t, S>,
+    ) -> u64;
 }
 
 impl Feed for Mutex<Source> {
     type Block = Vec<u8>;
 
-    fn is_repeatable(&self) -> bool {
-        locked(self).is_regular()
+    fn restart(self) -> Result<Self, Failure> {
+        let source = self.into_inner().expect("no worker panicked");
+        source.restart().map(Mutex::new)
     }
 
-    fn next_block(&self, block: &mut Vec<u8>) -> io::Result<Option<u64>> {
+    fn next_block(&self, block: &mut Vec<u8>) -> Result<Option<u64>, Failure> {
         locked(self).next_block(block)
     }
 
-    fn scan<'t>(&'t self, number: u64, block: &'t Vec<u8>, part: &mut Part<'t, '_>) -> u64 {
-        let text = if number == 0 {
-            without_mark(block)
-        } else {
-            block
+    fn scan<'t, S: Sink<'t>>(
+        &'t self,
+        number: u64,
+        block: &'t Vec<u8>,
+        rows: &mut Rows<'t, S>,
+    ) -> u64 {
+        let format = Format {
+            kind: Kind::Run,
+            lenient: rows.options.lenient,
         };
-        for_each_line(text, |at, line| match line.and_then(run_line) {
-            Ok(line) => {
-                part.add(line.topic, line.doc, at, line.score);
-                part.tag = Some(line.tag);
+        format.for_each_line(without_mark(block, number), |at, line| {
+            match line.and_then(|line| format.run(line)) {
+                Ok(([topic, _, doc, _, _, tag], score)) => {
+                    rows.add(topic, doc, at, score);
+                    rows.tag = Some(tag);
+                }
+                Err(fault) => rows.reject(at, &fault),
             }
-            Err(fault) => part.reject(at, &fault),
         })
     }
 }
@@ -123,11 +153,14 @@ struct Ranges<'a> {
 impl Feed for Ranges<'_> {
     type Block = Range<usize>;
 
-    fn is_repeatable(&self) -> bool {
-        true
+    fn restart(self) -> Result<Self, Failure> {
+        Ok(Self {
+            next: AtomicUsize::new(0),
+            ..self
+        })
     }
 
-    fn next_block(&self, block: &mut Range<usize>) -> io::Result<Option<u64>> {
+    fn next_block(&self, block: &mut Range<usize>) -> Result<Option<u64>, Failure> {
         let rows = self.columns.values.len();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let start = rows.min(number * self.size);
@@ -139,7 +172,12 @@ impl Feed for Ranges<'_> {
         })
     }
 
-    fn scan<'t>(&'t self, _: u64, block: &'t Range<usize>, part: &mut Part<'t, '_>) -> u64 {
+    fn scan<'t, S: Sink<'t>>(
+        &'t self,
+        _: u64,
+        block: &'t Range<usize>,
+        rows: &mut Rows<'t, S>,
+    ) -> u64 {
         let Columns {
             topics,
             docs,
@@ -147,214 +185,156 @@ impl Feed for Ranges<'_> {
         } = self.columns;
         for (row, at) in block.clone().zip(0..) {
             let score = values[row];
-            if score.is_finite() {
-                part.add(topics.get(row), docs.get(row), at, score);
+            if score.is_finite() || rows.options.lenient {
+                rows.add(topics.get(row), docs.get(row), at, score);
             } else {
-                part.reject(at, &Fault::NotFinite(score));
+                rows.reject(at, &Fault::NotFinite(score));
             }
         }
         block.len() as u64
     }
 }
 
-/// What a block comes to.
-#[derive(Default)]
-struct Reduced {
-    lines: u64,
-    rows: usize,
-    tag: Option<Vec<u8>>,
-    problems: Problems,
-    /// Rows of topics that other blocks may continue.
-    open: Vec<(Box<[u8]>, Kept<f64>)>,
-    closed: Vec<(Topic, Ranked)>,
+/// Where the rows of a block go; positions count from the block's first.
+pub trait Sink<'t> {
+    fn add(&mut self, topic: &'t [u8], doc: &'t [u8], at: u64, score: f64);
 }
 
-/// A topic by its number among the judged ones, or by name.
-enum Topic {
-    Judged(usize),
-    Unjudged(Box<[u8]>),
-}
-
-/// Collects the rows of one block.
-struct Part<'t, 'a> {
-    judgments: &'a Judgments,
-    index: &'a mut Index,
-    float32: bool,
-    keep: bool,
-    topic: &'t [u8],
-    records: Vec<Record<'t>>,
+/// The rows of a block on their way.
+pub struct Rows<'t, S> {
+    options: Options,
     tag: Option<&'t [u8]>,
-    reduced: Reduced,
+    tally: Tally,
+    sink: S,
 }
 
-impl<'t> Part<'t, '_> {
+impl<'t, S: Sink<'t>> Rows<'t, S> {
     #[inline]
     fn add(&mut self, topic: &'t [u8], doc: &'t [u8], at: u64, score: f64) {
-        if topic != self.topic {
-            self.end_topic(false);
-            self.topic = topic;
-        }
-        let score = if self.float32 {
+        let score = if self.options.float32 {
             f64::from(score as f32)
         } else {
             score
         };
-        self.records.push(Record::new(doc, at, score));
+        self.tally.rows += 1;
+        self.sink.add(topic, doc, at, score);
     }
 
     fn reject(&mut self, at: u64, fault: &Fault) {
-        self.reduced.problems.add(at, || fault.to_string());
-    }
-
-    fn end_topic(&mut self, is_last: bool) {
-        if self.records.is_empty() {
-            return;
-        }
-        self.reduced.rows += self.records.len();
-        let is_first = self.reduced.open.is_empty();
-        if is_first || is_last || self.keep {
-            let mut kept = Kept::default();
-            for record in &self.records {
-                kept.push(record.id(), record.at(), record.score());
-            }
-            self.reduced.open.push((self.topic.into(), kept));
-        } else {
-            let problems = &mut self.reduced.problems;
-            let closed = close(
-                self.topic,
-                &mut self.records,
-                self.judgments,
-                self.index,
-                problems,
-            );
-            self.reduced.closed.push(closed);
-        }
-        self.records.clear();
-    }
-
-    fn finish(mut self, lines: u64) -> Reduced {
-        self.end_topic(true);
-        self.reduced.lines = lines;
-        self.reduced.tag = self.tag.map(<[u8]>::to_vec);
-        self.reduced
+        self.tally.problems.add(at, || fault.to_string());
     }
 }
 
-/// Ranks a topic of which all rows are there.
-fn close(
-    name: &[u8],
-    records: &mut [Record],
-    judgments: &Judgments,
-    index: &mut Index,
-    problems: &mut Problems,
-) -> (Topic, Ranked) {
-    index_records(name, records, index, problems);
-    let number = judgments.find(name);
-    let ranked = rank(
-        records,
-        number.map(|number| judgments.judged(number)),
-        index,
-    );
-    (
-        number.map_or_else(|| Topic::Unjudged(name.into()), Topic::Judged),
-        ranked,
-    )
+pub fn scan<'t, F: Feed, S: Sink<'t>>(
+    feed: &'t F,
+    number: u64,
+    block: &'t F::Block,
+    options: Options,
+    sink: S,
+) -> (Tally, S) {
+    let mut rows = Rows {
+        options,
+        tag: None,
+        tally: Tally::default(),
+        sink,
+    };
+    let lines = feed.scan(number, block, &mut rows);
+    let tally = Tally {
+        lines,
+        tag: rows.tag.map(<[u8]>::to_vec),
+        ..rows.tally
+    };
+    (tally, rows.sink)
 }
 
-/// Joins the blocks in their order.
-struct Merger<'a> {
-    judgments: &'a Judgments,
+/// What was read, and what is wrong with it.
+#[derive(Default)]
+pub struct Tally {
+    pub lines: u64,
+    pub rows: u64,
+    pub tag: Option<Vec<u8>>,
+    pub problems: Problems,
+}
+
+impl Tally {
+    /// Adds what comes next.
+    pub fn append(&mut self, next: Self) {
+        self.problems.append(next.problems, self.lines);
+        self.lines += next.lines;
+        self.rows += next.rows;
+        self.tag = next.tag.or(self.tag.take());
+    }
+}
+
+/// Ranks topics of which all rows are there.
+pub struct Ranker<'a> {
+    context: Context<'a>,
     index: Index,
-    /// Whether the rows of every topic wait until the end.
-    keep: bool,
-    waiting: BTreeMap<u64, Reduced>,
-    next: u64,
-    lines: u64,
-    rows: usize,
-    tag: Option<Vec<u8>>,
-    problems: Problems,
-    open: HashMap<Box<[u8]>, Kept<f64>>,
+}
+
+impl<'a> Ranker<'a> {
+    pub fn new(context: Context<'a>) -> Self {
+        Self {
+            context,
+            index: Index::default(),
+        }
+    }
+
+    pub fn rank(
+        &mut self,
+        name: &[u8],
+        records: &mut [Record],
+        problems: &mut Problems,
+    ) -> (Topic, Ranked) {
+        let Context {
+            judgments, options, ..
+        } = self.context;
+        let number = judgments.find(name);
+        if number.is_some() || !options.lenient {
+            index_records(name, records, &mut self.index, problems);
+        }
+        let judged = number.map(|number| judgments.judged(number));
+        let ranked = rank(records, judged, &self.index, options.ascending);
+        let topic = number.map_or_else(|| Topic::Unjudged(name.into()), Topic::Judged);
+        (topic, ranked)
+    }
+}
+
+/// A topic by its number among the judged ones, or by name.
+pub enum Topic {
+    Judged(usize),
+    Unjudged(Box<[u8]>),
+}
+
+/// A run as far as it is reduced.
+pub struct Reduced {
     topics: Vec<Option<Ranked>>,
     unjudged: BTreeSet<Box<[u8]>>,
-    /// Whether a topic came again after its end.
-    interleaved: bool,
+    pub tally: Tally,
 }
 
-impl<'a> Merger<'a> {
-    fn new(judgments: &'a Judgments, keep: bool) -> Self {
+impl Reduced {
+    pub fn new(judgments: &Judgments, tally: Tally) -> Self {
         Self {
-            judgments,
-            index: Index::default(),
-            keep,
-            waiting: BTreeMap::new(),
-            next: 0,
-            lines: 0,
-            rows: 0,
-            tag: None,
-            problems: Problems::default(),
-            open: HashMap::new(),
             topics: vec![None; judgments.len()],
             unjudged: BTreeSet::new(),
-            interleaved: false,
+            tally,
         }
     }
 
-    /// Takes a block's result, whose turn may come later; false when no more are wanted.
-    fn add(&mut self, number: u64, reduced: Reduced) -> bool {
-        self.waiting.insert(number, reduced);
-        while let Some(reduced) = self.waiting.remove(&self.next) {
-            self.next += 1;
-            self.join(reduced);
+    /// Takes a topic; false if it came before.
+    pub fn add(&mut self, topic: Topic, ranked: Ranked) -> bool {
+        match topic {
+            Topic::Judged(number) => self.topics[number].replace(ranked).is_none(),
+            Topic::Unjudged(name) => self.unjudged.insert(name),
         }
-        !self.interleaved
-    }
-
-    fn join(&mut self, reduced: Reduced) {
-        for (name, rows) in reduced.open {
-            if !self.keep && !self.open.contains_key(&name) {
-                self.close_open();
-            }
-            self.open.entry(name).or_default().append(&rows, self.lines);
-        }
-        for (topic, ranked) in reduced.closed {
-            self.register(topic, ranked);
-        }
-        self.problems.append(reduced.problems, self.lines);
-        self.lines += reduced.lines;
-        self.rows += reduced.rows;
-        self.tag = reduced.tag.or(self.tag.take());
-    }
-
-    fn close_open(&mut self) {
-        for (name, rows) in mem::take(&mut self.open) {
-            let mut records: Vec<_> = rows
-                .iter()
-                .map(|(id, at, score)| Record::new(id, at, score))
-                .collect();
-            let problems = &mut self.problems;
-            let (topic, ranked) = close(
-                &name,
-                &mut records,
-                self.judgments,
-                &mut self.index,
-                problems,
-            );
-            self.register(topic, ranked);
-        }
-    }
-
-    fn register(&mut self, topic: Topic, ranked: Ranked) {
-        self.interleaved |= match topic {
-            Topic::Judged(number) => self.topics[number].replace(ranked).is_some(),
-            Topic::Unjudged(name) => !self.unjudged.insert(name),
-        };
     }
 
     fn into_run(self, provenance: Provenance, origin: Origin, empty: &str) -> Result<Run, Failure> {
-        if !self.problems.is_empty() {
-            return Err(Failure::Input(self.problems.report(origin)));
+        if !self.tally.problems.is_empty() {
+            return Err(Failure::Input(self.tally.problems.report(origin)));
         }
-        if self.rows == 0 {
+        if self.tally.rows == 0 {
             return Err(Failure::Input(origin.whole(empty)));
         }
         let topics = self
@@ -365,77 +345,61 @@ impl<'a> Merger<'a> {
         Ok(Run {
             topics,
             unjudged: self.unjudged,
-            tag: self.tag,
+            tag: self.tally.tag,
             provenance,
         })
     }
 }
 
-fn reduce<F: Feed>(
-    open: impl Fn() -> io::Result<F>,
-    judgments: &Judgments,
-    options: Options,
-) -> io::Result<(F, Merger<'_>)> {
-    let mut keep = false;
-    loop {
-        let feed = open()?;
-        keep |= !feed.is_repeatable();
-        let merged = read(&feed, judgments, options, keep)?;
-        if !merged.interleaved {
-            return Ok((feed, merged));
+/// Puts what comes from several threads into the order of the blocks.
+pub struct InOrder<T> {
+    waiting: BTreeMap<u64, T>,
+    next: u64,
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        Self {
+            waiting: BTreeMap::new(),
+            next: 0,
         }
-        keep = true;
     }
 }
 
-fn read<'a, F: Feed>(
-    feed: &F,
-    judgments: &'a Judgments,
-    options: Options,
-    keep: bool,
-) -> io::Result<Merger<'a>> {
-    let merger = Mutex::new(Merger::new(judgments, keep));
-    let work = || work(feed, &merger, judgments, options.float32, keep);
+impl<T> InOrder<T> {
+    pub fn add(&mut self, number: u64, item: T) {
+        self.waiting.insert(number, item);
+    }
+
+    /// The next one, if its turn has come.
+    pub fn next(&mut self) -> Option<T> {
+        let item = self.waiting.remove(&self.next)?;
+        self.next += 1;
+        Some(item)
+    }
+}
+
+/// Does the same work on all threads; if it fails on one, the others stop.
+pub fn on_threads(
+    context: Context,
+    work: impl Fn() -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let work = || work().inspect_err(|_| context.stop.set());
     thread::scope(|scope| {
-        let helpers: Vec<_> = (1..options.threads).map(|_| scope.spawn(work)).collect();
+        // Where the system grants fewer threads, fewer do it.
+        let helpers: Vec<_> = (1..context.options.threads)
+            .map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok())
+            .collect();
         helpers.into_iter().fold(work(), |done, helper| {
-            done.and(helper.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            let helped = helper.join().unwrap_or_else(|panic| resume_unwind(panic));
+            match done {
+                Ok(()) | Err(Failure::Stopped) => helped.and(done),
+                failed @ Err(_) => failed,
+            }
         })
-    })?;
-    let mut merger = merger.into_inner().expect("no worker panicked");
-    merger.close_open();
-    Ok(merger)
+    })
 }
 
-fn work<F: Feed>(
-    feed: &F,
-    merger: &Mutex<Merger>,
-    judgments: &Judgments,
-    float32: bool,
-    keep: bool,
-) -> io::Result<()> {
-    let mut block = F::Block::default();
-    let mut index = Index::default();
-    while let Some(number) = feed.next_block(&mut block)? {
-        let mut part = Part {
-            judgments,
-            index: &mut index,
-            float32,
-            keep,
-            topic: &[],
-            records: Vec::new(),
-            tag: None,
-            reduced: Reduced::default(),
-        };
-        let lines = feed.scan(number, &block, &mut part);
-        let reduced = part.finish(lines);
-        if !locked(merger).add(number, reduced) {
-            break;
-        }
-    }
-    Ok(())
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no worker panicked")
 }

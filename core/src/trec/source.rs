@@ -1,14 +1,17 @@
 //! A text file, plain or compressed, in blocks of whole lines.
 
 use std::fmt::Write;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use memchr::memrchr;
 use sha2::{Digest, Sha256};
 
+use super::input::Input;
+use super::lines::{Fault, Format, without_mark};
+use super::problems::{Failure, Problems};
+use super::stop::Stop;
 use super::zstd::Frames;
 
 /// What a result remembers of its input.
@@ -22,14 +25,14 @@ pub struct Provenance {
 
 /// The bytes as they stand on disk, digested as they pass.
 struct Stored {
-    file: File,
+    input: Input,
     bytes: u64,
     sha256: Sha256,
 }
 
 impl Read for Stored {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(buffer)?;
+        let read = self.input.read(buffer)?;
         self.bytes += read as u64;
         self.sha256.update(&buffer[..read]);
         Ok(read)
@@ -37,30 +40,35 @@ impl Read for Stored {
 }
 
 enum Text {
-    Plain(BufReader<Stored>),
+    Plain(Box<BufReader<Stored>>),
     Gzip(Box<MultiGzDecoder<BufReader<Stored>>>),
     Zstd(Box<Frames<BufReader<Stored>>>),
 }
 
 impl Text {
     /// The format shows in the first bytes; names are often wrong.
-    fn new(mut stored: BufReader<Stored>) -> io::Result<Self> {
+    fn new(input: Input) -> io::Result<Self> {
+        let mut stored = BufReader::new(Stored {
+            input,
+            bytes: 0,
+            sha256: Sha256::new(),
+        });
         Ok(match stored.fill_buf()? {
             [0x1f, 0x8b, ..] => Self::Gzip(Box::new(MultiGzDecoder::new(stored))),
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
                 Self::Zstd(Box::new(Frames::new(stored)))
             }
-            _ => Self::Plain(stored),
+            _ => Self::Plain(Box::new(stored)),
         })
     }
 
-    fn stored(&self) -> &Stored {
+    fn into_stored(self) -> Stored {
         match self {
-            Self::Plain(stored) => stored,
-            Self::Gzip(decoder) => decoder.get_ref(),
-            Self::Zstd(decoder) => &decoder.source,
+            Self::Plain(stored) => *stored,
+            Self::Gzip(decoder) => decoder.into_inner(),
+            Self::Zstd(decoder) => decoder.source,
         }
-        .get_ref()
+        .into_inner()
     }
 }
 
@@ -75,8 +83,9 @@ impl Read for Text {
 }
 
 pub struct Source {
+    path: PathBuf,
+    stop: Stop,
     text: Text,
-    regular: bool,
     size: usize,
     /// The beginning of a line whose end lies in the next block.
     carry: Vec<u8>,
@@ -85,19 +94,37 @@ pub struct Source {
 }
 
 impl Source {
-    /// Blocks have about `size` bytes, or as many as a longer line needs.
-    pub fn open(path: &Path, size: usize) -> io::Result<Self> {
-        let file = File::open(path)?;
-        let regular = file.metadata()?.is_file();
-        let stored = Stored {
-            file,
-            bytes: 0,
-            sha256: Sha256::new(),
-        };
-        let text = Text::new(BufReader::new(stored))?;
+    /// Blocks have about `size` bytes, or as many as a longer line needs. `-` is standard input.
+    pub fn open(path: &Path, size: usize, stop: &Stop) -> Result<Self, Failure> {
+        let input = Input::open(path, stop);
+        Self::begin(path.to_owned(), input, size, stop.clone())
+    }
+
+    /// Like `open`, but the source can `restart`, also when it is a pipe.
+    pub fn open_to_restart(path: &Path, size: usize, stop: &Stop) -> Result<Self, Failure> {
+        let input = Input::open(path, stop).map(Input::keeping);
+        Self::begin(path.to_owned(), input, size, stop.clone())
+    }
+
+    /// From the first block again.
+    pub fn restart(self) -> Result<Self, Failure> {
+        let input = self.text.into_stored().input.restart()?;
+        Self::begin(self.path, Ok(input), self.size, self.stop)
+    }
+
+    fn begin(
+        path: PathBuf,
+        input: io::Result<Input>,
+        size: usize,
+        stop: Stop,
+    ) -> Result<Self, Failure> {
+        let text = input
+            .and_then(Text::new)
+            .map_err(|error| failure(&path, &stop, error))?;
         Ok(Self {
+            path,
+            stop,
             text,
-            regular,
             size,
             carry: Vec::new(),
             blocks: 0,
@@ -105,13 +132,14 @@ impl Source {
         })
     }
 
-    /// Whether opening the path again gives the same text; a pipe's is gone.
-    pub fn is_regular(&self) -> bool {
-        self.regular
+    /// Fills `block` with the next lines and returns the block's number, from 0.
+    pub fn next_block(&mut self, block: &mut Vec<u8>) -> Result<Option<u64>, Failure> {
+        self.stop.check()?;
+        self.fill(block)
+            .map_err(|error| failure(&self.path, &self.stop, error))
     }
 
-    /// Fills `block` with the next lines and returns the block's number, from 0.
-    pub fn next_block(&mut self, block: &mut Vec<u8>) -> io::Result<Option<u64>> {
+    fn fill(&mut self, block: &mut Vec<u8>) -> io::Result<Option<u64>> {
         if self.ended {
             return Ok(None);
         }
@@ -139,17 +167,46 @@ impl Source {
         Ok((!block.is_empty()).then_some(self.blocks - 1))
     }
 
+    /// Hands over every content line with its number, from 1, and collects what is wrong.
+    pub fn read_lines(
+        mut self,
+        format: Format,
+        mut take: impl for<'t> FnMut(u64, &'t [u8]) -> Result<(), Fault<'t>>,
+    ) -> Result<(Problems, Provenance), Failure> {
+        let mut problems = Problems::default();
+        let (mut block, mut lines) = (Vec::new(), 0);
+        while let Some(number) = self.next_block(&mut block)? {
+            let text = without_mark(&block, number);
+            lines += format.for_each_line(text, |line, content| {
+                let line = lines + line;
+                if let Err(fault) = content.and_then(|content| take(line, content)) {
+                    problems.add(line, || fault.to_string());
+                }
+            });
+        }
+        Ok((problems, self.provenance(lines)))
+    }
+
     /// For the end of the text, when all that is stored has been read.
     pub fn provenance(self, lines: u64) -> Provenance {
-        let stored = self.text.stored();
+        let stored = self.text.into_stored();
         let mut sha256 = String::new();
-        for byte in stored.sha256.clone().finalize() {
+        for byte in stored.sha256.finalize() {
             let _ = write!(sha256, "{byte:02x}");
         }
         Provenance {
             lines,
             stored: Some((stored.bytes, sha256)),
         }
+    }
+}
+
+/// Who asked to stop is not told of what that broke.
+fn failure(path: &Path, stop: &Stop, error: io::Error) -> Failure {
+    if stop.is_set() {
+        Failure::Stopped
+    } else {
+        Failure::reading(path, error)
     }
 }
 

@@ -21,7 +21,7 @@ impl PartialEq for Doc<'_> {
 
 /// Eight bytes at a time, each folded in by a wide multiplication. Equal hashes are always checked
 /// against the ids, so the hash decides the speed only.
-fn hash(id: &[u8]) -> u64 {
+pub fn hash(id: &[u8]) -> u64 {
     const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
     const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
     let fold = |state: u64, word: u64| {
