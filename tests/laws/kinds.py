@@ -12,9 +12,17 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
-from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable, Statistic
+from calipers.statistics import (
+    ConfusionMatrix,
+    GroupedRankings,
+    JudgedRankings,
+    Moments,
+    ScoreTable,
+    Statistic,
+)
 
 Row = tuple[Any, ...]
 
@@ -27,7 +35,11 @@ SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of statistic: ``rows`` are its data, one tuple each, the weight last if it has one."""
+    """A kind of statistic: ``rows`` are its data, one tuple each, the weight last if it has one.
+
+    Where a row is a topic, ``topics`` builds from rows by name; ``agreed`` are rows for which there
+    is a perfect system.
+    """
 
     family: str
     on: type[Statistic]
@@ -36,6 +48,8 @@ class Kind:
     perfect: Callable[[Sequence[Row], int], list[Row]]
     weighted: bool = True
     unit: str = "row"
+    topics: Callable[[dict[str, Row]], Any] | None = None
+    agreed: Callable[[list[Row]], list[Row]] = list
 
     def definitions(self) -> list[Definition]:
         return list(definitions(self.family))
@@ -118,6 +132,66 @@ def _best_first(rows: Sequence[Row], rel: int) -> list[Row]:
     return out
 
 
+def grouped_of(topics: dict[str, Row]) -> GroupedRankings:
+    """A row is a topic: by group the documents' levels and of each part which of them it holds;
+    and the run's scores."""
+    rows = [
+        (topic, group, number, document, levels[document])
+        for topic, (groups, _) in topics.items()
+        for group, (levels, parts) in groups.items()
+        for number, documents in enumerate(parts)
+        for document in documents
+    ]
+    names = ("topic", "group", "part", "doc", "level")
+    run = {topic: scores for topic, (_, scores) in topics.items() if scores}
+    run["a topic without judgments"] = {"d": 1.0}
+    judged = read_groups(dict(zip(names, zip(*rows, strict=True), strict=True)))
+    return GroupedRankings(**judge_groups("run", run, judged).arrays)
+
+
+def _grouped(_: Definition, rows: Sequence[Row]) -> GroupedRankings:
+    return grouped_of({f"t{place:03}": row for place, row in enumerate(rows)})
+
+
+POOL = [f"d{i}" for i in range(6)]
+LEVELS = st.sampled_from([0, 0, 1, 1, 2, 3])
+GROUPED_RUN = st.dictionaries(st.sampled_from([*POOL, "x", "y", "z"]), st.integers(0, 9).map(float))
+OF_GROUP = st.dictionaries(st.sampled_from(POOL), LEVELS, min_size=1)
+
+
+def _grouped_rows(group: st.SearchStrategy[Any]) -> st.SearchStrategy[Row]:
+    groups = st.dictionaries(st.sampled_from("abc"), group, min_size=1)
+    return st.tuples(groups, GROUPED_RUN)
+
+
+def _parts(levels: dict[str, int]) -> st.SearchStrategy[Any]:
+    part = st.lists(st.sampled_from(sorted(levels)), min_size=1, unique=True)
+    return st.tuples(st.just(levels), st.lists(part, min_size=1, max_size=3))
+
+
+WHOLE_GROUP = OF_GROUP.map(lambda levels: (levels, [sorted(levels)]))
+
+
+def _agreed(rows: list[Row]) -> list[Row]:
+    """All groups say what the first one says."""
+    return [(dict.fromkeys(groups, groups[min(groups)]), scores) for groups, scores in rows]
+
+
+def _relevant_first(rows: Sequence[Row], rel: int) -> list[Row]:
+    """A perfect run for those who agree holds the relevant documents, best first."""
+    return [
+        (groups, {d: float(n) for d, n in groups[min(groups)][0].items() if n >= rel})
+        for groups, _ in rows
+    ]
+
+
+def _all_in_order(rows: Sequence[Row], _: int) -> list[Row]:
+    """One that respects every preference of those who agree."""
+    return [
+        (groups, {d: float(n) for d, n in groups[min(groups)][0].items()}) for groups, _ in rows
+    ]
+
+
 KINDS = {
     kind.family: kind
     for kind in (
@@ -131,9 +205,21 @@ KINDS = {
              st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
         Kind("retrieval", JudgedRankings,
              st.tuples(st.lists(st.tuples(GRADES, RUN_SCORES), max_size=9)),
-             _rankings, _best_first, weighted=False, unit="topic"),
+             _rankings, _best_first, weighted=False, unit="topic", topics=rankings_of),
+        *(Kind(family, GroupedRankings, _grouped_rows(WHOLE_GROUP), _grouped, _relevant_first,
+               weighted=False, unit="topic", topics=grouped_of, agreed=_agreed)
+          for family in ("groups", "diversity")),
+        Kind("preferences", GroupedRankings, _grouped_rows(OF_GROUP.flatmap(_parts)), _grouped,
+             _all_in_order, weighted=False, unit="topic", topics=grouped_of, agreed=_agreed),
     )
 }  # fmt: skip
+
+
+def _rises(gains: dict[int, int]) -> bool:
+    """A higher grade is worth no less, also beside the grades that keep their own gain."""
+    values = [gains.get(grade, grade) for grade in range(4)]
+    return values == sorted(values)
+
 
 #: Legal values of parameters, by name. A measure with a parameter of a new name needs an entry.
 VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -141,10 +227,31 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "rel": st.integers(1, 3),
     "recall": st.one_of(st.integers(0, 10).map(lambda t: t / 10), st.floats(0.0, 1.0)),
     "beta": st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0.0, 20.0)),
-    "alpha": st.one_of(st.none(), st.floats(0.0, 1.0)),
+    "alpha": st.floats(0.0, 1.0),
     "collection": st.one_of(st.integers(1, 12), st.integers(100, 10**9)),
     "max_grade": st.just(3),
-    "dcg": st.sampled_from(["log2", "exp-log2"]),
+    "dcg": st.sampled_from(["log2", "exp-log2", "log-base"]),
+    "gains": st.dictionaries(st.integers(1, 3), st.integers(0, 8))
+    .filter(_rises)
+    .map(lambda gains: tuple(sorted(gains.items())) or None),
+    "min_grade": st.integers(0, 2),
+    "base": st.sampled_from([2.0, 2.5, 10.0]),
+    "ideal": st.sampled_from(["judged", "uncut", "retrieved"]),
+    "denominator": st.sampled_from(["R", "min(k,R)"]),
+    "multiple": st.one_of(st.sampled_from([0.2, 0.5, 2.0]), st.floats(0.01, 3.0)),
+    "recalls": st.lists(st.floats(0.0, 1.0), min_size=1, max_size=3).map(tuple),
+    "rule": st.sampled_from(["least", "nearest", "nine-tenths"]),
+    "p": st.floats(0.1, 0.95),
+    "patience": st.floats(0.05, 0.95),
+    "gain": st.sampled_from(["binary", "scale"]),
+    "tail": st.sampled_from(["always", "with-unjudged"]),
+    "T": st.floats(0.5, 5.0),
+    "tp": st.sampled_from([1.0, 2.5]),
+    "fp": st.sampled_from([-1.0, 0.0]),
+    "fn": st.sampled_from([-0.5, 0.0]),
+    "tn": st.just(0.0),
+    "judged_only": st.booleans(),
+    "ties": st.sampled_from(["id", "average"]),
 }
 
 

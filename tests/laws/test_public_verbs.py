@@ -24,11 +24,20 @@ AROUND_THE_VALUE = {
 }
 
 
+#: What is evaluated at once: the tasks, documents judged in groups by themselves.
+BATCHES = {
+    **TASKS,
+    "retrieval": ("retrieval",),
+    "grouped": tuple(family for family in TASKS["retrieval"] if family != "retrieval"),
+}
+TOPICS = ("retrieval", "grouped")
+
+
 @functools.cache
 def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evaluation:
     """Two systems, the second with less noise, on all measures of a task."""
     generator = np.random.default_rng(7)
-    measures = [d.example() for family in TASKS[task] for d in definitions(family)]
+    measures = [d.example() for family in BATCHES[task] for d in definitions(family)]
     options = {"interval": interval, "resamples": 300, "measures": measures}
     if weighted:
         options["weight"] = generator.uniform(0.2, 3.0, rows)
@@ -62,11 +71,22 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         }
         for name, noise in (("rough", 4.0), ("fine", 2.0))
     }
+    if task == "grouped":
+        qrels = {
+            topic: {
+                "first": judged,
+                "second": {d: max(g - d.endswith("1"), 0) for d, g in judged.items()},
+                "third": {"d0": 1},
+            }
+            for topic, judged in qrels.items()
+        }
     return cal.retrieval(qrels, runs, **options)
 
 
 def cases() -> list[tuple[str, Definition]]:
-    return [(task, d) for task, families in TASKS.items() for f in families for d in definitions(f)]
+    return [
+        (task, d) for task, families in BATCHES.items() for f in families for d in definitions(f)
+    ]
 
 
 every_measure = pytest.mark.parametrize(
@@ -79,7 +99,7 @@ every_measure = pytest.mark.parametrize(
 def test_an_estimate_has_an_interval_or_says_why_not(
     task: str, definition: Definition, interval: str
 ) -> None:
-    for weighted in (False, True) if task != "retrieval" else (False,):
+    for weighted in (False, True) if task not in TOPICS else (False,):
         for rows in (30, 150):
             ev = evaluation(task, rows, interval, weighted)
             for system in ev.systems:
@@ -125,7 +145,7 @@ def test_two_systems_get_a_paired_difference(task: str, definition: Definition) 
             assert d.no_interval == "degenerate_replicates"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", BATCHES)
 def test_a_finer_system_is_better_by_every_measure_that_is_sure(task: str) -> None:
     """Noise of half the size: no measure may say the contrary beyond its interval."""
     comparison = evaluation(task, 150, "auto", weighted=False).comparison
@@ -137,7 +157,7 @@ def test_a_finer_system_is_better_by_every_measure_that_is_sure(task: str) -> No
 
 
 def test_without_intervals_nothing_is_drawn() -> None:
-    for task in TASKS:
+    for task in BATCHES:
         ev = evaluation(task, 30, "none", weighted=False)
         assert ev.comparison is None
         assert {e.no_interval for e in ev} <= {"not_asked", "exact_count"}

@@ -142,9 +142,84 @@ def test_the_set_against_the_relevant_documents() -> None:
     np.testing.assert_array_equal(ranking.confusion(rel=2, cutoff=2).fp, [2, 1])
 
 
-def test_the_ideal_list_holds_all_judged_documents() -> None:
+def test_the_ideal_list_holds_all_judged_documents_with_a_gain() -> None:
     ranking = JudgedRankings.from_rankings([[0, 2], [1]], [[3, 2], []])
-    offsets, grades, ranks = ranking.ideal
-    np.testing.assert_array_equal(offsets, [0, 4, 5])
-    np.testing.assert_array_equal(grades, [3, 2, 2, 0, 1])
-    np.testing.assert_array_equal(ranks, [1, 2, 3, 4, 1])
+    best = ranking.ideal(ranking.judged_grade.astype(float))
+    np.testing.assert_array_equal(best.offsets, [0, 3, 4])
+    np.testing.assert_array_equal(best.gain, [3, 2, 2, 1])
+    np.testing.assert_array_equal(best.rank, [1, 2, 3, 1])
+    np.testing.assert_array_equal(best.sum(best.gain), [7, 1])
+    deep = best.sum_to(best.gain, np.array([0, 0, 0, 1]), np.array([0, 2, 9, 1]))
+    np.testing.assert_array_equal(deep, [0, 5, 7, 1])
+
+
+def test_tied_counts_look_at_scores_not_ids() -> None:
+    """Two topics: scores 5 5 4 and 3 3, the unjudged document among the first tied."""
+    qrels = {"1": {"a": 1, "c": 0}, "2": {"x": 0, "y": 1}}
+    run = {"1": {"a": 5.0, "b": 5.0, "c": 4.0}, "2": {"x": 3.0, "y": 3.0}}
+    ranking = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
+    above, tied = ranking.tied(ranking.hits(1))
+    np.testing.assert_array_equal(ranking.grade, [1, 0, 1, 0])
+    np.testing.assert_array_equal(above, [0, 1, 0, 0])
+    np.testing.assert_array_equal(tied, [1, 0, 1, 1])
+    np.testing.assert_array_equal(ranking.ties_across(1), [True, False, True, True])
+    full = ranking.with_unjudged()
+    np.testing.assert_array_equal(full.grade, [-1, 1, 0, 1, 0])
+    np.testing.assert_array_equal(full.rank, [1, 2, 3, 1, 2])
+    np.testing.assert_array_equal(ranking.rearranged(best_first=True).rank, [1, 3, 1, 2])
+    np.testing.assert_array_equal(ranking.rearranged(best_first=False).grade, [1, 0, 0, 1])
+
+
+def in_order(found: dict[str, float]) -> list[str]:
+    return sorted(found, key=lambda d: (found[d], d), reverse=True)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5, 50])
+def test_cut_is_a_run_that_ends_there(depth: int) -> None:
+    """40 topics with ties through which the cut goes."""
+    qrels, run = random_topics(depth, 40)
+    short = {t: {d: run[t][d] for d in in_order(run[t])[:depth]} for t in run}
+    expected = judged(qrels, {t: found for t, found in short.items() if found})
+    assert equal(judged(qrels, run).cut(depth), expected)
+    assert not judged(qrels, run).cut(0).retrieved.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_condensed_is_a_run_without_unjudged_documents(seed: int) -> None:
+    """40 topics; negative grades are no judgments."""
+    qrels, run = random_topics(seed, 40)
+    known = {t: {d: s for d, s in run[t].items() if qrels[t].get(d, -1) >= 0} for t in run}
+    expected = judged(qrels, {t: found for t, found in known.items() if found})
+    assert equal(judged(qrels, run).condensed(), expected)
+    assert equal(judged(qrels, run).condensed().condensed(), expected)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_unjudged_documents_share_ranks_as_judged_ones_do(seed: int) -> None:
+    """40 topics, against the same run when all its documents are judged: ties among unjudged
+    documents alone are not known."""
+    qrels, run = random_topics(seed, 40)
+    everything = {
+        t: dict.fromkeys(run.get(t, ()), -1) | {d: -2 if g < 0 else g for d, g in own.items()}
+        for t, own in qrels.items()
+    }
+    expected = judged(everything, run)
+    full = judged(qrels, run).with_unjudged()
+    for name in ("offsets", "rank", "grade", "retrieved"):
+        np.testing.assert_array_equal(getattr(full, name), getattr(expected, name))
+    ends = np.stack([expected.tied_from, expected.tied_to])
+    block = np.cumsum(np.diff(expected.topic * 1000 + expected.tied_from, prepend=-1) != 0)
+    unknown = np.bincount(block, expected.grade != -1)[block] == 0
+    np.testing.assert_array_equal(
+        np.stack([full.tied_from, full.tied_to]), np.where(unknown, full.rank, ends)
+    )
+
+
+def test_relevance_strings() -> None:
+    ranking = judged(
+        {"1": {"a": 1, "b": -3, "c": 10, "d": 9, "e": 0}, "2": {"a": 1}},
+        {"1": {"a": 9.0, "x": 8.0, "b": 7.0, "c": 6.0, "d": 5.0, "y": 4.0, "e": 3.0}},
+    )
+    assert ranking.relevance_strings(100) == [b"1-.>9-0", b""]
+    assert ranking.relevance_strings(3) == [b"1-.", b""]
+    assert ranking.relevance_strings(0) == ranking.relevance_strings(-1) == [b"", b""]

@@ -8,19 +8,13 @@ from types import ModuleType
 from calipers.measures import counts, probabilities, regression, retrieval, scores
 from calipers.measures.definition import (
     REASONS,
+    TASKS,
     Definition,
     Measure,
     UnknownMeasureError,
     definitions,
     parse,
 )
-
-#: Which families each task's systems are measured by, in the order names are looked up.
-TASKS: dict[str, tuple[str, ...]] = {
-    "retrieval": ("retrieval",),
-    "classification": ("counts", "scores", "probabilities"),
-    "regression": ("regression",),
-}
 
 
 def canonical_name(name: str) -> str | None:

@@ -7,6 +7,7 @@ measure's parameters. The name of a measure with its parameters reads
     NAME@VALUE      nDCG@10         the argument called ``cutoff`` (or what ``at`` says)
     NAME(K=V, …)    AP(rel=2)@100   the others, where they differ from their defaults
     NAMEVALUE       F2              the argument that ``suffix`` names
+    NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 INFINITY = float("inf")
 
+#: Which families each task's systems are measured by, in the order names are looked up.
+TASKS: dict[str, tuple[str, ...]] = {
+    "retrieval": ("retrieval", "groups", "diversity", "preferences"),
+    "classification": ("counts", "scores", "probabilities"),
+    "regression": ("regression",),
+}
+
 #: Why a share of an empty margin is undefined.
 EMPTY_MARGIN = {
     "positive": "no_positive",
@@ -60,24 +68,102 @@ REASONS = {
     "no_true_negative": "there is no true negative to divide by",
     "no_false_of_a_kind": "there is no false positive, or no false negative, to divide by",
     "no_relevant": "the topic has no relevant document",
+    "empty_ranking": "one of the two rankings holds nothing for the topic",
     "no_gain": "no document of the topic has a positive gain",
+    "no_preference": "the judgments of the topic hold no preference",
     "no_topics": "there are no topics",
     "all_relevant": "every document of the collection is relevant",
     "collection_too_small": "run and judgments hold more documents than the collection is said to",
+    "fewer_than_relevant": "fewer documents were retrieved than are relevant",
+    "nothing_retrieved_or_relevant": "nothing was retrieved, and nothing is relevant",
+    "grade_above_scale": "the topic has a grade above the highest one stated",
+    "too_many_orders": "tied documents have too many orders to average over",
     "zero_probability": "a true class was given probability 0, so that the loss is infinite",
 }
 
-LOWEST: Mapping[str, float] = {
-    "cutoff": 1,
-    "recall": 0.0,
-    "beta": 0.0,
-    "alpha": 0.0,
-    "collection": 1,
-    "max_grade": 1,
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Which values a parameter takes; ``usual`` is shown where one has to be given."""
+
+    low: float = -INFINITY
+    high: float = INFINITY
+    #: Whether the bounds themselves are left out.
+    open: bool = False
+    whole: bool = False
+    choices: tuple[str, ...] = ()
+    holds: str = "number"
+    usual: Any = None
+
+    def problem(self, value: Any) -> str | None:
+        """What was expected, when it is something else."""
+        if self.holds == "switch":
+            return None if isinstance(value, bool) else "True or False"
+        if self.choices:
+            return None if value in self.choices else f"one of {', '.join(self.choices)}"
+        if self.holds == "gains":
+            return None if _holds_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
+        if self.holds == "numbers":
+            good = isinstance(value, tuple) and value and not any(map(self._refuses, value))
+            return None if good else f"several numbers, each {self._bounds()}"
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            return f"a {'whole ' if self.whole else ''}number"
+        return self._bounds() if self._refuses(value) else None
+
+    def _refuses(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return True
+        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        return not inside or value in (INFINITY, -INFINITY)
+
+    def _bounds(self) -> str:
+        if self.high == INFINITY == -self.low:
+            return "finite"
+        if self.high == INFINITY:
+            return f"more than {self.low:g}" if self.open else f"{self.low:g} or more"
+        inside = "strictly between" if self.open else "between"
+        return f"{inside} {self.low:g} and {self.high:g}"
+
+
+def _holds_gains(value: Any) -> bool:
+    number = (int, float)
+    return isinstance(value, tuple) and all(
+        isinstance(grade, int) and isinstance(gain, number) and abs(gain) < INFINITY
+        for grade, gain in value
+    )
+
+
+#: What each parameter is, under the name that it has in every measure.
+PARAMETERS: Mapping[str, Domain] = {
+    "alpha": Domain(low=0, high=1),
+    "base": Domain(low=1, open=True),
+    "beta": Domain(low=0),
+    "collection": Domain(low=0, whole=True, usual=1000),
+    "cutoff": Domain(low=1, whole=True, usual=10),
+    "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
+    "denominator": Domain(choices=("R", "min(k,R)", "found")),
+    "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
+    "gains": Domain(holds="gains"),
+    "ideal": Domain(choices=("judged", "uncut", "retrieved")),
+    "judged_only": Domain(holds="switch"),
+    "max_grade": Domain(low=1, whole=True, usual=3),
+    "min_grade": Domain(whole=True),
+    "multiple": Domain(low=0, open=True),
+    "patience": Domain(low=0, high=1, open=True),
+    "p": Domain(low=0, high=1, open=True),
+    "recall": Domain(low=0, high=1, usual=0.1),
+    "recalls": Domain(low=0, high=1, holds="numbers"),
+    "rel": Domain(whole=True),
+    "rule": Domain(choices=("least", "nearest", "nine-tenths")),
+    "T": Domain(low=0, open=True),
+    "tail": Domain(choices=("always", "with-unjudged")),
+    "ties": Domain(choices=("id", "average", "best", "worst")),
+    **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }
-#: Usual values of required parameters.
-EXAMPLES = {"cutoff": 10, "recall": 0.1, "collection": 1000, "max_grade": 3}
-HIGHEST: Mapping[str, float] = {"recall": 1.0, "alpha": 1.0}
+
+#: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
+#: those that look at ranks.
+VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
 
 
 class UnknownMeasureError(ValueError):
@@ -111,6 +197,9 @@ class Definition:
     share_of: str | None = None
     interval: str | None = None
     summary: str = "mean"
+    weight: Condition | None = None
+    ties: str | Formula | None = None
+    monotone: bool = True
     rows: Callable[[FloatArray, FloatArray], FloatArray] | None = None
     constant: Callable[[FloatArray, FloatArray | None], float] | None = None
     at: str = "cutoff"
@@ -121,7 +210,10 @@ class Definition:
     def parameters(self) -> Mapping[str, Any]:
         """Names and defaults of the parameters; ``inspect.Parameter.empty`` where required."""
         arguments = list(inspect.signature(self.formula).parameters.values())[1:]
-        return {p.name: p.default for p in arguments}
+        own = {p.name: p.default for p in arguments}
+        if self.on is not JudgedRankings:
+            return own
+        return {**own, **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"}}
 
     @cached_property
     def title(self) -> str:
@@ -152,7 +244,7 @@ class Definition:
     def example(self) -> Measure:
         """The measure with its defaults, and a usual value for what has to be given."""
         required = {k for k, v in self.parameters.items() if v is inspect.Parameter.empty}
-        return self.bind({name: EXAMPLES[name] for name in required})
+        return self.bind({name: PARAMETERS[name].usual for name in required})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
         """The measure with these parameter values, each checked."""
@@ -162,34 +254,42 @@ class Definition:
             raise UnknownMeasureError(
                 f"{self.name} has no parameter {unknown[0]!r}; its parameters: {takes}"
             )
-        bound = {**self.parameters, **values}
+        bound = {**self.parameters, **{k: _frozen(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
                 written = f"{self.name}@10" if name == self.at else f"{self.name}({name}=…)"
                 raise UnknownMeasureError(f"{self.name} needs {name}, as in {written}")
             _check_parameter(self, name, value)
+        self._check_ties(bound)
         return Measure(self, tuple(bound.items()))
+
+    def _check_ties(self, bound: Mapping[str, Any]) -> None:
+        """Whether the value over orders of tied documents is known."""
+        ties = bound.get("ties", "id")
+        if ties == "id":
+            return
+        if ties == "average":
+            wrong = bound.get("denominator") == "found"
+            why = "the number of relevant documents found depends on the order"
+        else:
+            wrong, why = self.higher_is_better is None, "the measure has no direction"
+        if wrong:
+            raise UnknownMeasureError(f"{self.name}: ties is {ties!r}, but {why}")
 
 
 def _check_parameter(definition: Definition, name: str, value: Any) -> None:
-    default = definition.parameters[name]
-    if value == default and type(value) is type(default):
+    if value is None and definition.parameters[name] is None:
         return
-    where = f"{definition.name}: {name} is {value!r}"
-    if name in _CHOICES:
-        if value not in _CHOICES[name]:
-            raise UnknownMeasureError(f"{where}, expected one of {', '.join(_CHOICES[name])}")
-        return
-    whole = name in ("cutoff", "rel", "collection", "max_grade")
-    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-        raise UnknownMeasureError(f"{where}, expected a {'whole ' if whole else ''}number")
-    low, high = LOWEST.get(name, -INFINITY), HIGHEST.get(name, INFINITY)
-    if not low <= value <= high or value in (INFINITY, -INFINITY):
-        bounds = f"{low:g} or more" if high == INFINITY else f"between {low:g} and {high:g}"
-        raise UnknownMeasureError(f"{where}, expected {bounds}")
+    expected = PARAMETERS[name].problem(value)
+    if expected is not None:
+        raise UnknownMeasureError(f"{definition.name}: {name} is {value!r}, expected {expected}")
 
 
-_CHOICES = {"dcg": ("log2", "exp-log2")}
+def _frozen(value: Any) -> Any:
+    """A mapping or a list as a tuple, so that measures can be compared and hashed."""
+    if isinstance(value, Mapping):
+        return tuple(sorted(value.items()))
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -217,9 +317,13 @@ class Measure:
             name += _written(bound.pop(d.suffix))
         at = bound.pop(d.at, None)
         extra = ",".join(
-            f"{key}={value!r}" for key, value in bound.items() if value != d.parameters[key]
+            f"{key}={_literal(key, value)}"
+            for key, value in bound.items()
+            if value != d.parameters[key]
         )
-        return name + (f"({extra})" if extra else "") + ("" if at is None else f"@{_written(at)}")
+        base, mark, key = name.partition("@")
+        joint = f"{mark}{key}=" if mark else "@"
+        return base + (f"({extra})" if extra else "") + ("" if at is None else joint + _written(at))
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"
@@ -235,13 +339,31 @@ class Measure:
                 f"not over {type(statistic).__name__}"
             )
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.asarray(self.definition.formula(statistic, **self.parameters), np.float64)
+            value = self._value(statistic)
         for undefined in self.reasons(statistic).values():
             value = np.where(undefined, np.nan, value)
         return value
 
+    def _value(self, statistic: Statistic) -> FloatArray:
+        parameters, statistic = self.parameters, self._seen(statistic)
+        if isinstance(statistic, JudgedRankings):
+            del parameters["judged_only"]
+            ties = parameters.pop("ties", "id")
+            if ties != "id":
+                from calipers.measures.ties import over_ties
+
+                return over_ties(self.definition, statistic, parameters, ties)
+        return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
+
+    def _seen(self, statistic: Statistic) -> Statistic:
+        """The statistic as the measure looks at it."""
+        if isinstance(statistic, JudgedRankings) and self.parameters["judged_only"]:
+            return statistic.condensed()
+        return statistic
+
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
         """For each named condition, where it makes the value undefined."""
+        statistic = self._seen(statistic)
         conditions = {
             reason: condition(statistic, self.parameters)
             for reason, condition in self.definition.undefined.items()
@@ -249,6 +371,13 @@ class Measure:
         margin = self.definition.share_of
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
+        ties = self.parameters.get("ties", "id")
+        if isinstance(statistic, JudgedRankings) and ties != "id":
+            from calipers.measures.ties import too_many_orders
+
+            where = too_many_orders(self.definition, statistic, self.parameters, ties)
+            if where.any():
+                conditions["too_many_orders"] = where
         return conditions
 
     def __call__(self, *data: Any, weight: Any = None, **options: Any) -> Any:
@@ -266,6 +395,13 @@ class Measure:
         return value_of(self, *data, weight=weight, **options)
 
 
+def _literal(name: str, value: Any) -> str:
+    """A parameter's value as it is written inside parentheses."""
+    if PARAMETERS[name].holds == "gains" and value is not None:
+        return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
+    return repr(value).replace(", ", ",")
+
+
 def _written(number: float) -> str:
     """A number in full, as names carry it: 10, 0.5, 1000000."""
     return np.format_float_positional(number, trim="-")
@@ -281,8 +417,8 @@ def measure(name: str, **traits: Any) -> Callable[[F], F]:
     def register(formula: F) -> F:
         definition = Definition(name=name, formula=formula, **traits)
         _REGISTRY[definition.family, name] = definition
-        for known in (name, *definition.aliases):
-            _NAMES.setdefault(known.lower(), []).append(definition)
+        for known in dict.fromkeys(n.lower() for n in (name, *definition.aliases)):
+            _NAMES.setdefault(known, []).append(definition)
         return formula
 
     return register
@@ -300,7 +436,7 @@ _NAME = re.compile(
     """,
     re.VERBOSE,
 )
-_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>_?)(?P<number>\d+(?:\.\d+)?)$")
+_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?)$")
 
 
 def parse(
@@ -319,33 +455,67 @@ def parse(
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
-    values = _arguments(text, match["arguments"])
-    written = {"at": match["at"]} if match["at"] is not None else {}
-    found = _candidates(match["name"], family)
-    if not found:
-        found, written = _by_trailing_number(match["name"], family, written)
-    if not found:
+    name, at, values = _translated(
+        text, match["name"], match["at"], _arguments(text, match["arguments"])
+    )
+    written: dict[str, str] = {}
+    if at is not None:
+        key, equals, number = at.rpartition("=")
+        name, written = f"{name}@{key}" if equals else name, {"at": number}
+    readings = [(d, written) for d in _candidates(name, family)]
+    readings += _by_trailing_number(name, family, written)
+    if not readings:
         raise UnknownMeasureError(_unknown(text, family))
-    if len(found) > 1:
-        given = {*values, *(d.at if w == "at" else d.suffix for d in found for w in written)}
-        found = [d for d in found if _can_bind(d, given)] or found
-    if len(found) > 1:
-        families = " and ".join(d.family for d in found)
-        raise UnknownMeasureError(
-            f"{text!r} is defined for {families}; say which with family={found[0].family!r}"
-        )
-    (definition,) = found
+    definition, written = _chosen(text, name, readings, values)
     for place, number in written.items():
-        name = definition.suffix if place == "suffix" else definition.at
-        if name is None or name not in definition.parameters:
+        parameter = definition.suffix if place == "suffix" else definition.at
+        if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
-        values[name] = _number(text, number)
+        values[parameter] = _number(text, number)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     return definition.bind({**taken, **values})
 
 
-def _can_bind(definition: Definition, given: set[Any]) -> bool:
+def _translated(
+    text: str, name: str, at: str | None, values: Mapping[str, Any]
+) -> tuple[str, str | None, dict[str, Any]]:
+    """What another tool may have written, in our words."""
+    from calipers.measures.dialects import in_our_words
+
+    try:
+        return in_our_words(name, at, values)
+    except ValueError as error:
+        raise UnknownMeasureError(f"{text!r}: {error}") from None
+
+
+#: A definition that a name may mean, and the numbers written into the name, by their place.
+Reading = tuple[Definition, dict[str, str]]
+
+
+def _chosen(text: str, name: str, readings: list[Reading], values: Mapping[str, Any]) -> Reading:
+    """The one that the name means: of several, those that the parameters make a measure of, and of
+    these one whose own name it is."""
+    readings = [r for r in readings if _can_bind(*r, values)] or readings
+    own = [
+        (d, written)
+        for d, written in readings
+        if name.lower() == d.name.lower() + written.get("suffix", "")
+    ]
+    readings = own or readings
+    families = list(dict.fromkeys(d.family for d, _ in readings))
+    if len(families) > 1:
+        raise UnknownMeasureError(
+            f"{text!r} is defined for {' and '.join(families)}; "
+            f"say which with family={families[0]!r}"
+        )
+    return readings[0]
+
+
+def _can_bind(
+    definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
+) -> bool:
     """Whether these parameters, and no others, make a measure of the definition."""
+    given = {*values, *(definition.at if w == "at" else definition.suffix for w in written)}
     required = {k for k, v in definition.parameters.items() if v is inspect.Parameter.empty}
     return required <= given <= set(definition.parameters)
 
@@ -357,15 +527,15 @@ def _candidates(name: str, family: str | Sequence[str] | None) -> list[Definitio
 
 def _by_trailing_number(
     name: str, family: str | Sequence[str] | None, written: dict[str, str]
-) -> tuple[list[Definition], dict[str, str]]:
-    """Names with a number at their end: ``F2``, and trec_eval's ``P_5``."""
+) -> list[Reading]:
+    """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
     match = _TRAILING_NUMBER.match(name)
     if match is None:
-        return [], written
+        return []
     found = _candidates(match["name"], family)
     if match["joint"]:
-        return [d for d in found if d.at in d.parameters], {**written, "at": match["number"]}
-    return [d for d in found if d.suffix], {**written, "suffix": match["number"]}
+        return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
+    return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -403,7 +573,8 @@ def _unknown(text: str, family: str | Sequence[str] | None) -> str:
     base = re.split(r"[@(]", text.strip().lower())[0]
     close = difflib.get_close_matches(base, known, n=3, cutoff=0.6)
     hint = " or ".join(known[c] for c in close)
-    where = "" if families is None else f" of {' or '.join(families)}"
+    task = [task for task, own in TASKS.items() if families == own]
+    where = "" if families is None else f" of {' or '.join(task or families)}"
     return f"no measure{where} is called {text!r}" + (
         f"; did you mean {hint}?" if hint else "; `calipers measures` lists them"
     )
@@ -412,6 +583,7 @@ def _unknown(text: str, family: str | Sequence[str] | None) -> str:
 __all__ = [
     "INFINITY",
     "REASONS",
+    "TASKS",
     "ConfusionMatrix",
     "Definition",
     "FloatArray",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+#: What a value counts as at least in a geometric mean: trec_eval's floor.
+GEOMETRIC_FLOOR = 1e-5
+
 
 class Statistic:
     """Base of the statistics, which are frozen dataclasses of arrays and plain values."""

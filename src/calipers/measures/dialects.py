@@ -1,0 +1,134 @@
+"""What other tools write, in the words of the catalogue.
+
+Another name for a measure is an alias, and stands in its definition. Here is what says more than
+the name: parameters that are called otherwise, and those that are written into a name.
+
+    trec_eval      set_F_0.25  Rprec_mult_1.20  rbp_p=0.8  ndcg_1=3,2=9  utility_2,-1,0,0
+    ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
+    ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Parameters = dict[str, Any]
+
+#: A name, what stands behind its ``@``, and its parameters.
+Words = tuple[str, "str | None", Parameters]
+
+
+def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
+    """The name of a measure, what stands behind its ``@``, and its parameters, as we write them.
+
+    What another tool means but we do not have is a :class:`ValueError`.
+
+    >>> in_our_words("rbp.95", None, {})
+    ('RBP', None, {'p': 0.95, 'gain': 'grade'})
+    >>> in_our_words("set_F_0.25", None, {})
+    ('SetF', None, {'beta': 0.5})
+    """
+    words = name, at, dict(values)
+    for translated in (_ranx, _trec_eval, _ir_measures):
+        words = translated(*words)
+    return words
+
+
+def _ranx(name: str, at: str | None, values: Parameters) -> Words:
+    whole = name if at is None else f"{name}@{at}"
+    level = re.search(r"-l(\d+)(?=@|$)", whole)
+    if level:
+        name, _, rest = whole.replace(level[0], "", 1).partition("@")
+        at = rest or None
+    read, given = name, values
+    persistence = re.fullmatch(r"rbp\.(\d+)", name, re.IGNORECASE)
+    if persistence:
+        read, given = "RBP", {"p": float(f"0.{persistence[1]}"), "gain": "grade", **given}
+    elif name.lower() in ("dcg_burges", "ndcg_burges"):
+        read, given = name[: -len("_burges")], {"dcg": "exp-log2", **given}
+    if level is None:
+        return read, at, given
+    lowest = int(level[1])
+    if persistence:
+        return read, at, {"gains": dict.fromkeys(range(1, lowest), 0), **given}
+    return read, at, {"min_grade" if "dcg" in read.lower() else "rel": lowest, **given}
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(number) for number in text.split(",")]
+
+
+def _one(text: str) -> float:
+    (number,) = _numbers(text)
+    return number
+
+
+def _pairs(text: str) -> Parameters:
+    """``1=3,2=9`` are gains, ``p=0.8`` is a persistence."""
+    pairs = dict(pair.split("=") for pair in text.split(","))
+    found: Parameters = {"p": float(pairs.pop("p"))} if "p" in pairs else {}
+    gains = {int(grade): float(gain) for grade, gain in pairs.items()}
+    return {**found, "gains": gains} if gains else found
+
+
+_RBP = {"p": 0.9, "gain": "topic-max"}
+_RESIDUAL = {"p": 0.9, "tail": "with-unjudged"}
+
+#: Names of trec_eval with what may follow them: our name, and what the text behind it means.
+_TREC_EVAL: Mapping[str, tuple[str, Callable[[str], Parameters]]] = {
+    "set_f": ("SetF", lambda text: {"beta": math.sqrt(_one(text))}),
+    "rprec_mult": ("Rprec", lambda text: {"multiple": _one(text)}),
+    "rprec_mult_avgjg": ("Rprec-jg", lambda text: {"multiple": _one(text)}),
+    "utility": (
+        "utility",
+        lambda text: dict(zip(("tp", "fp", "fn", "tn"), _numbers(text), strict=True)),
+    ),
+    "11pt_avg": ("11pt-avg", lambda text: {"recalls": tuple(_numbers(text))}),
+    "rbp": ("RBP", lambda text: {**_RBP, **_pairs(text)}),
+    "rbp_resid": ("RBP-residual", lambda text: {**_RESIDUAL, **_pairs(text)}),
+    "g": ("G", _pairs),
+    "dcg": ("DCG", _pairs),
+    "ideal_dcg": ("IDCG", _pairs),
+    "ndcg": ("nDCG", _pairs),
+    "ndcg_rel": ("nDCG-rel", _pairs),
+    "rndcg": ("RnDCG", _pairs),
+}
+_BEHIND = re.compile(r"(?P<name>.+?)[._](?P<text>(?:-?\d*\.?\d+|p)(?:[=,]-?\d*\.?\d+)*)")
+
+
+def _trec_eval(name: str, at: str | None, values: Parameters) -> Words:
+    if name.lower() == "rbp_resid":
+        return "RBP-residual", at, {**_RESIDUAL, **values}
+    match = _BEHIND.fullmatch(name)
+    ours, meaning = _TREC_EVAL.get(match["name"].lower() if match else "", (None, None))
+    if match is None or ours is None or meaning is None:
+        return name, at, values
+    try:
+        return ours, at, {**meaning(match["text"]), **values}
+    except ValueError:
+        raise ValueError(f"trec_eval's {match['name']} takes no {match['text']}") from None
+
+
+def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
+    base = name.lower()
+    if base == "numret" and "rel" in values:
+        return "NumRelRet", at, values
+    if base == "setp" and "relative" in values:
+        relative = values.pop("relative")
+        if not isinstance(relative, bool):
+            raise ValueError(f"relative is {relative!r}, expected True or False")
+        return "SetRelP" if relative else name, at, values
+    if base in ("nrbp", "nnrbp") and "beta" in values:
+        values["patience"] = values.pop("beta")
+    if base in ("bpm", "inst", "sdcg"):
+        if values.pop("min_rel", 0) != 0:
+            raise ValueError("min_rel has to be 0: grades are scaled from 0 to max_grade")
+        if "max_rel" in values:
+            values["max_grade"] = values.pop("max_rel")
+            values |= {} if base == "sdcg" else {"gain": "scale"}
+    if base == "sdcg" and values.get("dcg") == "log2":
+        del values["dcg"]
+    return name, at, values

@@ -1,0 +1,175 @@
+"""How much two rankings of a topic have in common, one value per topic.
+
+A value at depth d counts the documents X(d) that stand among the first d of both rankings. The
+longer ranking has l documents, the shorter one s. Where one of the two is empty there is nothing to
+compare, and no value. These measures are not in the catalogue, which holds measures of a system
+against the truth: here neither ranking is the truth.
+
+Ties: with ``ties='id'`` documents of one score stand in the order of every ranking here, by
+descending id. With ``ties='average'`` the value is the expected one when each group of ties is put
+into random order; it is exact, because the values are linear in X(d), whose expectation sums the
+chance of each shared document to be among the first d of a times its chance in b (Corsi and Urbano
+2024, whose RBO^a this is, except that they extrapolate otherwise where the longer ranking has ties
+below the end of the shorter one).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from calipers.measures.definition import Definition, Measure
+from calipers.statistics import FloatArray, IntArray
+from calipers.statistics.overlap import SharedRankings
+
+_REFERENCE = "Webber, Moffat and Zobel 2010"
+
+
+def extrapolated_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
+    """Rank-biased overlap, extrapolated: (1 − p) Σ p^(d−1) X(d)/d over all depths d, where the
+    rankings are taken to go on agreeing as they do at their ends.
+
+    RBO_EXT of Webber et al., their equation 32, which holds for rankings of uneven length. p, the
+    chance to look at one more document, sets how much depth counts: 86% of the weight is on the
+    first 10 documents for p = 0.9.
+    """
+    r = _tied(r, ties)
+    short, long, shared = r.shorter, r.longer, r.shared
+    depth = _Depth(p, int(long.max(initial=0)))
+    # X(short), and the agreement there, at which the shorter ranking goes on.
+    at_end = r.sum(_chance(r, r.from_a, r.to_a, short) * _chance(r, r.from_b, r.to_b, short))
+    agreement = at_end / short
+    seen = r.sum(_weight_of_shared(r, depth)) - shared * depth.beyond(long)
+    unseen = depth.plain(short + 1, long) - short * depth.over(short + 1, long)
+    last = (shared - at_end) / long + agreement
+    return np.asarray(depth.norm * (seen + agreement * unseen) + last * p**long)
+
+
+def least_rbo(r: SharedRankings, p: float = 0.9, ties: str = "id") -> FloatArray:
+    """Rank-biased overlap, lower bound: its value if no further document were shared below the ends
+    of the rankings (RBO_MIN)."""
+    r = _tied(r, ties)
+    depth = _Depth(p, int(r.longer.max(initial=0)))
+    return depth.norm * r.sum(_weight_of_shared(r, depth))
+
+
+def residual_rbo(r: SharedRankings, p: float = 0.9) -> FloatArray:
+    """Rank-biased overlap, residual: how much larger the value would be, were all that follows the
+    rankings shared as early as can be (RBO_RES); RBO-min + RBO-res is the upper bound.
+
+    It depends on the two lengths and on the number of shared documents alone, so not on ties.
+    """
+    short, long, shared = r.shorter, r.longer, r.shared
+    # The depth from which on both rankings hold the same documents.
+    end = (short + long - shared).astype(np.int64)
+    depth = _Depth(p, int(end.max(initial=0)))
+    missing = (
+        short * depth.over(short + 1, end)
+        + long * depth.over(long + 1, end)
+        + shared * depth.beyond(end)
+    )
+    # Rounding may leave a hair less than nothing.
+    return np.asarray(np.maximum(p**short + p**long - p**end - depth.norm * missing, 0.0))
+
+
+def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
+    """Overlap at k: documents among the first k of both rankings, over k, or over the length of the
+    longer ranking where both are shorter than k."""
+    both = (r.rank_a <= cutoff) & (r.rank_b <= cutoff)
+    return r.sum(both) / np.minimum(cutoff, r.longer)
+
+
+_defined = partial(
+    Definition,
+    family="overlap",
+    on=SharedRankings,
+    higher_is_better=None,
+    range=(0, 1),
+    undefined={"empty_ranking": lambda r, _: r.shorter == 0},
+)
+
+_RBO = _defined(name="RBO", formula=extrapolated_rbo, reference=_REFERENCE)
+_LEAST = _defined(name="RBO-min", formula=least_rbo, reference=_REFERENCE)
+_RESIDUAL = _defined(name="RBO-res", formula=residual_rbo, reference=_REFERENCE)
+_OVERLAP = _defined(name="overlap", formula=overlap_at)
+
+
+def measures_of_overlap(p: float, ties: str, cutoffs: tuple[int, ...]) -> list[Measure]:
+    """RBO with its bounds, and the overlap at each cutoff."""
+    return [
+        _RBO.bind({"p": p, "ties": ties}),
+        _LEAST.bind({"p": p, "ties": ties}),
+        _RESIDUAL.bind({"p": p}),
+        *(_OVERLAP.bind({"cutoff": cutoff}) for cutoff in cutoffs),
+    ]
+
+
+def _tied(r: SharedRankings, ties: str) -> SharedRankings:
+    return r if ties == "average" else r.untied()
+
+
+@dataclass(frozen=True)
+class _Depth:
+    """Sums over depths: of p^d/d, of p^d and of d·p^d, from one depth to another."""
+
+    p: float
+    deepest: int
+
+    @property
+    def norm(self) -> float:
+        return (1 - self.p) / self.p
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        d = np.arange(1, self.deepest + 1)
+        powers = self.p**d
+        sums = np.cumsum([powers / d, powers, powers * d], axis=1)
+        return np.concatenate([np.zeros((3, 1)), sums], axis=1)
+
+    def _between(self, row: int, first: IntArray, last: IntArray) -> FloatArray:
+        last = np.maximum(last, first - 1)  # no depth at all where the last is before the first
+        return np.asarray(self._sums[row, last] - self._sums[row, first - 1])
+
+    def over(self, first: IntArray, last: IntArray) -> FloatArray:
+        """Σ p^d/d."""
+        return self._between(0, first, last)
+
+    def plain(self, first: IntArray, last: IntArray) -> FloatArray:
+        """Σ p^d."""
+        return self._between(1, first, last)
+
+    def times(self, first: IntArray, last: IntArray) -> FloatArray:
+        """Σ d·p^d."""
+        return self._between(2, first, last)
+
+    def beyond(self, last: IntArray) -> FloatArray:
+        """Σ p^d/d over all depths greater than ``last``."""
+        return np.asarray(np.maximum(-np.log1p(-self.p) - self._sums[0, last], 0.0))
+
+
+def _weight_of_shared(r: SharedRankings, depth: _Depth) -> FloatArray:
+    """Of each shared document: Σ p^d/d over all d, times its chance to be among the first d of both
+    rankings, which within a group of g ties grows by 1/g a rank."""
+    above_a, above_b = r.from_a - 1, r.from_b - 1
+    size_a, size_b = r.to_a - above_a, r.to_b - above_b
+    first, last = np.maximum(r.from_a, r.from_b), np.maximum(r.to_a, r.to_b)
+    # Inside both groups the chance is (d − above_a)(d − above_b)/(size_a·size_b) …
+    inner = np.minimum(r.to_a, r.to_b)
+    both = (
+        depth.times(first, inner)
+        - (above_a + above_b) * depth.plain(first, inner)
+        + above_a * above_b * depth.over(first, inner)
+    ) / (size_a * size_b)
+    # … behind the end of one of them it is (d − above)/size in the other.
+    start, a_ends_last = np.maximum(first, inner + 1), r.to_a >= r.to_b
+    above, size = np.where(a_ends_last, (above_a, size_a), (above_b, size_b))
+    one = (depth.plain(start, last) - above * depth.over(start, last)) / size
+    return np.asarray(both + one + depth.beyond(last))
+
+
+def _chance(r: SharedRankings, first: IntArray, last: IntArray, d: IntArray) -> FloatArray:
+    """Of each shared document: its chance to be among the first d of a ranking, d per topic."""
+    depth = np.repeat(d, np.diff(r.offsets))
+    return np.clip((depth - first + 1) / (last - first + 1), 0.0, 1.0)

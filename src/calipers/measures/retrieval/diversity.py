@@ -1,0 +1,209 @@
+"""Measures of rankings that ought to cover several subtopics without repeating themselves.
+
+A judgment says of which subtopic a document is relevant; grades are relevant (``rel`` or better) or
+not, and S is the number of subtopics with a relevant document, the others being left out. A topic
+without one is undefined. These are the conventions of ndeval, the program of TREC's Web tracks.
+
+The value of a document falls with what stands above it: to a subtopic that has been met j times,
+a further relevant document is worth (1 − α)^j. Measures with an ``n`` divide by the value of an
+ideal list of all judged documents. The best list is hard to find (the problem is NP-complete), so
+the ideal is greedy: at each rank the document worth most there, of equal ones the one with the last
+id, bytewise. The greedy list has at least 1 − 1/e of the best one's value at any cutoff, so that
+these measures can exceed 1, but not e/(e − 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.measures.definition import FloatArray, measure
+from calipers.measures.retrieval.groups import NO_RELEVANT
+from calipers.statistics import GroupedRankings, IntArray
+
+CLARKE = "Clarke et al. 2008"
+Discount = Callable[[npt.NDArray[np.int64]], FloatArray]
+
+diverse = partial(
+    measure,
+    family="diversity",
+    on=GroupedRankings,
+    higher_is_better=True,
+    range=(0, 1),
+    undefined=NO_RELEVANT,
+)
+#: Measures against a greedy ideal list.
+against_ideal = partial(diverse, range=(0, 1 / (1 - math.exp(-1))))
+
+
+@diverse("alpha-DCG", aliases=("alpha_DCG", "α_DCG", "α-DCG"), reference=CLARKE)
+def alpha_dcg(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
+    """Novelty-biased discounted cumulative gain: Σ (1 − α)^j / log₂(rank + 1) over the first k
+    documents and the subtopics that they are relevant to.
+
+    It is divided by what k documents relevant to all S subtopics would get, whether there are such
+    documents or not.
+    """
+    return _of_most(g, cutoff, rel, alpha, _logarithmic)
+
+
+@against_ideal("alpha-nDCG", aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"), reference=CLARKE)
+def alpha_ndcg(
+    g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
+) -> FloatArray:
+    """Novelty-biased nDCG: alpha-DCG over that of the greedy ideal list, both cut at k."""
+    return _of_ideal(g, cutoff, rel, alpha, _logarithmic)
+
+
+@diverse("ERR-IA", aliases=("ERR_IA",), reference="Chapelle et al. 2009")
+def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) -> FloatArray:
+    """Intent-aware expected reciprocal rank: Σ (1 − α)^j / rank over the first k documents and the
+    subtopics that they are relevant to.
+
+    α is the probability that a relevant document satisfies who wants this subtopic. It is divided
+    by what k documents relevant to all S subtopics would get, whether there are such documents or
+    not.
+    """
+    return _of_most(g, cutoff, rel, alpha, _reciprocal)
+
+
+@against_ideal("nERR-IA", aliases=("nERR_IA",), reference="Chapelle et al. 2009")
+def nerr_ia(
+    g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
+) -> FloatArray:
+    """Normalised intent-aware expected reciprocal rank: ERR-IA over that of the greedy ideal list,
+    both cut at k."""
+    return _of_ideal(g, cutoff, rel, alpha, _reciprocal)
+
+
+@diverse("NRBP", reference="Clarke, Kolla and Vechtomova 2009")
+def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5) -> FloatArray:
+    """Novelty- and rank-biased precision: (1 − (1 − α)β)/S · Σ (1 − α)^j β^(rank − 1) over the
+    documents retrieved and the subtopics that they are relevant to.
+
+    β, the ``patience``, is the probability of going on to the next document.
+    """
+    subtopics = g.groups_with_relevant(rel)
+    total = _gain(g, None, rel, alpha, partial(_geometric, patience))
+    return (1 - (1 - alpha) * patience) * total / subtopics
+
+
+@against_ideal("nNRBP", reference="Clarke, Kolla and Vechtomova 2009")
+def nnrbp(
+    g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
+) -> FloatArray:
+    """Normalised novelty- and rank-biased precision: NRBP over that of the greedy ideal list."""
+    return _of_ideal(g, None, rel, alpha, partial(_geometric, patience))
+
+
+@diverse("P-IA", aliases=("P_IA",), reference="Agrawal et al. 2009")
+def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Intent-aware precision at k: P@k for each of the S subtopics, averaged."""
+    found = _Found(g, rel, cutoff)
+    return found.sum(np.ones(len(found.rank))) / (cutoff * g.groups_with_relevant(rel))
+
+
+@diverse("AP-IA", aliases=("AP_IA", "MAP_IA", "MAP-IA"), reference="Agrawal et al. 2009")
+def average_precision_ia(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
+    """Intent-aware average precision: AP for each of the S subtopics (within the cutoff),
+    averaged."""
+    found = _Found(g, rel, cutoff)
+    relevant = g.relevant_of_group(rel)[found.group]
+    precision = (found.met + 1) / found.rank
+    return found.sum(precision / relevant) / g.groups_with_relevant(rel)
+
+
+@diverse(
+    "StRecall",
+    aliases=("strec", "subtopic_recall", "S-recall"),
+    perfect=1.0,
+    reference="Zhai et al. 2003",
+)
+def subtopic_recall(g: GroupedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
+    """Subtopic recall: the share of the S subtopics that a document among the first k is relevant
+    to."""
+    found = _Found(g, rel, cutoff)
+    return found.sum(found.met == 0) / g.groups_with_relevant(rel)
+
+
+class _Found:
+    """The relevant judgments of retrieved documents (within the cutoff): rank, group, and how many
+    relevant documents of the group stand above."""
+
+    def __init__(self, g: GroupedRankings, rel: int, cutoff: int | None) -> None:
+        rank, group = g.rank[g.place], g.group_of_judgment
+        rows = np.flatnonzero((g.level >= rel) & (rank > 0))
+        rows = rows[np.lexsort((rank[rows], group[rows]))]
+        self.rank, self.group = rank[rows], group[rows]
+        place = np.arange(len(rows))
+        self.met = place - np.searchsorted(self.group, self.group)
+        if cutoff is not None:
+            within = self.rank <= cutoff
+            self.rank, self.group, self.met = (a[within] for a in (self.rank, self.group, self.met))
+        self._rankings = g
+
+    def sum(self, values: npt.NDArray[np.generic]) -> FloatArray:
+        """Per topic, the sum of a value per judgment."""
+        by_group = np.bincount(self.group, values, minlength=len(self._rankings.group_names))
+        return self._rankings.sum_of_groups(by_group)
+
+
+def _gain(
+    g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
+) -> FloatArray:
+    """Per topic, the discounted worth of what was retrieved."""
+    found = _Found(g, rel, cutoff)
+    return found.sum((1.0 - alpha) ** found.met * discount(found.rank))
+
+
+def _of_most(
+    g: GroupedRankings, cutoff: int, rel: int, alpha: float, discount: Discount
+) -> FloatArray:
+    ranks = np.arange(1, cutoff + 1)
+    most = np.sum((1.0 - alpha) ** (ranks - 1) * discount(ranks))
+    return _gain(g, cutoff, rel, alpha, discount) / (g.groups_with_relevant(rel) * most)
+
+
+def _of_ideal(
+    g: GroupedRankings, cutoff: int | None, rel: int, alpha: float, discount: Discount
+) -> FloatArray:
+    best = replace(g, rank=_greedy(g, cutoff, rel, alpha))
+    return _gain(g, cutoff, rel, alpha, discount) / _gain(best, cutoff, rel, alpha, discount)
+
+
+def _greedy(g: GroupedRankings, cutoff: int | None, rel: int, alpha: float) -> IntArray:
+    """The rank of each judged document in the ideal list, 0 beyond the cutoff."""
+    rank = np.zeros(len(g.rank), np.int64)
+    relevant = g.level >= rel
+    for t in range(len(g)):
+        rows = slice(g.judgments[g.groups[t]], g.judgments[g.groups[t + 1]])
+        hits = np.flatnonzero(relevant[rows]) + rows.start
+        documents, at = np.unique(g.place[hits], return_inverse=True)
+        covers = np.zeros((len(documents), g.groups[t + 1] - g.groups[t]))
+        covers[at, g.group_of_judgment[hits] - g.groups[t]] = 1.0
+        worth, left = np.ones(covers.shape[1]), np.ones(len(documents), bool)
+        for place in range(1, 1 + min(len(documents), cutoff or len(documents))):
+            gain = np.where(left, covers @ worth, -1.0)
+            # Sums of the same terms can differ in their last bits.
+            best = np.flatnonzero(gain >= gain.max() * (1 - 1e-12))[-1]
+            rank[documents[best]] = place
+            left[best] = False
+            worth[covers[best] > 0] *= 1.0 - alpha
+    return rank
+
+
+def _logarithmic(rank: IntArray) -> FloatArray:
+    return 1 / np.log2(rank + 1)
+
+
+def _reciprocal(rank: IntArray) -> FloatArray:
+    return 1 / rank
+
+
+def _geometric(patience: float, rank: IntArray) -> FloatArray:
+    return np.asarray(patience ** (rank - 1.0), np.float64)

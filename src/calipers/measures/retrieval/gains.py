@@ -1,0 +1,450 @@
+"""Measures of rankings whose documents have graded relevance.
+
+A document's gain is its grade, unless ``gains`` says otherwise for that grade; negative grades and
+unjudged documents gain nothing. With a gain for −1, unjudged documents get it, and with one for −2
+those that the judgments name with a negative grade, as in trec_eval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from calipers.measures.definition import FloatArray, JudgedRankings
+from calipers.measures.retrieval.traits import powers, ranking, unbounded
+from calipers.statistics import IntArray
+from calipers.statistics.rankings import ends_of, running_product, segment_sum
+
+#: Grades and their gains; the grade itself where one is not named.
+Gains = tuple[tuple[int, float], ...] | None
+
+JARVELIN = "Järvelin and Kekäläinen 2002; Burges et al. 2005"
+
+
+def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Where no judged document has a positive gain."""
+    gained = gain_of(r.judged_grade, p.get("gains"), p.get("dcg", "log2"), p.get("min_grade"))
+    return r.ideal(gained).length == 0
+
+
+NO_GAIN = {"no_gain": _no_gain}
+
+
+def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Where a grade is higher than the scale that was stated, if the measure looks at it."""
+    return (p.get("gain", "scale") == "scale") & (r.highest_grade > p["max_grade"])
+
+
+ABOVE_SCALE = {"grade_above_scale": _above_scale}
+
+
+@unbounded("CG", aliases=("cumulative_gain",), ties="linear")
+def cumulative_gain(
+    r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
+) -> FloatArray:
+    """Cumulative gain: the sum of the gains of the first k documents."""
+    r, gain = _gained(r, gains)
+    return r.sum(gain * r.at_rank(lambda rank: _within(rank, cutoff)))
+
+
+@ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
+def normalised_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -> FloatArray:
+    """Cumulative gain over k times the highest grade of the scale; P@k when grades are 0 and 1."""
+    return cumulative_gain(r, cutoff) / (cutoff * max_grade)
+
+
+@unbounded("DCG", aliases=("discounted_cumulative_gain",), ties="linear", reference=JARVELIN)
+def dcg(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    dcg: str = "log2",
+    gains: Gains = None,
+    min_grade: int | None = None,
+    base: float = 2.0,
+) -> FloatArray:
+    """Discounted cumulative gain: Σ gain · discount over the first k documents.
+
+    ``dcg='log2'``: the gain is the grade, the discount 1 / log₂(rank + 1). ``'exp-log2'``: the gain
+    is 2^grade − 1. ``'log-base'``: Järvelin and Kekäläinen's own discount 1 / max(1, log_b rank),
+    with b given as ``base``. ``gains`` gives grades other gains; grades below ``min_grade`` gain
+    nothing.
+    """
+    r, gain = _gained(r, gains, dcg, min_grade)
+    return r.sum(gain * r.at_rank(lambda rank: discount_of(rank, cutoff, dcg, base)))
+
+
+@unbounded("IDCG", aliases=("ideal_dcg",), higher_is_better=None, ties="none", reference=JARVELIN)
+def ideal_dcg(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    dcg: str = "log2",
+    gains: Gains = None,
+    min_grade: int | None = None,
+    base: float = 2.0,
+) -> FloatArray:
+    """Ideal DCG: that of the ideal list, which holds all judged documents of the topic with a
+    positive gain, best first."""
+    best = r.ideal(gain_of(r.judged_grade, gains, dcg, min_grade))
+    return best.sum(best.gain * discount_of(best.rank, cutoff, dcg, base))
+
+
+_dcg = dcg
+
+
+@ranking(
+    "nDCG",
+    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"),
+    perfect=1.0,
+    undefined=NO_GAIN,
+    ties="linear",
+    reference=JARVELIN,
+)
+def ndcg(
+    r: JudgedRankings,
+    cutoff: int | None = None,
+    dcg: str = "log2",
+    gains: Gains = None,
+    min_grade: int | None = None,
+    base: float = 2.0,
+    ideal: str = "judged",
+) -> FloatArray:
+    """Normalised discounted cumulative gain: DCG over the DCG of the ideal list.
+
+    The ideal list holds all judged documents of the topic, best gain first, cut at k. With
+    ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it holds the retrieved documents only, as
+    in a library that knows no others (0 where nothing retrieved has a gain). Gain and discount are
+    those of DCG.
+    """
+    gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
+    if ideal == "retrieved":
+        full, gain = _gained(r, gains, dcg, min_grade)
+        sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
+        place = np.arange(len(gain)) - full.offsets[full.topic] + 1
+        best = full.sum(sorted_gain * discount_of(place, cutoff, dcg, base))
+        return gained / np.where(best > 0, best, 1)
+    depth = None if ideal == "uncut" else cutoff
+    return gained / ideal_dcg(r, depth, dcg, gains, min_grade, base)
+
+
+@ranking(
+    "SDCG",
+    aliases=("scaled_dcg",),
+    undefined=ABOVE_SCALE,
+    ties="linear",
+    reference="Moffat, Bailey, Scholer and Thomas 2017",
+)
+def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray:
+    """Scaled DCG: DCG at k over that of k documents of the highest grade of the scale, whether or
+    not there are so many."""
+    return _dcg(r, cutoff) / (max_grade * np.sum(1 / np.log2(np.arange(cutoff) + 2)))
+
+
+@ranking("nDCG-rel", aliases=("ndcg_rel",), perfect=1.0, undefined=NO_GAIN, monotone=False)
+def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
+    """NDCG averaged over the documents with a gain: for each one retrieved, nDCG at its rank, for
+    each other one that of the whole ranking; trec_eval's ``ndcg_rel``."""
+    r, gain = _gained(r, gains)
+    best = r.ideal(gain_of(r.judged_grade, gains))
+    ideal = best.gain / np.log2(best.rank + 1)
+    gained = gain / np.log2(r.rank + 1)
+    here = r.so_far(gained) / best.sum_to(ideal, r.topic, r.rank)
+    missed = best.length - r.sum(gain > 0)
+    whole = r.sum(gained) / best.sum(ideal)
+    return (r.sum(np.where(gain > 0, here, 0.0)) + missed * whole) / best.length
+
+
+@ranking(
+    "RnDCG",
+    aliases=("Rndcg",),
+    perfect=1.0,
+    undefined=NO_GAIN,
+    monotone=False,
+)
+def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
+    """NDCG averaged over the ranks where the gain of the ideal list falls: the last rank of each of
+    its gains, and the end of the ranking where that is two or more ranks behind the ideal list;
+    trec_eval's ``Rndcg``."""
+    r, gain = _gained(r, gains)
+    best = r.ideal(gain_of(r.judged_grade, gains))
+    ideal = best.gain / np.log2(best.rank + 1)
+    topic = np.repeat(np.arange(len(r)), best.length)
+    last = np.ones(len(topic), bool)
+    last[:-1] = (np.diff(best.gain) != 0) | (np.diff(topic) != 0)
+    topic, rank = topic[last], best.rank[last]
+    gained = gain / np.log2(r.rank + 1)
+    at_levels = r.sum_to(gained, topic, rank) / best.sum_to(ideal, topic, rank)
+    beyond = r.retrieved >= best.length + 2
+    levels = np.bincount(topic, minlength=len(r))
+    total = segment_sum(at_levels, ends_of(levels))
+    at_end = np.where(beyond, r.sum(gained) / best.sum(ideal), 0.0)
+    return (total + at_end) / (levels + beyond)
+
+
+@ranking("G", aliases=("normalised_gain",), perfect=1.0, undefined=NO_GAIN, monotone=False)
+def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
+    """Normalised gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
+
+    S is the gain of the ranking down to the document and with it, C that of the ideal list, each of
+    whose ranks counts at least 1; trec_eval's measure between AP and nDCG.
+    """
+    r, gain = _gained(r, gains)
+    best = r.ideal(gain_of(r.judged_grade, gains))
+    listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
+    cost = listed + np.maximum(r.rank - best.length[r.topic], 0)
+    return r.sum(gain / np.log2(2 + cost - r.so_far(gain))) / best.sum(best.gain)
+
+
+@ranking(
+    "RBP",
+    aliases=("rank_biased_precision",),
+    ties="linear",
+    reference="Moffat and Zobel 2008",
+    undefined=ABOVE_SCALE,
+)
+def rank_biased_precision(
+    r: JudgedRankings,
+    p: float = 0.8,
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+    gains: Gains = None,
+    cutoff: int | None = None,
+) -> FloatArray:
+    """Rank-biased precision: (1 − p) Σ gain · p^(rank − 1), for a user who goes on to the next
+    document with probability p.
+
+    ``gain='binary'``: 1 for relevant documents; ``'scale'``: grade over ``max_grade``;
+    ``'grade'``: the grade itself (or its entry in ``gains``), which can exceed 1; ``'topic-max'``:
+    the same, stretched to [0, 1] over the grades of the topic where it leaves that range, as
+    trec_eval means it.
+    """
+    if gain == "binary":
+        gained = (r.grade >= rel).astype(np.float64)
+    elif gain == "scale":
+        gained = gain_of(r.grade) / max_grade
+    else:
+        r, gained = _gained(r, gains)
+        if gain == "topic-max":
+            low, high = _gain_range(r, gains)
+            stretch = (low < 0) | (high > 1)
+            low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
+            known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
+            gained = np.where(known, (gained - low) / (high - low), gained)
+    return (1 - p) * r.sum(gained * r.at_rank(lambda rank: _within(rank, cutoff) * powers(p, rank)))
+
+
+def expected_reciprocal_rank_over_ties(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """The expected ERR over orders of tied documents.
+
+    In a block, the probability that a user passes the first j documents is the mean, over all
+    choices of j of them, of the product of their chances to be passed: an elementary symmetric
+    polynomial over its number of terms.
+    """
+    passed = 1 - _stops(r, max_grade)
+    out = np.zeros(len(r))
+    for topic, (first, last) in enumerate(pairwise(r.offsets)):
+        survive = 1.0
+        start = first
+        while start < last:
+            stop = start + int(
+                np.searchsorted(r.tied_from[start:last], r.tied_from[start], "right")
+            )
+            size = int(r.tied_to[start] - r.tied_from[start] + 1)
+            means = np.zeros(size + 1)
+            means[0] = 1.0
+            chances = np.concatenate([passed[start:stop], np.ones(size - (stop - start))])
+            for n, chance in enumerate(chances, 1):
+                j = np.arange(1, n + 1)
+                means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * chance * means[:n]) / n
+            ranks = r.tied_from[start] + np.arange(size)
+            out[topic] += survive * np.sum(-np.diff(means) * _within(ranks, cutoff) / ranks)
+            survive *= means[size]
+            start = stop
+    return out
+
+
+@ranking(
+    "ERR",
+    aliases=("expected_reciprocal_rank",),
+    undefined=ABOVE_SCALE,
+    ties=expected_reciprocal_rank_over_ties,
+    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
+)
+def expected_reciprocal_rank(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """Expected reciprocal rank: Σ θ/rank · Π (1 − θ of the documents above), where a document
+    satisfies its reader with probability θ = (2^grade − 1) / 2^max_grade.
+
+    The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
+    higher one is undefined.
+    """
+    stops = _stops(r, max_grade)
+    left = running_product(1 - stops, r.offsets) / (1 - stops)
+    return r.sum(stops * left * _within(r.rank, cutoff) / r.rank)
+
+
+@ranking(
+    "nERR",
+    aliases=("normalised_err",),
+    perfect=1.0,
+    undefined={**NO_GAIN, **ABOVE_SCALE},
+    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
+)
+def normalised_expected_reciprocal_rank(
+    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
+) -> FloatArray:
+    """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
+    documents, best grade first."""
+    best = r.ideal(gain_of(r.judged_grade))
+    stops = (np.exp2(best.gain) - 1) / 2.0**max_grade
+    left = running_product(1 - stops, best.offsets) / (1 - stops)
+    return expected_reciprocal_rank(r, cutoff, max_grade) / best.sum(
+        stops * left * _within(best.rank, cutoff) / best.rank
+    )
+
+
+@ranking(
+    "INST",
+    undefined=ABOVE_SCALE,
+    reference="Moffat, Bailey, Scholer and Thomas 2015",
+)
+def inst(
+    r: JudgedRankings,
+    T: float = 1.0,  # noqa: N803 - its name in the literature
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+    cutoff: int = 1000,
+) -> FloatArray:
+    """INST: the expected gain per document of a user who wants T relevant ones and becomes less
+    patient the more of them are found.
+
+    The user goes on from rank i with probability ((i + T + Tᵢ − 1) / (i + T + Tᵢ))², where Tᵢ is
+    T less the gain down to i; the ranking ends at the cutoff. Gains are those of RBP.
+    """
+
+    def value(gains: FloatArray, ranks: FloatArray) -> FloatArray:
+        patience = ranks + 2 * T - np.cumsum(gains, axis=1)
+        on = ((patience - 1) / patience) ** 2
+        looked = np.cumprod(np.concatenate([np.ones((len(on), 1)), on[:, :-1]], axis=1), axis=1)
+        return np.asarray((looked * gains).sum(axis=1) / looked.sum(axis=1))
+
+    return _dense(r, _scaled(r, rel, gain, max_grade), cutoff, value)
+
+
+@ranking(
+    "BPM",
+    aliases=("bejeweled",),
+    undefined=ABOVE_SCALE,
+    reference="Zhang, Liu, Li, Zhang, Xu and Ma 2017",
+)
+def bejeweled_player_model(
+    r: JudgedRankings,
+    cutoff: int,
+    T: float = 1.0,  # noqa: N803 - its name in the literature
+    rel: int = 1,
+    gain: str = "binary",
+    max_grade: int = 1,
+) -> FloatArray:
+    """Bejeweled player model, static: the gain per document of a user who stops when the gain has
+    reached T, or at rank k.
+
+    Gains are those of RBP.
+    """
+    gained = _scaled(r, rel, gain, max_grade)
+    so_far = r.so_far(gained)
+    reached = (so_far >= T - 1e-9) & (so_far - gained < T - 1e-9) & (r.rank <= cutoff)
+    stop = np.where(r.sum(reached) > 0, r.sum(np.where(reached, r.rank, 0)), cutoff)
+    return r.sum(gained * (r.rank <= stop[r.topic])) / stop
+
+
+def gain_of(
+    grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
+) -> FloatArray:
+    """The gain of each grade."""
+    gain = np.maximum(grade, 0).astype(np.float64)
+    if dcg == "exp-log2":
+        gain = np.exp2(gain) - 1
+    for level, value in gains or ():
+        # Every negative grade is the same to trec_eval: pooled, but not judged.
+        gain[np.maximum(grade, -2) == level if level < 0 else grade == level] = value
+    return gain if min_grade is None else np.where(grade >= min_grade, gain, 0.0)
+
+
+def _gained(
+    r: JudgedRankings, gains: Gains, dcg: str = "log2", min_grade: int | None = None
+) -> tuple[JudgedRankings, FloatArray]:
+    """The rankings, and the gain of each document in them; all documents are in them where the
+    unjudged ones have a gain too."""
+    if any(level < 0 for level, _ in gains or ()):
+        r = r.with_unjudged()
+    return r, gain_of(r.grade, gains, dcg, min_grade)
+
+
+def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
+    """Per topic the lowest and the highest gain of the grades from 0 to its highest one, and of all
+    that ``gains`` names."""
+    named = dict(gains or ())
+
+    def unnamed(grade: int, step: int) -> int:
+        while grade in named:
+            grade += step
+        return grade
+
+    highest = np.maximum(r.highest_grade, 0)
+    low, high = np.empty(len(r)), np.empty(len(r))
+    for top in np.unique(highest).tolist():
+        ends = (unnamed(0, 1), unnamed(top, -1))
+        table = [*named.values(), *(grade for grade in ends if 0 <= grade <= top)]
+        low[highest == top], high[highest == top] = min(table), max(table)
+    return low, high
+
+
+def _scaled(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
+    """The gain of each document, from 0 to 1."""
+    if gain == "binary":
+        return (r.grade >= rel).astype(np.float64)
+    return gain_of(r.grade) / max_grade
+
+
+def _stops(r: JudgedRankings, max_grade: int) -> FloatArray:
+    """The probability that a document satisfies its reader."""
+    return (np.exp2(gain_of(r.grade)) - 1) / 2.0**max_grade
+
+
+def _dense(
+    r: JudgedRankings,
+    gained: FloatArray,
+    depth: int,
+    value: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
+    """A function of the gains at ranks 1 to ``depth``, some topics at a time."""
+    ranks = np.arange(1.0, depth + 1)
+    step = max(1, 1_000_000 // depth)
+    out = np.zeros(len(r))
+    for first in range(0, len(r), step):
+        last = min(first + step, len(r))
+        here = slice(r.offsets[first], r.offsets[last])
+        inside = r.rank[here] <= depth
+        gains = np.zeros((last - first, depth))
+        gains[r.topic[here][inside] - first, r.rank[here][inside] - 1] = gained[here][inside]
+        out[first:last] = value(gains, ranks)
+    return out
+
+
+def _within(rank: IntArray, cutoff: int | None) -> FloatArray:
+    return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
+
+
+def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
+    """The discount of each rank, 0 beyond the cutoff."""
+    within = _within(rank, cutoff)
+    if dcg == "log-base":
+        return np.asarray(within / np.maximum(np.log(rank) / np.log(base), 1))
+    return np.asarray(within / np.log2(rank + 1))

@@ -1,0 +1,194 @@
+"""Measures of how many preferences between documents a ranking respects: trec_eval's ``prefs_*``.
+
+Within a part of a group, a document with a higher level is preferred to every one with a lower
+level; equal levels say nothing. What several parts of a group prefer is closed under transitivity.
+A ranking respects a preference when the preferred document stands higher; a document that was not
+retrieved stands below all that were, and between two of them nothing is respected. Unjudged
+documents play no part.
+
+Measures ending in ``-ret`` count preferences between two retrieved documents, those in ``-imp``
+preferences with at least one, the others all of them. A topic without any preference has no value;
+one where none is left to count scores 0, as does a topic that a run leaves out.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.measures.definition import INFINITY, FloatArray, measure
+from calipers.statistics import GroupedRankings, IntArray
+
+#: How many of the columns of the counts a measure takes: documents retrieved are both, one, none.
+BOTH, ONE, ALL = 1, 2, 3
+
+
+def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
+    return np.asarray(_total(g, g.preferences.possible, ALL) == 0)
+
+
+share = partial(
+    measure,
+    family="preferences",
+    on=GroupedRankings,
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+    undefined={"no_preference": _no_preference},
+)
+number = partial(
+    measure,
+    family="preferences",
+    on=GroupedRankings,
+    higher_is_better=None,
+    range=(0, INFINITY),
+    summary="sum",
+)
+
+
+@number("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))
+def number_possible(g: GroupedRankings) -> FloatArray:
+    """Number of preferences, over all groups and topics."""
+    return _total(g, g.preferences.possible, ALL)
+
+
+@number("NumPrefsFul", aliases=("prefs_num_prefs_ful",), higher_is_better=True)
+def number_respected(g: GroupedRankings) -> FloatArray:
+    """Number of preferences respected, over all groups and topics."""
+    return _total(g, g.preferences.respected, ALL)
+
+
+@number("NumPrefsFulRet", aliases=("prefs_num_prefs_ful_ret",), higher_is_better=True)
+def number_respected_retrieved(g: GroupedRankings) -> FloatArray:
+    """Number of preferences between retrieved documents respected, over all groups and topics."""
+    return _total(g, g.preferences.respected, BOTH)
+
+
+@share("prefs-simp", aliases=("prefs_simp",))
+def respected(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected: of all groups of the topic together."""
+    return _of_all(g, ALL)
+
+
+@share("prefs-simp-ret", aliases=("prefs_simp_ret",))
+def respected_retrieved(g: GroupedRankings) -> FloatArray:
+    """Share of preferences between retrieved documents respected: of all groups of the topic
+    together."""
+    return _of_all(g, BOTH)
+
+
+@share("prefs-simp-imp", aliases=("prefs_simp_imp",))
+def respected_implied(g: GroupedRankings) -> FloatArray:
+    """Share of preferences with a retrieved document respected: of all groups of the topic
+    together."""
+    return _of_all(g, ONE)
+
+
+@share("prefs-pair", aliases=("prefs_pair",))
+def respected_by_pair(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected, averaged over pairs of documents: of a pair on which groups
+    disagree, the share of the groups that the ranking sides with."""
+    return _of_pairs(g, ALL)
+
+
+@share("prefs-pair-ret", aliases=("prefs_pair_ret",))
+def respected_by_pair_retrieved(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected, averaged over pairs of retrieved documents."""
+    return _of_pairs(g, BOTH)
+
+
+@share("prefs-pair-imp", aliases=("prefs_pair_imp",))
+def respected_by_pair_implied(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected, averaged over pairs with a retrieved document."""
+    return _of_pairs(g, ONE)
+
+
+@share("prefs-avgjg", aliases=("prefs_avgjg",))
+def respected_by_group(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected, averaged over groups: one without a preference counts 0."""
+    return _of_groups(g, ALL)
+
+
+@share("prefs-avgjg-ret", aliases=("prefs_avgjg_ret",))
+def respected_by_group_retrieved(g: GroupedRankings) -> FloatArray:
+    """Share of preferences between retrieved documents respected, averaged over groups."""
+    return _of_groups(g, BOTH)
+
+
+@share("prefs-avgjg-imp", aliases=("prefs_avgjg_imp",))
+def respected_by_group_implied(g: GroupedRankings) -> FloatArray:
+    """Share of preferences with a retrieved document respected, averaged over groups."""
+    return _of_groups(g, ONE)
+
+
+@share(
+    "prefs-avgjg-Rnonrel",
+    aliases=("prefs_avgjg_Rnonrel",),
+    perfect=None,
+    undefined={"no_preference": lambda g, _: _total(g, g.preferences.equal[:, 1:], 1) == 0},
+)
+def respected_of_equally_many(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected with as many irrelevant as relevant documents: averaged over
+    groups.
+
+    In a group with R documents above level 0 and N at 0, N < R: R − N irrelevant documents are
+    added below all others. N > R: only the first R in rank order are kept. In a group of one part
+    those are compared with all N as well, so that a perfect ranking does not reach 1; it is a slip
+    of trec_eval's that this measure repeats, since that is what its numbers mean. A topic scores 0
+    if there is nothing to count in one of its groups.
+    """
+    return _of_equal(g, g.preferences.equal)
+
+
+@share(
+    "prefs-avgjg-Rnonrel-ret",
+    aliases=("prefs_avgjg_Rnonrel_ret",),
+    perfect=None,
+    undefined={
+        "no_preference": lambda g, _: (
+            _total(g, (g.preferences.equal + g.preferences.equal_retrieved)[:, 1:], 1) == 0
+        )
+    },
+)
+def respected_of_equally_many_retrieved(g: GroupedRankings) -> FloatArray:
+    """Share of preferences respected with as many irrelevant as relevant documents retrieved:
+    between retrieved documents, averaged over groups.
+
+    R and N count retrieved documents. Otherwise like prefs-avgjg-Rnonrel, but added documents are
+    missed by the relevant documents that were not retrieved, and of a group of several parts as
+    many irrelevant documents are kept as it has relevant ones, retrieved or not.
+    """
+    return _of_equal(g, g.preferences.equal_retrieved)
+
+
+def _total(g: GroupedRankings, counts: IntArray, columns: int) -> FloatArray:
+    return g.sum_of_groups(counts[:, :columns].sum(axis=1))
+
+
+def _ratio(met: npt.NDArray[Any], of: npt.NDArray[Any]) -> FloatArray:
+    return np.where(of > 0, met / np.maximum(of, 1), 0.0)
+
+
+def _of_all(g: GroupedRankings, columns: int) -> FloatArray:
+    c = g.preferences
+    return _ratio(_total(g, c.respected, columns), _total(g, c.possible, columns))
+
+
+def _of_pairs(g: GroupedRankings, columns: int) -> FloatArray:
+    c = g.preferences
+    return _ratio(c.pairs_respected[:, :columns].sum(axis=1), c.pairs[:, :columns].sum(axis=1))
+
+
+def _of_groups(g: GroupedRankings, columns: int) -> FloatArray:
+    c = g.preferences
+    shares = _ratio(c.respected[:, :columns].sum(axis=1), c.possible[:, :columns].sum(axis=1))
+    return g.sum_of_groups(shares) / np.maximum(np.diff(g.groups), 1)
+
+
+def _of_equal(g: GroupedRankings, counts: IntArray) -> FloatArray:
+    empty = g.sum_of_groups(counts[:, 1] == 0) > 0
+    shares = g.sum_of_groups(_ratio(counts[:, 0], counts[:, 1]))
+    return np.where(empty, 0.0, shares / np.maximum(np.diff(g.groups), 1))

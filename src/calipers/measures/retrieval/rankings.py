@@ -1,0 +1,348 @@
+"""Measures of rankings with relevant and other documents."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.measures.definition import FloatArray, JudgedRankings
+from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
+from calipers.statistics import IntArray
+
+ELEVEN = tuple(tenth / 10 for tenth in range(11))
+
+
+@ranking("P", aliases=("precision",), ties="linear")
+def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Precision at k: relevant documents among the first k, over k, also where fewer were
+    retrieved."""
+    return r.relevant_retrieved(rel, cutoff) / cutoff
+
+
+@ranking("R", aliases=("recall",), undefined=NO_RELEVANT, ties="linear")
+def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Recall at k: relevant documents among the first k, over R."""
+    return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
+
+
+@ranking(
+    "RelP",
+    aliases=("relative_P", "R_cap", "capped_recall"),
+    undefined=NO_RELEVANT,
+    perfect=1.0,
+    ties="linear",
+)
+def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Relative precision at k: relevant documents among the first k, over min(k, R), the most that
+    there could be; also called capped recall."""
+    return r.relevant_retrieved(rel, cutoff) / np.minimum(r.relevant(rel), cutoff)
+
+
+@ranking(
+    "F", aliases=("f1",), undefined=NO_RELEVANT, ties="linear", reference="van Rijsbergen 1979"
+)
+def f_at(r: JudgedRankings, cutoff: int, rel: int = 1, beta: float = 1.0) -> FloatArray:
+    """F_β at k: the weighted harmonic mean of P@k and R@k, (1 + β²)·found / (β²·R + k), with the
+    number found among the first k."""
+    found = r.relevant_retrieved(rel, cutoff)
+    return (1 + beta**2) * found / (beta**2 * r.relevant(rel) + cutoff)
+
+
+def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """The probability of a relevant document among the first k: hypergeometric in the block of
+    tied documents that the cutoff goes through."""
+    hit = r.hits(rel)
+    before, within = r.tied(hit)
+    size = r.tied_to - r.tied_from + 1
+    out = np.zeros(len(r))
+    for i in np.flatnonzero(hit & (before == 0) & (r.tied_from <= cutoff)):
+        drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
+        out[r.topic[i]] = 1 - np.prod(
+            np.maximum(size[i] - within[i] - drawn, 0) / (size[i] - drawn)
+        )
+    return out
+
+
+@ranking("Success", aliases=("hit_rate",), share_of="topics", ties=success_over_ties)
+def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
+    """Whether a relevant document stands among the first k."""
+    return (r.relevant_retrieved(rel, cutoff) > 0).astype(np.float64)
+
+
+def average_precision_over_ties(
+    r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
+) -> FloatArray:
+    """The expected average precision over orders of tied documents.
+
+    In a block of b tied documents, m of them relevant, from rank f on, with c relevant ones above,
+    a relevant document at rank i has on average c + 1 + (i − f)(m − 1)/(b − 1) relevant ones down
+    to it (McSherry and Najork 2008).
+    """
+    hit = r.hits(rel)
+    before, within = r.tied(hit)
+    others = (within - 1) / np.maximum(r.tied_to - r.tied_from, 1)
+    inside = r.at_rank(lambda rank: _inside(rank, cutoff))
+    inverse = r.at_rank(lambda rank: _inside(rank, cutoff) / rank)
+    precision = (before + 1 - r.tied_from * others) * inverse + others * inside
+    return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
+
+
+@ranking(
+    "AP",
+    aliases=("MAP", "map_cut", "average_precision"),
+    perfect=1.0,
+    undefined=NO_RELEVANT,
+    ties=average_precision_over_ties,
+)
+def average_precision(
+    r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
+) -> FloatArray:
+    """Average precision: the precision at the rank of each relevant document retrieved (within
+    the cutoff), summed and divided by R; its mean over topics is MAP.
+
+    ``denominator`` is what the sum is divided by: ``'R'``, as trec_eval does; ``'min(k,R)'``, so
+    that a perfect ranking scores 1 at every cutoff; or ``'found'``, the number of relevant
+    documents retrieved within the cutoff (0 where there are none).
+    """
+    precision = np.where(r.hits(rel, cutoff), r.hits_so_far(rel) / r.rank, 0.0)
+    return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
+
+
+@ranking(
+    "gm-AP",
+    aliases=("gm_map", "gmap", "gm_ap"),
+    perfect=1.0,
+    undefined=NO_RELEVANT,
+    summary="geometric",
+    ties=lambda r, rel: average_precision_over_ties(r, rel=rel),
+    reference="Robertson 2006",
+)
+def geometric_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Average precision, summed up as its geometric mean over topics.
+
+    Values below 0.00001 count as that, as trec_eval has it: exp(mean ln max(AP, 10⁻⁵)).
+    """
+    return average_precision(r, rel=rel)
+
+
+def reciprocal_rank_over_ties(
+    r: JudgedRankings, cutoff: int | None = None, rel: int = 1
+) -> FloatArray:
+    """The expected reciprocal rank over orders of tied documents: in the first block with relevant
+    documents, m of b, the first of them is at place j with probability
+    m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
+    hit = r.hits(rel)
+    before, within = r.tied(hit)
+    out = np.zeros(len(r))
+    for i in np.flatnonzero(hit & (before == 0)):
+        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, within[i]
+        place = np.arange(size)
+        left = size - place
+        missed = np.cumprod(np.concatenate([[1.0], np.maximum(left - relevant, 0) / left]))[:-1]
+        chance = missed * np.minimum(relevant / left, 1)
+        out[r.topic[i]] = np.sum(chance * _inside(first + place, cutoff) / (first + place))
+    return out
+
+
+@ranking(
+    "RR",
+    aliases=("MRR", "recip_rank", "reciprocal_rank"),
+    ties=reciprocal_rank_over_ties,
+)
+def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
+    """Reciprocal rank: 1 / rank of the first relevant document, 0 where there is none (within the
+    cutoff); its mean over topics is MRR."""
+    first = r.hits(rel, cutoff) & (r.hits_so_far(rel) == 1)
+    return r.sum(np.where(first, 1 / r.rank, 0.0))
+
+
+@ranking(
+    "Rprec",
+    aliases=("R-precision", "r_precision", "Rprec_mult"),
+    perfect=None,
+    undefined=NO_RELEVANT,
+    ties="linear",
+)
+def r_precision(r: JudgedRankings, rel: int = 1, multiple: float = 1.0) -> FloatArray:
+    """R-precision: precision at rank R.
+
+    With a ``multiple`` m, at rank m·R, rounded to a whole one as trec_eval does: ⌊m·R + 0.9⌋.
+    """
+    cutoff = np.trunc(multiple * r.relevant(rel) + 0.9)
+    deepest = cutoff[r.topic]
+    found = _within_own(r, rel, deepest)
+    return np.where(cutoff > 0, found / np.maximum(cutoff, 1), 0.0)
+
+
+@ranking(
+    "break-even",
+    aliases=("BEP", "break_even_point"),
+    undefined={
+        **NO_RELEVANT,
+        "fewer_than_relevant": lambda r, p: r.retrieved < r.relevant(p["rel"]),
+    },
+    perfect=1.0,
+    ties="linear",
+)
+def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Break-even point: the precision at the rank where it equals recall, which is rank R.
+
+    Undefined where fewer than R documents were retrieved: then the two never meet. R-precision is
+    the same with the missing documents counted as not relevant.
+    """
+    return r_precision(r, rel=rel)
+
+
+@ranking("IPrec", aliases=("iprec_at_recall",), at="recall", perfect=1.0, undefined=NO_RELEVANT)
+def interpolated_precision(
+    r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
+) -> FloatArray:
+    """Interpolated precision at a recall: the largest precision at any rank with at least that
+    recall, 0 where it is never reached.
+
+    ``rule`` says how many relevant documents make up the recall: ``'least'`` the smallest number
+    whose recall is no lower, ``'nearest'`` the nearest number (trec_eval from 10 on),
+    ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9).
+    """
+    wanted = recall * r.relevant(rel)
+    if rule == "nearest":
+        wanted = np.floor(wanted + 0.5)
+    elif rule == "nine-tenths":
+        wanted = np.trunc(wanted + 0.9)
+    so_far = r.hits_so_far(rel)
+    # A product such as 0.7 · 10 may come out just above 7.
+    reached = r.hits(rel) & (so_far >= wanted[r.topic] - 1e-9)
+    return r.max(np.where(reached, so_far / r.rank, 0.0))
+
+
+@ranking("11pt-avg", aliases=("11pt_avg", "11pt"), perfect=1.0, undefined=NO_RELEVANT)
+def eleven_point_mean(
+    r: JudgedRankings,
+    rel: int = 1,
+    recalls: tuple[float, ...] = ELEVEN,
+    rule: str = "least",
+) -> FloatArray:
+    """Eleven-point mean: interpolated precision at recall 0, 0.1, …, 1, averaged.
+
+    ``recalls`` are other points, ``rule`` is that of IPrec.
+    """
+    points = [interpolated_precision(r, recall=at, rel=rel, rule=rule) for at in recalls]
+    return np.asarray(np.mean(points, axis=0))
+
+
+@ranking("P@recall", at="recall", perfect=1.0, undefined=NO_RELEVANT)
+def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
+    """Precision at a recall threshold: the precision at the first rank where that recall is
+    reached, 0 where it never is.
+
+    Interpolated precision (IPrec) takes the largest precision from there on. Recall 0 is reached
+    with the first document.
+    """
+    wanted = np.maximum(np.ceil(recall * r.relevant(rel) - 1e-9), 1)[r.topic]
+    there = r.hits(rel) & (r.hits_so_far(rel) == wanted)
+    if recall == 0:
+        there = r.hits(rel) & (r.rank == 1)
+    return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
+
+
+@ranking("efficiency", aliases=("system_efficiency",), perfect=1.0, undefined=NO_RELEVANT)
+def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """System efficiency: 1 − d/√2, where d is the smallest distance of the points
+    (recall, precision) of the ranking to (1, 1)."""
+    so_far = r.hits_so_far(rel)
+    recall = so_far / r.relevant(rel)[r.topic]
+    # Precision falls until the next relevant document, so only these can be nearest.
+    distance = np.hypot(1 - recall, 1 - so_far / r.rank)
+    return r.max(np.where(r.hits(rel), 1 - distance / np.sqrt(2), 0.0))
+
+
+@ranking("rank-PR-AUC", perfect=1.0, undefined=NO_RELEVANT)
+def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Area under the raw precision-recall curve of the ranking, by the lower trapezoid: from the
+    precision just above each relevant document to the precision at it.
+
+    At rank 1 there is nothing above, and the curve starts level. Relevant documents that were not
+    retrieved add nothing: no recall beyond the last one was reached.
+    """
+    so_far = r.hits_so_far(rel)
+    at = so_far / r.rank
+    above = np.where(r.rank > 1, (so_far - 1) / np.maximum(r.rank - 1, 1), at)
+    return r.sum(np.where(r.hits(rel), (above + at) / 2, 0.0)) / r.relevant(rel)
+
+
+def roc_area_over_ties(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """The expected area: a pair of tied documents counts one half."""
+    hit = r.hits(rel)
+    before, within = r.tied(hit)
+    return _roc_area(r, collection, rel, before + (within + 1) / 2)
+
+
+@ranking(
+    "rank-ROC-AUC",
+    perfect=1.0,
+    undefined={
+        **NO_RELEVANT,
+        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
+        "collection_too_small": lambda r, p: (
+            r.confusion(p["rel"], collection=p["collection"]).tn < 0
+        ),
+    },
+    ties=roc_area_over_ties,
+)
+def roc_area(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Area under the ROC curve of the ranking in a collection of known size: the probability that a
+    relevant document stands before one that is not.
+
+    The documents that were not retrieved stand behind the others, all at one place.
+    """
+    return _roc_area(r, collection, rel, r.hits_so_far(rel))
+
+
+def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) -> FloatArray:
+    relevant, found = r.relevant(rel), r.relevant_retrieved(rel)
+    others = collection - relevant
+    above = r.at_rank(lambda rank: rank) - so_far
+    ahead = r.sum(r.hits(rel) * (others[r.topic] - above))
+    behind = others - (r.retrieved - found)
+    return (ahead + (relevant - found) * behind / 2) / (relevant * others)
+
+
+@ranking(
+    "YAAP",
+    aliases=("yaap",),
+    range=(-np.inf, np.inf),
+    reference="Robertson 2006",
+)
+def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Yet another average precision: ln((1 + S) / (1 + R − S)), where S is the sum of the
+    precisions at the relevant documents retrieved; AP stretched so that it has no ends."""
+    total = r.sum(np.where(r.hits(rel), r.hits_so_far(rel) / r.rank, 0.0))
+    return np.log((1 + total) / (1 + r.relevant(rel) - total))
+
+
+@ranking("binG", undefined=NO_RELEVANT, perfect=1.0)
+def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Binary G: Σ 1/log₂(2 + documents above that are not relevant) over the relevant documents
+    retrieved, over R; trec_eval's measure between AP and nDCG."""
+    above = r.rank - r.hits_so_far(rel)
+    return r.sum(r.hits(rel) / np.log2(2 + above)) / r.relevant(rel)
+
+
+def _within_own(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
+    """Relevant documents down to a rank that differs from topic to topic."""
+    if not r.averaged:
+        return r.sum(r.hits(rel) & (r.rank <= deepest))
+    shared = r.tied_to - r.tied_from + 1
+    return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, shared) / shared)
+
+
+def _inside(rank: IntArray, cutoff: int | None) -> FloatArray:
+    return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
+
+
+def _denominator(r: JudgedRankings, cutoff: int | None, rel: int, denominator: str) -> FloatArray:
+    relevant = r.relevant(rel)
+    if denominator == "found":
+        return np.maximum(r.relevant_retrieved(rel, cutoff), 1)
+    if denominator == "min(k,R)" and cutoff is not None:
+        return np.minimum(relevant, cutoff)
+    return relevant

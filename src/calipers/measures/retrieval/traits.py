@@ -1,0 +1,40 @@
+"""What the definitions of retrieval measures share."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from calipers.measures.definition import INFINITY, FloatArray, JudgedRankings, measure
+from calipers.statistics import IntArray
+
+NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
+
+#: Measures of a ranking, from 0 to 1.
+ranking = partial(
+    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, 1)
+)
+
+#: Measures of a ranking without an upper end.
+unbounded = partial(
+    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, INFINITY)
+)
+
+#: Counts of topics and documents, added up over topics.
+number = partial(
+    measure,
+    family="retrieval",
+    on=JudgedRankings,
+    higher_is_better=None,
+    range=(0, INFINITY),
+    summary="sum",
+    ties="none",
+)
+
+
+def powers(p: float, rank: IntArray) -> FloatArray:
+    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
+    steps = np.full(int(rank.max(initial=1)), p)
+    steps[0] = 1.0
+    return np.asarray(np.cumprod(steps)[rank - 1])

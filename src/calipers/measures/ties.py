@@ -1,0 +1,140 @@
+"""Values of measures over all orders of tied documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import comb, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.statistics import FloatArray, JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.measures.definition import Definition
+
+#: Up to how many orders of a topic are gone through one by one.
+MOST_ORDERS = 20_000
+
+_UNJUDGED = -3
+
+
+def over_ties(
+    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+) -> FloatArray:
+    """The expected (``ties='average'``), best or worst value over the orders of tied documents,
+    every one of which is equally likely.
+
+    Exact: by the measure's own formula for it where there is one; else by going through all orders,
+    and NaN for a topic that has more of them than can be gone through.
+    """
+    formula = definition.formula
+    if ties == "average":
+        expected = formula if definition.ties == "linear" else definition.ties
+        if callable(expected):
+            return np.asarray(expected(r.averages(), **parameters), np.float64)
+    elif definition.monotone and _rises(parameters):
+        ordered = r.rearranged(best_first=ties == "best")
+        return np.asarray(formula(ordered, **parameters), np.float64)
+    return _over_all_orders(definition, r, parameters, ties)
+
+
+def too_many_orders(
+    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+) -> Any:
+    """Where :func:`over_ties` has to give up."""
+    exact = (
+        definition.ties is not None
+        if ties == "average"
+        else definition.monotone and _rises(parameters)
+    )
+    if exact:
+        return np.zeros(len(r), bool)
+    return np.array([_number_of_orders(blocks) > MOST_ORDERS for blocks in _blocks(r)])
+
+
+def _rises(parameters: Mapping[str, Any]) -> bool:
+    """Whether a higher grade is never worth less, so that the best order is by grade."""
+    named = dict(parameters.get("gains") or ())
+    gains = [named.get(grade, grade) for grade in range(max(named, default=0) + 2)]
+    return min(named, default=0) >= 0 and gains == sorted(gains)
+
+
+def _over_all_orders(
+    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+) -> FloatArray:
+    higher = (ties == "best") == bool(definition.higher_is_better)
+    summary = np.mean if ties == "average" else np.max if higher else np.min
+    out = np.asarray(definition.formula(r, **parameters), np.float64)
+    for topic, blocks in enumerate(_blocks(r)):
+        orders = _number_of_orders(blocks)
+        if orders > MOST_ORDERS:
+            out[topic] = np.nan
+        elif orders > 1:
+            every = _every_order(r.take(np.array([topic])), blocks)
+            out[topic] = summary(definition.formula(every, **parameters))
+    return out
+
+
+def _blocks(r: JudgedRankings) -> Iterator[list[tuple[int, list[tuple[int, int]]]]]:
+    """Per topic, the blocks of tied documents: the first rank, and how many there are of each
+    grade (of the unjudged ones under a grade of their own)."""
+    for first, last in zip(r.offsets[:-1], r.offsets[1:], strict=True):
+        blocks = []
+        starts, at = np.unique(r.tied_from[first:last], return_index=True)
+        ends = np.append(at, last - first)[1:] if len(at) else at
+        for start, place, stop in zip(starts, at, ends, strict=True):
+            grades, counts = np.unique(r.grade[first + place : first + stop], return_counts=True)
+            size = int(r.tied_to[first + place] - start + 1)
+            unjudged = size - int(counts.sum())
+            kinds = [(int(g), int(n)) for g, n in zip(grades, counts, strict=True)]
+            blocks.append((int(start), kinds + ([(_UNJUDGED, unjudged)] if unjudged else [])))
+        yield blocks
+
+
+def _number_of_orders(blocks: list[tuple[int, list[tuple[int, int]]]]) -> int:
+    orders = 1
+    for _, kinds in blocks:
+        left = sum(n for _, n in kinds)
+        for _, n in kinds:
+            orders *= comb(left, n)
+            left -= n
+    return orders
+
+
+def _every_order(
+    one: JudgedRankings, blocks: list[tuple[int, list[tuple[int, int]]]]
+) -> JudgedRankings:
+    """The one topic in every order, each as a topic of its own."""
+    lists = [[(start, order) for order in _arrangements(dict(kinds))] for start, kinds in blocks]
+    topics = prod(map(len, lists))
+    rank, grade = [], []
+    for chosen in product(*lists):
+        for start, order in chosen:
+            judged = [(start + place, g) for place, g in enumerate(order) if g != _UNJUDGED]
+            rank += [at for at, _ in judged]
+            grade += [g for _, g in judged]
+    ranks = np.array(rank, np.int64)
+    return JudgedRankings(
+        tuple(map(str, range(topics))),
+        np.repeat(one.retrieved, topics),
+        np.arange(topics + 1) * len(one.judged_grade),
+        np.tile(one.judged_grade, topics),
+        np.tile(one.judged_count, topics),
+        np.arange(topics + 1) * len(one.rank),
+        ranks,
+        np.array(grade, np.int64),
+        ranks,
+        ranks,
+    )
+
+
+def _arrangements(left: dict[int, int]) -> Iterator[tuple[int, ...]]:
+    """Every order of as many grades as there are left of each."""
+    if not any(left.values()):
+        yield ()
+    for grade, n in left.items():
+        if n:
+            for rest in _arrangements({**left, grade: n - 1}):
+                yield (grade, *rest)

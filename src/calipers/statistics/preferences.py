@@ -1,0 +1,241 @@
+"""How many preferences between documents a ranking respects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.statistics.base import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+#: Cells of the tables of pairs that are held at a time.
+_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class PreferenceCounts:
+    """Preferences by how many of their two documents were retrieved, possible and respected.
+
+    Preferences are counted per group, pairs of documents per topic: of a pair on which groups
+    disagree, ``respected`` is the share of its preferences that the ranking respects. Columns stand
+    for both documents retrieved, one of them, and neither; with neither, none is respected.
+    ``equal`` and ``equal_retrieved`` (groups × respected, possible) are the counts with as many
+    irrelevant documents as relevant ones, as trec_eval's measures ``*_Rnonrel`` count them.
+    """
+
+    possible: IntArray
+    respected: IntArray
+    pairs: IntArray
+    pairs_respected: FloatArray
+    equal: IntArray
+    equal_retrieved: IntArray
+
+
+@dataclass(frozen=True)
+class Group:
+    """What one group says of documents: ``place`` among the judged documents of the topic, in
+    ascending order, retrieved ones first; their levels; and for a group of several parts which
+    document (row) is preferred to which (column)."""
+
+    place: IntArray
+    level: FloatArray
+    matrix: BoolArray | None = None
+
+    @classmethod
+    def of(cls, place: IntArray, part: IntArray, level: FloatArray) -> Group:
+        """From one row for each document of each part."""
+        if len(part) == 0 or (part == part[0]).all():
+            order = np.argsort(place)
+            return cls(place[order], level[order])
+        places, at = np.unique(place, return_inverse=True)
+        matrix = np.zeros((len(places), len(places)), bool)
+        levels = np.zeros(len(places))
+        for number in np.unique(part):
+            rows = np.flatnonzero(part == number)
+            matrix[np.ix_(at[rows], at[rows])] |= level[rows, None] > level[rows]
+            levels[at[rows]] = level[rows]
+        for middle in range(len(places)):
+            matrix[matrix[:, middle]] |= matrix[middle]
+        return cls(places, levels, matrix)
+
+    def only(self, chosen: BoolArray) -> Group:
+        """The group without the other documents."""
+        matrix = None if self.matrix is None else self.matrix[np.ix_(chosen, chosen)]
+        return Group(self.place[chosen], self.level[chosen], matrix)
+
+    def block(self, first: int, last: int) -> tuple[BoolArray, BoolArray]:
+        """For documents ``first`` to ``last`` (rows) and those from ``first`` on (columns): whether
+        a preference goes from the higher to the lower document, and the other way round."""
+        if self.matrix is None:
+            level = self.level[first:last, None]
+            down, up = level > self.level[first:], level < self.level[first:]
+        else:
+            down, up = self.matrix[first:last, first:], self.matrix[first:, first:last].T
+        return np.triu(down, 1), np.triu(up, 1)
+
+    def counts(self, retrieved: int) -> tuple[IntArray, IntArray]:
+        """Possible and respected preferences, with both documents, one or neither among the first
+        ``retrieved`` places."""
+        kept = int(np.searchsorted(self.place, retrieved))
+        if self.matrix is not None:
+            down, up = self.block(0, len(self.place))
+            possible, respected = _by_retrieval(down | up, kept), _by_retrieval(down, kept)
+            respected[2] = 0
+            return possible, respected
+        values, code = np.unique(self.level, return_inverse=True)
+        found = np.bincount(code[:kept], minlength=len(values))
+        missed = np.bincount(code[kept:], minlength=len(values))
+        lower = np.cumsum(missed) - missed
+        # At each document of a level: how many of higher levels stand above it.
+        above = [
+            np.cumsum(code[:kept] > v, dtype=np.int64)[code[:kept] == v].sum()
+            for v in range(len(values))
+        ]
+        of_one = found.sum() * missed.sum() - found @ missed
+        return (
+            np.array([_unequal(found), of_one, _unequal(missed)], np.int64),
+            np.array([sum(above), found @ lower, 0], np.int64),
+        )
+
+
+def _unequal(counts: IntArray) -> int:
+    """Pairs of different kinds, from how many there are of each kind."""
+    return int(counts.sum() ** 2 - counts @ counts) // 2
+
+
+def _by_retrieval(table: npt.NDArray[Any], retrieved: int) -> npt.NDArray[Any]:
+    """Sums over pairs with both documents, one or neither among the first ``retrieved``."""
+    return np.array(
+        [
+            table[:retrieved, :retrieved].sum(),
+            table[:retrieved, retrieved:].sum(),
+            table[retrieved:].sum(),
+        ]
+    )
+
+
+def count_preferences(topics: Sequence[tuple[int, Sequence[Group]]]) -> PreferenceCounts:
+    """The counts of topics, each given by how many judged documents were retrieved and the groups
+    of its judgments."""
+    flat = [(group, retrieved) for retrieved, groups in topics for group in groups]
+    counts = [group.counts(retrieved) for group, retrieved in flat]
+    equal = [_equal(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    equal_retrieved = [_equal_retrieved(g, n, *c) for (g, n), c in zip(flat, counts, strict=True)]
+    possible = np.array([p for p, _ in counts], np.int64).reshape(-1, 3)
+    respected = np.array([r for _, r in counts], np.int64).reshape(-1, 3)
+    pairs, shares, at = [], [], 0
+    for retrieved, groups in topics:
+        if len(groups) == 1:
+            # Every pair has one preference at most.
+            pairs.append(possible[at])
+            shares.append(respected[at].astype(np.float64))
+        else:
+            seen, share = _pairs(groups, retrieved)
+            pairs.append(seen)
+            shares.append(share)
+        at += len(groups)
+    return PreferenceCounts(
+        possible,
+        respected,
+        np.array(pairs, np.int64).reshape(-1, 3),
+        np.array(shares, np.float64).reshape(-1, 3),
+        np.array(equal, np.int64).reshape(-1, 2),
+        np.array(equal_retrieved, np.int64).reshape(-1, 2),
+    )
+
+
+def _pairs(groups: Sequence[Group], retrieved: int) -> tuple[IntArray, FloatArray]:
+    """Pairs of documents with a preference in any group, and the shares that are respected."""
+    size = 1 + max((int(g.place[-1]) for g in groups if len(g.place)), default=-1)
+    step = max(_CELLS // max(size, 1), 1)
+    pairs, shares = np.zeros(3, np.int64), np.zeros(3)
+    for first in range(0, size, step):
+        last = min(first + step, size)
+        down = np.zeros((last - first, size - first), np.int32)
+        up = np.zeros_like(down)
+        for group in groups:
+            low, high = np.searchsorted(group.place, [first, last])
+            cells = np.ix_(group.place[low:high] - first, group.place[low:] - first)
+            met, missed = group.block(int(low), int(high))
+            down[cells] += met
+            up[cells] += missed
+        total = down + up
+        kept = max(retrieved - first, 0)
+        pairs += _by_retrieval(total > 0, kept)
+        shares += _by_retrieval(down / np.maximum(total, 1), kept)
+    shares[2] = 0.0
+    return pairs, shares
+
+
+def _equal(
+    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+) -> tuple[int, int]:
+    """Respected and possible preferences with as many irrelevant documents as relevant ones.
+
+    Missing irrelevant documents are taken as beaten by every relevant document that was retrieved;
+    of too many, the first are kept.
+    """
+    relevant, irrelevant = _relevance(group)
+    found = group.place < retrieved
+    surplus = int(relevant.sum()) - int(irrelevant.sum())
+    if surplus >= 0:
+        return (
+            int(respected.sum()) + int((relevant & found).sum()) * surplus,
+            int(possible.sum()) + int(relevant.sum()) * surplus,
+        )
+    return _with_fewer(group, _lowest(group), retrieved, int(relevant.sum()))
+
+
+def _equal_retrieved(
+    group: Group, retrieved: int, possible: IntArray, respected: IntArray
+) -> tuple[int, int]:
+    """The same of the retrieved documents. (All relevant ones count where documents are added and
+    where a group has several parts; so does trec_eval.)"""
+    relevant, irrelevant = _relevance(group)
+    found = group.place < retrieved
+    hits = int((relevant & found).sum())
+    surplus = hits - int((irrelevant & found).sum())
+    if surplus >= 0:
+        return (
+            int(respected[0]) + hits * surplus,
+            int(possible[0]) + int(relevant.sum()) * surplus,
+        )
+    kept = hits if group.matrix is None else int(relevant.sum())
+    return _with_fewer(group.only(found), _lowest(group)[found], retrieved, kept)
+
+
+def _relevance(group: Group) -> tuple[BoolArray, BoolArray]:
+    """Which documents are relevant and which are not. In a group of several parts a document below
+    0 is neither."""
+    relevant = group.level > 0
+    return relevant, ~relevant if group.matrix is None else group.level == 0
+
+
+def _lowest(group: Group) -> BoolArray:
+    """The irrelevant documents of which some may be left out: the lowest level of a group of one
+    part, level 0 of one with several."""
+    lowest = group.level.min(initial=np.inf) if group.matrix is None else 0.0
+    return np.asarray(group.level == lowest)
+
+
+def _with_fewer(group: Group, last: BoolArray, retrieved: int, kept: int) -> tuple[int, int]:
+    """Respected and possible preferences with only the first ``kept`` of the documents ``last``.
+
+    In a group of one part, trec_eval compares those that are kept with every irrelevant document
+    too, and counts one as respected that stands above another. That is a slip, but it is what its
+    numbers mean.
+    """
+    before: IntArray = np.cumsum(last) - last
+    possible, respected = group.only(~last | (before < kept)).counts(retrieved)
+    met, all_of_them = int(respected.sum()), int(possible.sum())
+    if group.matrix is None:
+        kept = min(kept, int(last.sum()))
+        found = min(kept, int((last & (group.place < retrieved)).sum()))
+        met += found * (kept - 1) - found * (found - 1) // 2
+        all_of_them += kept * int(last.sum())
+    return met, all_of_them
