@@ -11,8 +11,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from calipers.data.errors import InputError
+    from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification
     from calipers.evaluate.compare import compare
+    from calipers.evaluate.overlap import overlap, rbo
+    from calipers.evaluate.rankcurves import averaged_curves, topic_curves
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
     from calipers.measures import Measure
@@ -29,11 +32,17 @@ _HOME = {
     "Estimate": ("calipers.results", "Estimate"),
     "Evaluation": ("calipers.results", "Evaluation"),
     "InputError": ("calipers.data.errors", "InputError"),
+    "averaged_curves": ("calipers.evaluate.rankcurves", "averaged_curves"),
     "classification": ("calipers.evaluate.classification", "classification"),
     "compare": ("calipers.evaluate.compare", "compare"),
     "measure": ("calipers.measures", "parse"),
+    "order_agreement": ("calipers.evaluate.agreement", "order_agreement"),
+    "overlap": ("calipers.evaluate.overlap", "overlap"),
+    "rank_correlation": ("calipers.evaluate.agreement", "rank_correlation"),
+    "rbo": ("calipers.evaluate.overlap", "rbo"),
     "regression": ("calipers.evaluate.regression", "regression"),
     "retrieval": ("calipers.evaluate.retrieval", "retrieval"),
+    "topic_curves": ("calipers.evaluate.rankcurves", "topic_curves"),
 }
 
 __all__ = [
@@ -43,12 +52,18 @@ __all__ = [
     "Evaluation",
     "InputError",
     "__version__",
+    "averaged_curves",
     "classification",
     "compare",
     "measure",
     "measures",
+    "order_agreement",
+    "overlap",
+    "rank_correlation",
+    "rbo",
     "regression",
     "retrieval",
+    "topic_curves",
 ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ FloatArray = npt.NDArray[np.float64]
 SCHEMA = 1
 NAN = float("nan")
 
+_POSSIBLE = ("possible_low", "possible_high", "possible")
+
 
 #: What each reason for a missing interval means.
 NO_INTERVAL = {
@@ -37,6 +39,7 @@ NO_INTERVAL = {
     "not_asked": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
     "exact_count": "a count of what is there; nothing is estimated",
+    "one_value_an_item": "one value an item leaves nothing to resample",
 }
 
 
@@ -48,6 +51,9 @@ class Estimate:
     ``undefined`` counts the others by reason. When the value itself is undefined, ``value`` is NaN
     and ``undefined`` says why. When only the interval is missing, ``no_interval`` says why.
     ``default`` is what the best constant answer would score, where such an answer exists.
+    ``possible_low`` and ``possible_high`` say between which values judging the rest could move
+    ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
+    two may be wider than need be.
     """
 
     measure: str
@@ -63,6 +69,9 @@ class Estimate:
     no_interval: str | None = None
     default: float = NAN
     system: str = ""
+    possible_low: float = NAN
+    possible_high: float = NAN
+    possible: str | None = None
 
     @property
     def has_interval(self) -> bool:
@@ -183,7 +192,8 @@ class Curve:
 
     ``x``, ``y`` and ``threshold`` are the curve's points, thinned for drawing when there are many
     (``tolerance`` is the largest distance in ``y`` that thinning could cost). ``band_x``, ``low``
-    and ``high`` are a pointwise band over a grid of ``x``.
+    and ``high`` are a pointwise band over a grid of ``x``. ``at`` says what ``threshold`` holds, a
+    rank perhaps; it is empty where nothing but ``x`` tells the points apart.
     """
 
     system: str
@@ -200,15 +210,113 @@ class Curve:
     method: str
     tolerance: float = 0.0
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
+    at: str = "threshold"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PerUnit:
-    """The value of each measure on each unit, say each topic: ``values[system][measure]``."""
+    """The value of each measure on each unit, say each topic: ``values[system][measure]``.
+
+    ``possible[system][measure]`` are the low and the high ends of what judging the rest could make
+    of them, where that was asked for. ``undefined[system][measure][reason]`` are the places in
+    ``ids`` where there is no value for that reason.
+
+    As a table it has a row a value, in full precision: system, unit (``topic``, say), measure,
+    value and why there is none, unit by unit as trec_eval -q prints them.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 0}}
+    >>> run = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 1.0}}
+    >>> print(cal.retrieval(qrels, run, measures=["AP"]).per_unit.to_csv())
+    system,topic,measure,value,undefined
+    run,1,AP,0.5,
+    run,2,AP,,no_relevant
+    <BLANKLINE>
+    """
 
     unit: str
     ids: tuple[str, ...]
     values: Mapping[str, Mapping[str, FloatArray]]
+    possible: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]] = field(
+        default_factory=dict
+    )
+    undefined: Mapping[str, Mapping[str, Mapping[str, Sequence[int]]]] = field(default_factory=dict)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The table by column; a value that is undefined is NaN."""
+        out: dict[str, list[Any]] = {
+            name: []
+            for name in ("system", self.unit.removesuffix("s"), "measure", "value", "undefined")
+        }
+        systems, units, measures, values, undefined = out.values()
+        for system, of in self.values.items():
+            systems += [system] * (len(self.ids) * len(of))
+            units += [name for name in self.ids for _ in of]
+            measures += list(of) * len(self.ids)
+            values += _by_unit(of.values())
+            why = [self._reasons(system, measure) for measure in of]
+            undefined += [of.get(place, "") for place in range(len(self.ids)) for of in why]
+        if self.possible:
+            nothing = np.full((2, len(self.ids)), NAN)
+            for end, name in enumerate(("possible_low", "possible_high")):
+                out[name] = [
+                    value
+                    for system, of in self.values.items()
+                    for value in _by_unit(
+                        self.possible[system].get(measure, nothing)[end] for measure in of
+                    )
+                ]
+        return out
+
+    def _reasons(self, system: str, measure: str) -> dict[int, str]:
+        """Why there is no value, by place; several reasons are joined."""
+        out: dict[int, str] = {}
+        for reason, places in self.undefined.get(system, {}).get(measure, {}).items():
+            for place in places:
+                out[place] = f"{out[place]}; {reason}" if place in out else reason
+        return out
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table by row."""
+        columns = self.columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def to_arrow(self) -> pa.Table:
+        """The table as an Arrow table; an undefined value is null."""
+        import pyarrow as pa
+
+        table = pa.table(self.columns())
+        for place, column in enumerate(table.schema):
+            if pa.types.is_floating(column.type):
+                values = pa.array(table.column(place).to_numpy(), from_pandas=True)
+                table = table.set_column(place, column.name, values)
+        return table
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame; ``polars.DataFrame(per_unit.to_arrow())`` for polars."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.columns())
+        return frame
+
+    def to_csv(self) -> str:
+        """The table as CSV, undefined values empty."""
+        from calipers.report.text import csv_text
+
+        return csv_text(self.rows())
+
+    def to_json(self) -> str:
+        """The table as a JSON list of objects, a row a line, undefined values ``null``."""
+        lines = (json.dumps(_clean(row), ensure_ascii=False) for row in self.rows())
+        return "[\n" + ",\n".join(lines) + "\n]"
+
+
+def _by_unit(columns: Iterable[FloatArray]) -> list[float]:
+    """The values of the first unit, one of each column, then those of the second, and so on."""
+    values: list[float] = np.array(list(columns), np.float64).T.ravel().tolist()
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +332,7 @@ class Evaluation:
     level: float = 0.95
     comparison: Comparison | None = None
     definitions: tuple[Definition, ...] = ()
-    curves: tuple[Curve, ...] = ()
+    curves: Sequence[Curve] = ()
     per_unit: PerUnit | None = None
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -284,9 +392,7 @@ class Evaluation:
             {
                 "name": name,
                 "estimates": [
-                    {k: v for k, v in _plain(e).items() if k != "system"}
-                    for e in self.estimates
-                    if e.system == name
+                    _without(_plain(e), "system") for e in self.estimates if e.system == name
                 ],
             }
             for name in self.systems
@@ -340,6 +446,13 @@ class Evaluation:
                     system: {name: _floats(column) for name, column in columns.items()}
                     for system, columns in per_unit["values"].items()
                 },
+                {
+                    system: {
+                        name: (_floats(low), _floats(high)) for name, (low, high) in of.items()
+                    }
+                    for system, of in per_unit.get("possible", {}).items()
+                },
+                per_unit.get("undefined", {}),
             ),
             notes=tuple(data["notes"]),
             provenance=data["provenance"],
@@ -358,6 +471,7 @@ class Evaluation:
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each."""
+        judged_further = any(e.possible for e in self.estimates)
         return [
             {
                 "system": e.system,
@@ -372,6 +486,7 @@ class Evaluation:
                 "unit": e.unit,
                 "undefined": "; ".join(f"{reason}: {n}" for reason, n in e.undefined.items()),
                 "default": e.default,
+                **({name: getattr(e, name) for name in _POSSIBLE} if judged_further else {}),
             }
             for e in self.estimates
         ]
@@ -438,8 +553,13 @@ def _clean(value: Any) -> Any:
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    """A dataclass as JSON-ready data."""
-    return {f.name: _clean(getattr(record, f.name)) for f in fields(record)}
+    """A dataclass as JSON-ready data, without what could become of values unless it is known."""
+    data = {f.name: _clean(getattr(record, f.name)) for f in fields(record)}
+    return data if getattr(record, "possible", None) else _without(data, *_POSSIBLE)
+
+
+def _without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {k: v for k, v in data.items() if k not in names}
 
 
 def _floats(values: Any) -> FloatArray:

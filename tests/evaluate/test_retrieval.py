@@ -149,7 +149,7 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
         (
             pd.DataFrame({"topics": ["1"], "doc": ["a"], "grade": [1]}),
             RUN,
-            "qrels: no column 'topic' (nor query_id, qid, query, topic_id, q_id); "
+            "qrels: no column 'topic' (nor query_id, query-id, qid, query, topic_id, q_id); "
             "did you mean 'topics'?",
         ),
         (
@@ -165,13 +165,13 @@ def test_options_are_checked(options: dict[str, Any], message: str) -> None:
         (
             QRELS,
             pd.DataFrame({"topic": ["1"], "doc": ["a"], "score": ["high"]}),
-            "run: column 'score' is of type string, expected numbers",
+            "run: column 'score' is of type string, expected numbers: 'high' in row 0",
         ),
         (
             QRELS,
             3,
             "run: int is no source of judgments or a run; expected a path, a dict of dicts, "
-            "or a data frame (pandas, polars, Arrow)",
+            "a data frame (pandas, polars, Arrow), or rows with query_id and doc_id",
         ),
     ],
 )

@@ -196,7 +196,7 @@ def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
     resampled = 0
     assert repr(first) == repr(again)
     for a, b in zip(first, other, strict=True):
-        if a[0] in ("ROC", "PR"):
+        if len(a) == 3:  # a curve and its band
             assert a != b
             continue
         assert a[:2] == b[:2]

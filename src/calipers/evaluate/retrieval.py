@@ -4,35 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.data.trec import (
-    Qrels,
+    Origin,
     Run,
     TrecSource,
+    check_stdin,
     holds_columns,
     read_qrels,
-    read_run,
+    read_runs,
     run_name,
 )
 from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
     glossary,
     make_settings,
-    per_unit_counts,
     provenance,
 )
-from calipers.inference import paired
-from calipers.inference.estimate import Settings, mean_interval, unit_intervals
+from calipers.evaluate.topics import Statistics, TopicScores
 from calipers.measures import Measure
-from calipers.results import Difference, Estimate, Evaluation, PerUnit
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.results import Evaluation
+from calipers.statistics import GroupedRankings, JudgedRankings
 
 DEFAULT_MEASURES = (
     "NumQ",
@@ -50,6 +49,20 @@ DEFAULT_MEASURES = (
     "Rprec",
 )
 
+#: Names that stand for several measures.
+SETS = {
+    "official": (
+        *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
+        *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
+        *(f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+    ),
+    "set": (
+        *("NumQ", "NumRet", "NumRel", "NumRelRet", "SetP", "micro-SetP", "SetR", "micro-SetR"),
+        *("SetF", "micro-SetF", "SetRelP", "SetAP"),
+    ),
+    "diversity": ("alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10", "P-IA@10", "AP-IA", "StRecall@10"),
+}
+
 
 def retrieval(
     qrels: TrecSource,
@@ -61,6 +74,11 @@ def retrieval(
     topics: str = "qrels",
     undefined: str = "nan",
     float32: bool = False,
+    ties: str = "id",
+    judged_only: bool = False,
+    incomplete: bool = False,
+    unfound: str | int = "open",
+    max_grade: int | None = None,
     baseline: str | None = None,
     interval: str = "auto",
     level: float = 0.95,
@@ -72,14 +90,19 @@ def retrieval(
     Parameters
     ----------
     qrels
-        A TREC qrels file (plain, .gz, .zst), a dict ``{topic: {document: grade}}``, or a data frame
-        or a dict of columns ``topic``, ``doc`` and ``grade``.
+        A file: TREC text (plain, .gz, .zst), ``"-"`` for the standard input, JSON
+        ``{topic: {document: grade}}``, or a table with the columns ``topic``, ``doc`` and ``grade``
+        (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a data frame
+        or a dict of such columns, or rows with ``query_id``, ``doc_id`` and ``relevance`` (those of
+        ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of ir_datasets whose files are
+        already there.
     runs
         One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run is a TREC run file, a dict ``{topic: {document: score}}``, or a data frame or a dict of
-        columns ``topic``, ``doc`` and ``score``.
+        run is what judgments are, with scores for grades. Several are read at once.
     measures
-        Names such as ``"nDCG@10"``; ``calipers measures`` lists them.
+        Names such as ``"nDCG@10"``; ``calipers measures`` lists them. ``"official"`` stands for
+        what trec_eval prints unasked, ``"set"`` for the measures of retrieved sets, as means over
+        topics and pooled, ``"diversity"`` for those of subtopics.
     rel
         The lowest grade that counts as relevant, for measures that do not state their own.
     collection
@@ -92,10 +115,27 @@ def retrieval(
         counted. ``"zero"``: it scores 0, as trec_eval averages.
     float32
         Round scores to 32 bits first, as trec_eval up to 9 does.
+    ties
+        ``"id"``: equal scores by descending id. ``"average"``, ``"best"``, ``"worst"``: the
+        expected, the best or the worst value over all orders of tied documents, exactly.
+    judged_only
+        Take unjudged documents out of the rankings first (condensed lists).
+    incomplete
+        Also tell between which values judging every document could move each number, whatever the
+        grades of the unjudged ones turn out to be: ``possible_low`` and ``possible_high`` of an
+        estimate. Exact for most measures, a proven bound for some, and none for others.
+    unfound
+        How many documents of a topic that a run does not retrieve may turn out relevant without
+        being judged so far. The default is ``"open"``, any number; ``collection`` bounds it.
+    max_grade
+        The highest grade that an unjudged document may get; by default that of the judgments.
     baseline, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
-    Documents are ordered by descending score, equal scores by descending id, bytewise.
+    Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
+    measures are of documents judged in groups (by subtopic, by assessor, or as preferences), the
+    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection``,
+    ``ties`` and ``judged_only`` are for the measures that do not state their own.
 
     Raises
     ------
@@ -115,18 +155,26 @@ def retrieval(
         raise InputError(f"topics is {topics!r}, expected 'qrels' or 'both'")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
+    if incomplete:
+        from calipers.evaluate.incomplete import Unknown, with_possible
+
+        unknown = Unknown(unfound, max_grade, collection)
+    elif (unfound, max_grade) != ("open", None):
+        raise InputError("unfound and max_grade say something only together with incomplete")
     settings = make_settings(interval, level, resamples, seed)
-    parameters = {"rel": rel} | ({} if collection is None else {"collection": collection})
-    chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", parameters)
-    judged = read_qrels(qrels)
-    read = {
-        name: read_run(name, run, judged, float32=float32) for name, run in _named(runs).items()
-    }
-    rankings = {name: JudgedRankings(**run.arrays) for name, run in read.items()}
-    _check_common_topics(judged, read, rankings)
+    parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
+    if collection is not None:
+        parameters["collection"] = collection
+    chosen = choose_measures(_spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
+    named = named_runs(runs)
+    check_stdin([qrels, *named.values()])
+    read, systems, origin = _judged(qrels, named, chosen, float32=float32)
+    _check_common_topics(read, systems)
     if topics == "both":
-        rankings = _shared_topics(rankings)
-    source = TopicScores.of(rankings, chosen, settings, zero=undefined == "zero")
+        systems = _shared_topics(systems)
+    first = next(iter(next(iter(systems.values())).values()))
+    source = TopicScores.of(first.topics, systems, chosen, settings, zero=undefined == "zero")
+    rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     conventions = {
         "order": "score descending, ties by document id descending",
         "scores": "float32" if float32 else "float64",
@@ -134,160 +182,64 @@ def retrieval(
         "undefined": undefined,
         **parameters,
     }
-    return Evaluation(
+    evaluation = Evaluation(
         task="retrieval",
         level=level,
         estimates=source.estimates(),
         comparison=comparison_if_several(source, baseline, settings),
         definitions=glossary(chosen),
+        curves=RankCurves(rankings, rel, judged_only, undefined == "zero", settings)
+        if rankings
+        else (),
         per_unit=source.per_unit(),
-        notes=tuple(_notes(read, rankings)),
+        notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
         provenance=provenance(
-            "retrieval", settings, conventions, [judged.origin, *(r.origin for r in read.values())]
+            "retrieval", settings, conventions, [origin, *(r.origin for r in read.values())]
         ),
         sources=source,
     )
+    if not incomplete:
+        return evaluation
+    graded = [m for m in chosen if m.definition.on is JudgedRankings]
+    return with_possible(evaluation, rankings, graded, unknown, zero=undefined == "zero")
 
 
-@dataclass(frozen=True, eq=False)
-class TopicScores:
-    """The value of every measure on every topic, for each system; topics are the same for all."""
-
-    topics: tuple[str, ...]
-    measures: list[Measure]
-    values: dict[str, FloatArray]
-    reasons: dict[str, list[dict[str, int]]]
-    settings: Settings
-
-    @classmethod
-    def of(
-        cls,
-        rankings: Mapping[str, JudgedRankings],
-        measures: list[Measure],
-        settings: Settings,
-        *,
-        zero: bool,
-    ) -> TopicScores:
-        """Measure the rankings; ``zero`` puts 0 where a value is undefined."""
-        values, reasons = {}, {}
-        for name, ranking in rankings.items():
-            table = np.column_stack([measure.apply(ranking) for measure in measures])
-            values[name] = np.where(np.isnan(table), 0.0, table) if zero else table
-            reasons[name] = [
-                {
-                    reason: int(np.count_nonzero(where))
-                    for reason, where in measure.reasons(ranking).items()
-                    if np.any(where)
-                }
-                for measure in measures
-            ]
-        topics = next(iter(rankings.values())).topics
-        return cls(topics, measures, values, reasons, settings)
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return tuple(self.values)
-
-    def estimates(self) -> tuple[Estimate, ...]:
-        """The mean (or sum) over topics of each measure, with its interval."""
-        out = []
-        for system, values in self.values.items():
-            intervals = unit_intervals(self.measures, values, self.settings)  # type: ignore[arg-type]
-            for j, measure in enumerate(self.measures):
-                column = values[~np.isnan(values[:, j]), j]
-                total = measure.definition.summary == "sum"
-                value = float(column.sum() if total else column.mean()) if len(column) else np.nan
-                out.append(
-                    Estimate(
-                        measure=str(measure),
-                        value=value,
-                        low=intervals[j].low,
-                        high=intervals[j].high,
-                        level=self.settings.level,
-                        method=intervals[j].method,
-                        n=len(column),
-                        of=len(values),
-                        unit="topics",
-                        undefined=self.reasons[system][j],
-                        no_interval=intervals[j].reason,
-                        system=system,
-                    )
-                )
-        return tuple(out)
-
-    def per_unit(self) -> PerUnit:
-        """The values themselves."""
-        return PerUnit(
-            "topics",
-            self.topics,
-            {
-                system: {str(m): values[:, j] for j, m in enumerate(self.measures)}
-                for system, values in self.values.items()
-            },
-        )
-
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
-        """Paired over topics, for the measures that have a direction."""
-        from calipers import _core
-
-        judged = [
-            j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
-        ]
-        if not judged:
-            return []
-        table = (self.values[system] - self.values[baseline])[:, judged]
-        means, errors = _core.bootstrap_means(table, settings.seed, settings.resamples)
-        tests = self._tests(table, settings)
-        out = []
-        for place, j in enumerate(judged):
-            measure = self.measures[j]
-            d = table[:, place]
-            d = d[~np.isnan(d)]
-            made = mean_interval(d, means[:, place], errors[:, place], settings)
-            scale = len(d) if measure.definition.summary == "sum" else 1
-            better = bool(measure.definition.higher_is_better)
-            out.append(
-                Difference(
-                    measure=str(measure),
-                    system=system,
-                    baseline=baseline,
-                    value=float(d.mean()) * scale if len(d) else np.nan,
-                    low=made.low * scale,
-                    high=made.high * scale,
-                    level=settings.level,
-                    method=made.method,
-                    p=tests[place].p,
-                    test=tests[place].name,
-                    effect=paired.hedges_g(d),
-                    **per_unit_counts(d, higher_is_better=better),
-                    n=len(d),
-                    unit="topics",
-                    undefined=self.reasons[system][j],
-                    no_interval=made.reason,
-                    higher_is_better=better,
-                )
-            )
-        return out
-
-    @staticmethod
-    def _tests(table: FloatArray, settings: Settings) -> list[paired.Test]:
-        """A randomisation test of each column; columns undefined on the same topics go together,
-        so that they see the same signs."""
-        resamples = max(settings.resamples, 10_000)
-        defined = ~np.isnan(table)
-        out: list[paired.Test] = [paired.Test(np.nan, "none")] * table.shape[1]
-        for pattern in np.unique(defined, axis=1).T:
-            columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
-            part = np.ascontiguousarray(table[pattern][:, columns])
-            tests = paired.randomisation(part, resamples, settings.seed)
-            for column, test in zip(columns, tests, strict=True):
-                out[column] = test
-        return out
+def _spelled_out(measures: MeasureNames | None) -> MeasureNames | None:
+    """The measures asked for, names of several taken apart."""
+    if measures is None:
+        return None
+    asked = [measures] if isinstance(measures, str | Measure) else measures
+    return [
+        one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
+    ]
 
 
-def _named(runs: Any) -> dict[str, Any]:
-    """Runs by name."""
+def _judged(
+    qrels: TrecSource, runs: Mapping[str, Any], measures: Sequence[Measure], *, float32: bool
+) -> tuple[dict[str, Run], dict[str, Statistics], Origin]:
+    """The runs as the judgments see them, in the statistics that the measures read."""
+    wanted = {measure.definition.on for measure in measures}
+    systems: dict[str, Any] = {name: {} for name in runs}
+    read: dict[str, Run] = {}
+    if GroupedRankings in wanted:
+        from calipers.data.groups import judge_groups, read_groups
+
+        groups = read_groups(qrels)
+        origin = groups.origin
+        for name, run in runs.items():
+            read[name] = judge_groups(name, run, groups, float32=float32)
+            systems[name][GroupedRankings] = GroupedRankings(**read[name].arrays)
+    if JudgedRankings in wanted:
+        judged = read_qrels(qrels)
+        origin = judged.origin
+        read = read_runs(runs, judged, float32=float32)
+        for name, of in read.items():
+            systems[name][JudgedRankings] = JudgedRankings(**of.arrays)
+    return read, dict(systems), origin
+
+
+def named_runs(runs: Any) -> dict[str, Any]:
+    """Runs by name, whatever way they were given."""
     if isinstance(runs, str | os.PathLike):
         return {run_name(runs): runs}
     if isinstance(runs, Mapping):
@@ -298,7 +250,7 @@ def _named(runs: Any) -> dict[str, Any]:
         if one or holds_columns(runs):
             return {"run": runs}  # not runs by name, but one run itself
         return {str(name): run for name, run in runs.items()}
-    if isinstance(runs, list | tuple):
+    if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
         if not all(isinstance(run, str | os.PathLike) for run in runs):
             raise InputError("runs: a list of runs has to hold file names; name others in a dict")
         return _distinct([os.fspath(run) for run in runs])
@@ -322,36 +274,45 @@ def _distinct(paths: list[str]) -> dict[str, str]:
     return dict(zip(names, paths, strict=True))
 
 
-def _check_common_topics(
-    qrels: Qrels, runs: Mapping[str, Run], rankings: Mapping[str, JudgedRankings]
-) -> None:
+def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
-        if not rankings[name].retrieved.any():
-            judged = ", ".join(repr(t) for t in qrels.topics[:3])
+        seen = _any(systems[name])
+        if not seen.retrieved.any():
+            judged = ", ".join(repr(t) for t in seen.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])
             raise InputError(
                 f"{name}: no topic in common with the qrels; "
-                f"the qrels have {judged}{', …' if len(qrels.topics) > 3 else ''}, "
+                f"the qrels have {judged}{', …' if len(seen.topics) > 3 else ''}, "
                 f"the run has {retrieved}{', …' if run.unjudged_topics > 3 else ''}"
             )
 
 
-def _shared_topics(rankings: dict[str, JudgedRankings]) -> dict[str, JudgedRankings]:
+def _any(statistics: Statistics) -> Any:
+    """One of the statistics of a run; topics and what was retrieved are the same in all."""
+    return next(iter(statistics.values()))
+
+
+def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
     """Only the topics that every run retrieves something for."""
-    common = np.logical_and.reduce([r.retrieved > 0 for r in rankings.values()])
+    common = np.logical_and.reduce([_any(of).retrieved > 0 for of in systems.values()])
     if not common.any():
         raise InputError("the runs have no judged topic in common")
-    return {name: ranking.take(np.flatnonzero(common)) for name, ranking in rankings.items()}
+    picked = np.flatnonzero(common)
+    return {
+        name: {kind: statistic.take(picked) for kind, statistic in of.items()}
+        for name, of in systems.items()
+    }
 
 
-def _notes(runs: Mapping[str, Run], rankings: Mapping[str, JudgedRankings]) -> list[str]:
+def _notes(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> list[str]:
     """What a reader has to know before the numbers."""
     out = []
     for name, run in runs.items():
-        missing = int((rankings[name].retrieved == 0).sum())
+        retrieved = _any(systems[name]).retrieved
+        missing = int((retrieved == 0).sum())
         if missing:
             out.append(
-                f"{name} retrieves nothing for {missing} of {len(rankings[name])} judged topics; "
+                f"{name} retrieves nothing for {missing} of {len(retrieved)} judged topics; "
                 "these score 0."
             )
         if run.unjudged_topics:
@@ -360,5 +321,31 @@ def _notes(runs: Mapping[str, Run], rankings: Mapping[str, JudgedRankings]) -> l
             out.append(
                 f"{name} has {run.unjudged_topics} topics without judgments ({named}{more}); "
                 "they are left out."
+            )
+    return out
+
+
+def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+    """At how many topics the order of tied documents decides what a cutoff lets in."""
+    cutoffs = sorted(
+        {
+            m.parameters["cutoff"]
+            for m in measures
+            if m.definition.on is JudgedRankings
+            and m.parameters.get("ties") == "id"
+            and m.parameters.get("cutoff") is not None
+        }
+    )
+    out = []
+    for name, ranking in rankings.items():
+        counts = {
+            cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
+            for cutoff in cutoffs
+        }
+        across = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
+        if across:
+            out.append(
+                f"{name} has topics whose tied documents stand across a cutoff: {across}. "
+                "There the ids decide; ties='average' takes the mean over all orders."
             )
     return out

@@ -14,9 +14,17 @@ from calipers.data.arrays import (
     same_length,
     two_classes,
 )
+from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
+from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments, ScoreTable
+from calipers.statistics import (
+    ConfusionMatrix,
+    GroupedRankings,
+    JudgedRankings,
+    Moments,
+    ScoreTable,
+)
 
 
 def value_of(
@@ -29,13 +37,17 @@ def value_of(
     0.75
     """
     definition = measure.definition
-    if definition.on is JudgedRankings:
-        qrels = read_qrels(truth)
-        values = measure.apply(JudgedRankings(**read_run("run", prediction, qrels).arrays))
-        defined = values[~np.isnan(values)]
-        if definition.summary == "sum":
-            return float(defined.sum())
-        return float(defined.mean()) if len(defined) else float("nan")
+    if definition.on in (JudgedRankings, GroupedRankings):
+        statistic: Any
+        if definition.on is JudgedRankings:
+            statistic = JudgedRankings(**read_run("run", prediction, read_qrels(truth)).arrays)
+        else:
+            statistic = GroupedRankings(
+                **judge_groups("run", prediction, read_groups(truth)).arrays
+            )
+        weigh = definition.weight
+        weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
+        return Summary(definition.summary).value(measure.apply(statistic), weights)
     if definition.family == "regression":
         target = as_numbers(truth, "truth").astype(np.float64)
         predicted = as_numbers(prediction, "predicted").astype(np.float64)

@@ -9,11 +9,13 @@ The table of defaults stands here, and only here:
     means of a value per row                 normal; bootstrap below 100 rows
     RMSE                                     log-delta; bootstrap below 100 rows
     means over topics                        bootstrap-t
+    geometric means over topics              bootstrap-t of the logarithms
+    topics pooled                            bootstrap
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -23,6 +25,7 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
+from calipers.inference.summaries import Summary
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
 
 INTERVALS = ("auto", "bootstrap", "analytic", "none")
@@ -175,41 +178,66 @@ def row_means(values: FloatArray, weight: FloatArray | None, settings: Settings)
 
 
 def unit_intervals(
-    measures: list[MeasureLike], values: FloatArray, settings: Settings
+    measures: Sequence[MeasureLike],
+    values: FloatArray,
+    settings: Settings,
+    weights: Mapping[int, FloatArray] | None = None,
 ) -> list[Interval]:
-    """Intervals of the mean over units (topics) of each column of ``values``; NaN is undefined."""
-    bootstrap = settings.interval in ("auto", "bootstrap")
-    means = errors = np.zeros((0, values.shape[1]))
-    if bootstrap and len(values):
+    """Intervals of the summary over units (topics) of each column of ``values``; NaN is undefined.
+
+    ``weights`` holds those of the columns whose units are pooled.
+    """
+    summaries = [Summary(measure.definition.summary) for measure in measures]
+    columns: list[FloatArray] = []
+    places: list[slice] = []
+    for j, summary in enumerate(summaries):
+        of = summary.columns(values[:, j], (weights or {}).get(j))
+        places.append(slice(len(columns), len(columns) + len(of)))
+        columns += of
+    table = np.column_stack(columns) if columns else values
+    means = errors = np.zeros((0, table.shape[1]))
+    if settings.interval in ("auto", "bootstrap") and len(values):
         from calipers import _core
 
-        means, errors = _core.bootstrap_means(values, settings.seed, settings.resamples)
-    out = []
-    for j, measure in enumerate(measures):
-        column = values[:, j][~np.isnan(values[:, j])]
-        out.append(_unit_interval(measure, column, means[:, j], errors[:, j], settings))
-    return out
+        means, errors = _core.bootstrap_means(table, settings.seed, settings.resamples)
+    return [
+        _unit_interval(measure, table[:, at], means[:, at], errors[:, at], settings)
+        for measure, at in zip(measures, places, strict=True)
+    ]
 
 
 def _unit_interval(
-    measure: MeasureLike, column: FloatArray, means: FloatArray, errors: FloatArray, s: Settings
+    measure: MeasureLike, columns: FloatArray, means: FloatArray, errors: FloatArray, s: Settings
 ) -> Interval:
-    n = len(column)
-    definition = measure.definition
-    mean = float(column.mean()) if n else float("nan")
+    columns = columns[~np.isnan(columns[:, 0])]
+    n, definition = len(columns), measure.definition
+    summary = Summary(definition.summary)
+    value = float(summary.of_means(columns.mean(axis=0), n)) if n else float("nan")
     if definition.interval == "none":
         return intervals.missing("count", "exact_count")
-    refused = s.refuses(mean, bootstrap=False)
+    refused = s.refuses(value, bootstrap=False)
     if refused is not None:
         return refused
     if definition.share_of == "topics" and not s.prefers_bootstrap:
-        return intervals.wilson(mean, n, s.level)
-    interval = mean_interval(column, means, errors, s)
-    scale = n if definition.summary == "sum" else 1
+        return intervals.wilson(value, n, s.level)
     low, high = definition.range
-    return Interval(
-        interval.low * scale, interval.high * scale, interval.method, interval.reason
-    ).within(low, high)
+    if summary.kind == "pooled":
+        return _pooled_interval(columns, value, means, s).within(low, high)
+    interval = mean_interval(columns[:, 0], means[:, 0], errors[:, 0], s)
+    ends = summary.of_means(np.array([[interval.low], [interval.high]]), n)
+    method = interval.method + (" of logarithms" if summary.kind == "geometric" else "")
+    return Interval(float(ends[0]), float(ends[1]), method, interval.reason).within(low, high)
+
+
+def _pooled_interval(columns: FloatArray, value: float, means: FloatArray, s: Settings) -> Interval:
+    """Of a ratio of two means: percentile bootstrap, or Student's t of its linear part."""
+    n = len(columns)
+    if n < 2:
+        return intervals.missing("none", "too_few_units")
+    if s.interval == "analytic":
+        part = value + (columns[:, 0] - value * columns[:, 1]) / columns[:, 1].mean()
+        return intervals.student(value, float(part.std(ddof=1)) / np.sqrt(n), n, s.level)
+    return intervals.percentile(Summary("pooled").of_means(means, n), s.level)
 
 
 def mean_interval(

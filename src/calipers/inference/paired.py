@@ -43,6 +43,42 @@ def randomisation(differences: FloatArray, resamples: int, seed: int) -> list[Te
     return [Test((int(b) + 1) / (resamples + 1), "paired randomisation") for b in extreme]
 
 
+def swapped_ratios(first: FloatArray, second: FloatArray, resamples: int, seed: int) -> Test:
+    """Paired randomisation test that two ratios of sums are equal.
+
+    ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
+    denominator. Under no difference the rows of a unit can be swapped: in all 2ⁿ ways when they are
+    no more than ``resamples``, else p = (b + 1)/(B + 1).
+    """
+    n, name = len(first), "paired randomisation"
+    total, half = (first + second).sum(axis=0) / 2, (first - second) / 2
+    observed = abs(_ratio_difference(total, half.sum(axis=0)))
+    if n == 0 or not np.isfinite(observed):
+        return Test(NAN, name)
+    exact = n <= 30 and 2**n <= resamples
+    tried = 2**n if exact else resamples
+    random = np.random.Generator(np.random.Philox(seed))
+    extreme, step = 0, max(1, 4_000_000 // n)
+    for begin in range(0, tried, step):
+        end = min(begin + step, tried)
+        if exact:
+            swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
+        else:
+            swaps = random.integers(0, 2, (end - begin, n))
+        drawn = np.abs(_ratio_difference(total, (1 - 2 * swaps) @ half))
+        extreme += int(np.count_nonzero(drawn >= observed * (1 - 1e-12)))
+    if exact:
+        return Test(extreme / tried, f"{name}, exact")
+    return Test((extreme + 1) / (tried + 1), name)
+
+
+def _ratio_difference(total: FloatArray, half: FloatArray) -> FloatArray:
+    """The difference of the two ratios whose sums are total ± half."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        a, b = total + half, total - half
+        return np.asarray(a[..., 0] / a[..., 1] - b[..., 0] / b[..., 1])
+
+
 def mcnemar(first_only: float, second_only: float) -> Test:
     """McNemar's exact test: of the rows that only one system gets right, each is as likely to be
     the first's as the second's. Two-sided: twice P(X ≥ the larger), at most 1.

@@ -1,0 +1,337 @@
+"""Judgments and runs as files: which kind one holds, and writing it in any format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from contextlib import nullcontext
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.data.irds import PREFIX
+from calipers.data.tables import (
+    BINARIES,
+    COMPRESSED,
+    TEXTS,
+    check_file,
+    extension,
+    joined,
+    read_errors,
+    read_json,
+    read_table,
+)
+from calipers.data.trec import FURTHER, GRADE, SCORE, STDIN, VALUES, Kind, buffers, has_header
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What the second field of TREC text is where nothing else is said.
+ITERATION = {"qrels": b"0", "run": b"Q0"}
+
+#: The columns in the order of TREC text.
+FIELDS = {
+    "qrels": ("topic", "iteration", "doc", "grade"),
+    "run": ("topic", "iteration", "doc", "rank", "score", "tag"),
+}
+
+#: Extensions of compressed files that are not written.
+_UNWRITTEN = {".bz2", ".xz", ".lz4", ".zip", ".7z"}
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+_BATCH = 1 << 18
+
+
+def kind_of(path: str) -> Kind | None:
+    """``"qrels"`` or ``"run"``, or None where a file could be either.
+
+    TREC text tells by its number of fields; a table by its columns; and where there are only
+    topics, documents and numbers, floating-point numbers make a run. A pipe is not touched.
+    """
+    if path == STDIN:
+        return None
+    if path.startswith(PREFIX):
+        return "qrels"
+    check_file(path, "judgments or a run")
+    if not os.path.isfile(path):
+        return None
+    suffix, _ = extension(path)
+    if suffix == ".json":
+        return _kind_of_json(read_json(path))
+    if suffix in BINARIES or (suffix in TEXTS and (suffix != ".tsv" or has_header(path))):
+        table = read_table(path)
+        return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
+    return _kind_of_text(path)
+
+
+def _is_floating(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _kind_of_columns(floating: dict[str, bool]) -> Kind | None:
+    """By the names of the columns, and whether their numbers are floating."""
+    is_qrels = any(name in floating for name in GRADE if name not in SCORE)
+    is_run = any(name in floating for name in ("rank", "tag")) or any(
+        floating.get(name) for name in SCORE
+    )
+    if is_qrels == is_run:
+        return None
+    return "run" if is_run else "qrels"
+
+
+def _kind_of_json(data: Any) -> Kind | None:
+    if isinstance(data, list):
+        rows = [row for row in data if isinstance(row, dict)]
+        names = dict.fromkeys(name for row in rows for name in row)
+        return _kind_of_columns(
+            {name: any(isinstance(row.get(name), float) for row in rows) for name in names}
+        )
+    values = data.values() if isinstance(data, dict) else ()
+    floating = any(
+        isinstance(value, float)
+        for documents in values
+        if isinstance(documents, dict)
+        for value in documents.values()
+    )
+    return "run" if floating else None
+
+
+def _kind_of_text(path: str) -> Kind | None:
+    import pyarrow as pa
+
+    with open(path, "rb") as file:
+        begin = file.read(4)
+    packed = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
+    with read_errors(path, "text"), pa.input_stream(path, compression=packed) as stream:
+        start = stream.read(1 << 20)
+    lines = (line.split() for line in start.split(b"\n"))
+    fields = next((len(line) for line in lines if line and not line[0].startswith(b"#")), 0)
+    if fields == 4:
+        return "qrels"
+    return "run" if fields >= 6 else None
+
+
+def check_writable(path: str) -> None:
+    """That the extension is one of a format that can be written."""
+    suffix, packed = extension(path)
+    if suffix in BINARIES and packed:
+        raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
+    if suffix in _UNWRITTEN:
+        raise InputError(f"{path}: cannot be written; of compressions there are .gz and .zst")
+
+
+def left_out(table: pa.Table, kind: Kind, path: str) -> list[str]:
+    """The columns of text that the format of ``path`` has no place for."""
+    if extension(path)[0] != ".json":
+        return []
+    return [
+        name
+        for name in FURTHER[kind]
+        if name in table.column_names and not _is_default(table, kind, name)
+    ]
+
+
+def write_rows(
+    table: pa.Table, kind: Kind, path: str, stream: IO[bytes], *, tag: str = "calipers"
+) -> None:
+    """Write the rows of ``read_rows`` in the format that the extension of ``path`` names.
+
+    Runs come in the order of their ranks: score descending, equal scores by descending id. A score
+    is the shortest text that reads back as the same number. ``tag`` is that of TREC text where the
+    table has none.
+    """
+    suffix, packed = extension(path)
+    rows = _ranked(table) if kind == "run" else table
+    if suffix not in TEXTS and suffix not in BINARIES and suffix != ".json":
+        rows = _with_fields(rows, kind, tag)
+    elif "iteration" in rows.column_names and _is_default(rows, kind, "iteration"):
+        rows = rows.drop_columns(["iteration"])
+    rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
+    with _compressing(stream, packed) as out:
+        if suffix == ".json":
+            _write_json(_as_text(rows, path), kind, out)
+        elif suffix in TEXTS:
+            _write_text(_as_text(rows, path), TEXTS[suffix], path, out)
+        elif suffix in BINARIES:
+            _write_binary(_as_text(rows), BINARIES[suffix], out)
+        else:
+            _write_trec(rows, path, out)
+
+
+def _compressing(stream: IO[bytes], packed: str) -> Any:
+    """A stream into ``stream``, which stays open."""
+    if not packed:
+        return nullcontext(stream)
+    if packed == ".gz":
+        return gzip.GzipFile("", "wb", compresslevel=6, fileobj=stream, mtime=0)
+    import pyarrow as pa
+
+    stream.flush()
+    copy = os.fdopen(os.dup(stream.fileno()), "wb")  # Arrow closes what it writes to
+    return pa.CompressedOutputStream(copy, COMPRESSED[packed])
+
+
+def tagged(table: pa.Table, tag: str) -> pa.Table:
+    """A run with this tag in all rows."""
+    column = _repeated(tag.encode(), table)
+    place = table.schema.get_field_index("tag")
+    if place < 0:
+        return table.append_column("tag", column)
+    return table.set_column(place, "tag", column)
+
+
+def _repeated(text: bytes, table: pa.Table) -> Any:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(text, pa.large_binary()), table.num_rows)
+
+
+def _is_default(table: pa.Table, kind: Kind, name: str) -> bool:
+    """Whether a column says nothing: the iteration of qrels is 0, that of a run Q0."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if name != "iteration":
+        return False
+    usual = pa.scalar(ITERATION[kind], pa.large_binary())
+    return bool(pc.all(pc.equal(table[name], usual)).as_py())
+
+
+def _ranked(table: pa.Table) -> pa.Table:
+    """A run in the order of its ranks, topics as they come first, with the column ``rank``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    topics = joined(table["topic"]).dictionary_encode().indices
+    keys = pa.table({"topic": topics, "score": table["score"], "doc": table["doc"]})
+    order = pc.sort_indices(
+        keys, [("topic", "ascending"), ("score", "descending"), ("doc", "descending")]
+    )
+    topic = topics.take(order).to_numpy()
+    first = np.searchsorted(topic, np.arange(topic[-1] + 1))
+    rank = pa.array(np.arange(len(topic)) - first[topic] + 1)
+    if not np.array_equal(order, np.arange(len(order))):  # most runs are in order, and large
+        table = table.take(order)
+    return table.append_column("rank", rank)
+
+
+def _as_text(table: pa.Table, path: str | None = None) -> pa.Table:
+    """Ids as text. Those that are not UTF-8 stay bytes, or, with ``path``, are an error."""
+    import pyarrow as pa
+
+    for place, name in enumerate(table.column_names):
+        if pa.types.is_large_binary(table.schema.field(place).type):
+            try:
+                text = table[name].cast(pa.large_string())
+            except pa.ArrowInvalid:
+                if path is None:
+                    continue
+                raise InputError(
+                    f"{path}: column {name!r} is not UTF-8, which this format needs; "
+                    "TREC text, Parquet and Feather do not"
+                ) from None
+            table = table.set_column(place, name, text)
+    return table
+
+
+def _with_fields(table: pa.Table, kind: Kind, tag: str) -> pa.Table:
+    """All columns of TREC text."""
+    for name, usual in (("iteration", ITERATION[kind]), ("tag", tag.encode())):
+        if name in FURTHER[kind] and name not in table.column_names:
+            table = table.append_column(name, _repeated(usual, table))
+    return table
+
+
+_SPLITS = np.isin(np.arange(256), list(b" \t\n\v\f\r\0"))
+
+
+def _check_fields(table: pa.Table, path: str) -> None:
+    """That TREC text can hold the ids: something, without blanks, and no line begins with #."""
+    import pyarrow as pa
+
+    for name in table.column_names:
+        column = joined(table[name])
+        if not pa.types.is_large_binary(column.type):
+            continue
+        offsets, data = buffers(column)
+        wrong = np.diff(offsets) == 0
+        at = offsets[0] + np.flatnonzero(data[offsets[0] : offsets[-1]] <= ord(" "))
+        at = at[_SPLITS[data[at]]]
+        wrong[np.searchsorted(offsets, at, side="right") - 1] = True
+        if name == "topic":
+            wrong[~wrong] = data[offsets[:-1][~wrong]] == ord("#")
+            # At the start of a file it would be the mark of UTF-8.
+            wrong[0] |= column[0].as_py().startswith(b"\xef\xbb\xbf")
+        if wrong.any():
+            text = column[int(np.argmax(wrong))].as_py().decode("utf-8", "backslashreplace")
+            raise InputError(
+                f"{path}: TREC text has no place for the {name} {text!r}: "
+                "its fields are not empty, have no blanks, and do not begin a line with #"
+            )
+
+
+def _write_trec(table: pa.Table, path: str, stream: IO[bytes]) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _check_fields(table, path)
+    binary = pa.large_binary()
+    blank, end, nothing = (pa.scalar(text, binary) for text in (b" ", b"\n", b""))
+    for batch in table.to_batches(max_chunksize=_BATCH):
+        fields = [
+            column if column.type == binary else column.cast(pa.large_string()).cast(binary)
+            for column in batch.columns
+        ]
+        lines = pc.binary_join_element_wise(*fields, blank)
+        offsets, data = buffers(pc.binary_join_element_wise(lines, nothing, end))
+        stream.write(data[offsets[0] : offsets[-1]])
+
+
+def _write_text(table: pa.Table, format_: str, path: str, stream: IO[bytes]) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    if format_ == "jsonl":
+        encode = json.JSONEncoder(ensure_ascii=False).encode
+        for batch in table.to_batches(max_chunksize=_BATCH):
+            stream.write("".join(f"{encode(row)}\n" for row in batch.to_pylist()).encode())
+        return
+    for field in table.schema:
+        if pa.types.is_large_string(field.type) and pc.any(pc.equal(table[field.name], "")).as_py():
+            raise InputError(f"{path}: a {field.name} is empty, which CSV cannot tell from missing")
+    options = csv.WriteOptions(delimiter="\t" if format_ == "tsv" else ",", quoting_style="needed")
+    csv.write_csv(table, stream, options)
+
+
+def _write_binary(table: pa.Table, format_: str, stream: IO[bytes]) -> None:
+    if format_ == "parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, stream, compression="zstd")
+    else:
+        from pyarrow import feather
+
+        feather.write_feather(table, stream)
+
+
+def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
+    """``{topic: {document: value}}``, a topic a line."""
+    codes = joined(table["topic"]).dictionary_encode()
+    topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
+    rows = table.take(np.argsort(code, kind="stable"))
+    ends = np.cumsum(np.bincount(code)).tolist()
+    before, start = b"{\n", 0
+    for topic, end in zip(topics, ends, strict=True):
+        part = rows.slice(start, end - start)
+        documents = part["doc"].to_pylist()
+        values = part[VALUES[kind][0]].to_pylist()
+        text = json.dumps(dict(zip(documents, values, strict=True)), ensure_ascii=False)
+        stream.write(before + f"{json.dumps(topic, ensure_ascii=False)}: {text}".encode())
+        before, start = b",\n", end
+    stream.write(b"\n}\n")

@@ -1,0 +1,357 @@
+"""Judgments in groups: by subtopic, by assessor, or as preferences."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calipers import _core
+from calipers.data.errors import InputError
+from calipers.data.trec import (
+    DOCUMENT,
+    GRADE,
+    STDIN,
+    TOPIC,
+    Origin,
+    Qrels,
+    Run,
+    TrecSource,
+    _binary,
+    _find,
+    _ids,
+    _numbers,
+    _placed,
+    _read,
+    _table,
+    _taken,
+    buffers,
+    holds_columns,
+    read_run,
+    text_of,
+)
+
+#: What may stand for grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
+#: a frame or a dict of columns.
+GroupSource: TypeAlias = (
+    "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Mapping[Any, Any]]] | Any"
+)
+
+#: Names under which the columns of a table are found, in this order.
+GROUP = ("group", "subtopic", "subtopic_id", "iteration", "assessor", "jg")
+PART = ("part", "jsg")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Grouped judgments, ready to judge runs.
+
+    ``documents`` are all documents that any group judges, with their numbers within the topic for
+    grades; ``arrays`` are those of ``GroupedRankings``, but for what depends on the run.
+    """
+
+    documents: Qrels
+    arrays: dict[str, Any]
+    origin: Origin
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, in bytewise order."""
+        return self.documents.topics
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One row a judgment: ids as Arrow's large binary, the part only where there are parts."""
+
+    topic: Any
+    group: Any
+    part: Any
+    document: Any
+    level: Any
+    path: str | None = None
+    line: Any = None
+
+    def place(self, row: int) -> str:
+        """Where a row stands."""
+        return f"row {row}" if self.path is None else f"line {self.line[row]}"
+
+    def error(self, row: int, message: str) -> InputError:
+        """What is wrong with a row; of a file, this one."""
+        where = "" if self.path is None else f"{self.path}:{self.line[row]}: "
+        return InputError(where + message)
+
+
+def read_groups(source: GroupSource, *, parts: bool | None = None, lenient: bool = False) -> Groups:
+    """Grouped judgments from any source; :class:`InputError` says what is wrong with it.
+
+    A file has lines ``topic group document level`` or, for preferences that are stated in parts of
+    a group, ``topic group part document level``; ``parts`` says which, else the first line does.
+    A data frame or a dict of columns may have a column ``part``; a dict
+    ``{topic: {group: {document: level}}}`` has none. With ``lenient`` every file is TREC text, read
+    as trec_eval does.
+    """
+    data, origin = _taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
+    with _placed(data, origin):
+        if isinstance(data, str):
+            rows, stored = _of_file(data, _has_parts(data) if parts is None else parts, lenient)
+        elif isinstance(data, Mapping) and not holds_columns(data):
+            rows, stored = _of_dict(data), {}
+        else:
+            rows, stored = _of_table(data), {}
+        return _grouped(rows, _read(origin, {"lines": len(rows.level), **stored}))
+
+
+def judge_groups(
+    name: str,
+    source: TrecSource,
+    groups: Groups,
+    *,
+    float32: bool = False,
+    ascending: bool = False,
+    lenient: bool = False,
+) -> Run:
+    """A run against grouped judgments: the arrays of ``GroupedRankings``, and what was left out.
+
+    Documents of equal score stand in descending order of their ids or, where ``ascending`` (as
+    trec_eval has it for preferences), in ascending order.
+    """
+    run = read_run(name, source, groups.documents, float32=float32, lenient=lenient)
+    found, documents = run.arrays, groups.arrays["documents"]
+    topic = np.repeat(np.arange(len(groups.topics)), np.diff(found["offsets"]))
+    at = documents[topic] + found["grade"]
+    first, last = found["tied_from"], found["tied_to"]
+    # The other way round is a reflection of each block of equal scores.
+    ranks = first + last - found["rank"] if ascending else found["rank"]
+    spread = {}
+    for field, values in (("rank", ranks), ("tied_from", first), ("tied_to", last)):
+        spread[field] = np.zeros(documents[-1], np.int64)
+        spread[field][at] = values
+    return replace(run, arrays={**groups.arrays, "retrieved": found["retrieved"], **spread})
+
+
+def _has_parts(path: str) -> bool:
+    """Whether the first line has five fields. What cannot be read is for the core to tell."""
+    import pyarrow as pa
+
+    if path == STDIN:
+        return False
+    try:
+        with pa.input_stream(path, compression="detect") as stream:
+            head = stream.read(1 << 16)
+    except (OSError, pa.ArrowException):
+        return False
+    lines = (line.split() for line in head.splitlines())
+    return len(next((f for f in lines if f and not f[0].startswith(b"#")), [])) == 5
+
+
+def _of_file(path: str, parts: bool, lenient: bool) -> tuple[_Rows, Mapping[str, Any]]:
+    stored = _core.read_rows(path, "prefs" if parts else "groups", lenient)
+    rows = _Rows(
+        _binary(*stored["topic"]),
+        _binary(*stored["group"]),
+        _binary(*stored["part"]) if parts else None,
+        _binary(*stored["doc"]),
+        stored["level"],
+        path,
+        stored["line"],
+    )
+    return rows, stored["source"]
+
+
+def _of_dict(source: Mapping[Any, Any]) -> _Rows:
+    import pyarrow as pa
+
+    rows: list[tuple[bytes, bytes, bytes, Any]] = []
+    for topic, groups in source.items():
+        for group, levels in _entries(groups, f"topic {topic!r}", "group to documents"):
+            where = f"topic {topic!r}, group {group!r}"
+            for document, level in _entries(levels, where, "document to level"):
+                rows.append((_id(topic), _id(group), _id(document), level))
+                number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
+                if not number or not np.isfinite(level):
+                    raise InputError(
+                        f"{where}, document {document!r}: level {level!r}, expected a finite number"
+                    )
+    topics, names, documents, levels = zip(*rows, strict=True) if rows else ((), (), (), ())
+    topic, group, document = (pa.array(c, pa.large_binary()) for c in (topics, names, documents))
+    return _Rows(topic, group, None, document, np.array(levels, np.float64))
+
+
+def _entries(source: Any, where: str, expected: str) -> Iterator[tuple[Any, Any]]:
+    if not isinstance(source, Mapping):
+        raise InputError(f"{where} holds {type(source).__name__}, expected a dict of {expected}")
+    return iter(source.items())
+
+
+def _id(key: Any) -> bytes:
+    if isinstance(key, bytes):
+        return key
+    if isinstance(key, str):
+        return key.encode()
+    raise InputError(f"id {key!r} is of type {type(key).__name__}, expected str or bytes")
+
+
+def _of_table(source: Any) -> _Rows:
+    table = _table(_by_subtopic(source), "qrels")
+    names = table.column_names
+    return _Rows(
+        _ids(table, _find(names, TOPIC)),
+        _ids(table, _find(names, GROUP)),
+        _ids(table, _find(names, PART)) if any(name in names for name in PART) else None,
+        _ids(table, _find(names, DOCUMENT)),
+        _numbers(table, _find(names, GRADE)).astype(np.float64),
+    )
+
+
+def _by_subtopic(source: Any) -> Any:
+    """Rows of ir_datasets, or others of their kind, as columns."""
+    source = source.qrels_iter() if hasattr(source, "qrels_iter") else source
+    rows = list(source) if isinstance(source, Iterator | list | tuple) else []
+    if not rows or isinstance(rows[0], Mapping):
+        return rows or source
+    group = next((name for name in GROUP if hasattr(rows[0], name)), "subtopic_id")
+    names = ("query_id", group, "doc_id", "relevance")
+    try:
+        values = [[getattr(row, name) for name in names] for row in rows]
+    except AttributeError as error:
+        raise InputError(f"a row has {error}") from None
+    return dict(zip(names, zip(*values, strict=True), strict=True))
+
+
+def _grouped(rows: _Rows, origin: Origin) -> Groups:
+    """Rows as the arrays of ``GroupedRankings``."""
+    if len(rows.level) == 0:
+        raise InputError("no judgments")
+    wrong = ~np.isfinite(rows.level)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise rows.error(row, f"level {rows.level[row]} in {rows.place(row)} is not finite")
+    topics, topic = _numbered(rows.topic)
+    names, name = _numbered(rows.group)
+    ids, document = _numbered(rows.document)
+    part = np.zeros(len(topic), np.int64) if rows.part is None else _numbered(rows.part)[1]
+    order = np.lexsort((document, part, name, topic))
+    _check_once(rows, order, np.stack([topic, name, part, document]))
+    group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
+    pair, place = np.unique(topic * len(ids) + document, return_inverse=True)
+    of_topic = np.arange(len(topics) + 1)
+    documents = np.searchsorted(pair, of_topic * len(ids))
+    # Parts are numbered anew in each group.
+    parts, part_of_row = np.unique(group_of_row * (part.max() + 1) + part, return_inverse=True)
+    first_part = np.searchsorted(parts, np.arange(len(group)) * (part.max() + 1))
+    judgments = _core.Judgments.from_columns(
+        buffers(topics.take(pair // len(ids))),
+        buffers(ids.take(pair % len(ids))),
+        np.arange(len(pair)) - documents[pair // len(ids)],
+    )
+    arrays = {
+        "topics": tuple(text_of(t) for t in topics.to_pylist()),
+        "documents": documents,
+        "groups": np.searchsorted(group, of_topic * len(names)),
+        "group_names": tuple(text_of(n) for n in names.take(group % len(names)).to_pylist()),
+        "judgments": np.searchsorted(group_of_row[order], np.arange(len(group) + 1)),
+        "document": (place - documents[topic])[order],
+        "part": (part_of_row - first_part[group_of_row])[order],
+        "level": rows.level[order],
+    }
+    _check_preferences(rows, order, arrays["judgments"], arrays["part"])
+    return Groups(Qrels(judgments, arrays["topics"], *judgments.grades(), origin), arrays, origin)
+
+
+def _numbered(column: Any) -> tuple[Any, Any]:
+    """The distinct ids in bytewise order, and for each row the place of its own."""
+    import pyarrow.compute as pc
+
+    encoded = column.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return encoded.dictionary.take(order), place[encoded.indices.to_numpy()]
+
+
+def _text(column: Any, row: int) -> str:
+    return repr(text_of(column[row].as_py()))
+
+
+def _check_once(rows: _Rows, order: Any, keys: Any) -> None:
+    """That no document stands twice in a group, or in a part of one."""
+    same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
+    if same.any():
+        second = int(np.argmax(same)) + 1
+        a, b = sorted((int(order[second - 1]), int(order[second])))
+        part = "" if rows.part is None else f", part {_text(rows.part, a)}"
+        raise rows.error(
+            b,
+            f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{part}: document "
+            f"{_text(rows.document, a)} stands in {rows.place(a)} and in {rows.place(b)}",
+        )
+
+
+def _check_preferences(rows: _Rows, order: Any, judgments: Any, part: Any) -> None:
+    """That the parts of a group can be true together."""
+    several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
+    for g in np.unique(several):
+        own = slice(judgments[g], judgments[g + 1])
+        row = order[own].tolist()
+        where = f"topic {_text(rows.topic, row[0])}, group {_text(rows.group, row[0])}"
+        seen: dict[bytes, int] = {}
+        classes: dict[tuple[int, float], list[bytes]] = {}
+        for r, number in zip(row, part[own].tolist(), strict=True):
+            document, level = rows.document[r].as_py(), float(rows.level[r])
+            classes.setdefault((number, -level), []).append(document)
+            before = seen.setdefault(document, r) if level >= 0 else r
+            if (rows.level[before] > 0) != (level > 0):
+                a, b = sorted((before, r))
+                raise rows.error(
+                    b,
+                    f"{where}: document {_text(rows.document, r)} has level {rows.level[a]:g} in "
+                    f"{rows.place(a)} and {rows.level[b]:g} in {rows.place(b)}, "
+                    "expected 0 in every part or in none",
+                )
+        circle = _circle(_steps(classes))
+        if circle:
+            chain = " over ".join(repr(text_of(document)) for document in circle)
+            message = f"{where}: the parts contradict each other, {chain}"
+            raise rows.error(seen.get(circle[0], row[0]), message)
+
+
+def _steps(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:
+    """From every document to those that its part puts a level lower.
+
+    On the way stands the level itself, so that there are not as many steps as pairs of documents.
+    """
+    steps: dict[Any, list[Any]] = {}
+    for high, low in pairwise(sorted(classes)):
+        if high[0] == low[0]:
+            steps[high] = [*classes[low]]
+            for document in classes[high]:
+                steps.setdefault(document, []).append(high)
+    return steps
+
+
+def _circle(steps: Mapping[Any, list[Any]]) -> list[bytes]:
+    """Documents along a way that comes back to where it began, if there is one."""
+    done: set[Any] = set()
+    for start in steps:
+        if start in done:
+            continue
+        way, ahead = {start: None}, [iter(steps[start])]
+        while way:
+            step = next(ahead[-1], None)
+            if step is None:
+                ahead.pop()
+                done.add(way.popitem()[0])
+            elif step in way:
+                nodes = list(way)
+                circle = [n for n in nodes[nodes.index(step) :] if isinstance(n, bytes)]
+                first = circle.index(min(circle))
+                return [*circle[first:], *circle[: first + 1]]
+            elif step not in done:
+                way[step] = None
+                ahead.append(iter(steps.get(step, ())))
+    return []

@@ -1,0 +1,81 @@
+"""Judgments and runs of ir_datasets, where that package and the data are on this machine."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from calipers.data.errors import InputError, did_you_mean
+
+#: What a source begins with when it is no path but a dataset of ir_datasets.
+PREFIX = "irds:"
+
+#: What the rows are called in the command of ir_datasets, and what iterates over them.
+ROWS = {"qrels": ("qrels", "qrels_iter"), "run": ("scoreddocs", "scoreddocs_iter")}
+
+
+def dataset_rows(source: str, kind: str) -> list[Any]:
+    """The judgments (``kind`` is "qrels") or scored documents ("run") of ``irds:DATASET``.
+
+    ir_datasets fetches what is missing as soon as somebody reads it. Calipers makes no network
+    access, so missing data are an :class:`InputError` that says how to get them.
+    """
+    name = source.removeprefix(PREFIX)
+    what, iterate = ROWS[kind]
+    try:
+        import ir_datasets
+    except ImportError:
+        raise InputError(f"{source}: needs the Python package ir_datasets") from None
+    try:
+        with _no_network():
+            dataset = ir_datasets.load(name)
+            if not hasattr(dataset, iterate):
+                raise InputError(f"{source}: this dataset has no {what}")
+            return list(getattr(dataset, iterate)())
+    except InputError:
+        raise
+    except _RefusedError:
+        raise InputError(
+            f"{source}: the {what} are not on this machine, and Calipers downloads nothing; "
+            f"`ir_datasets export {name} {what}` fetches and prints them"
+        ) from None
+    except Exception as error:
+        if isinstance(error, KeyError) and error.args == (name,):
+            hint = did_you_mean(name, ir_datasets.registry)
+            raise InputError(f"{source}: ir_datasets knows no {name!r}; {hint}") from None
+        raise InputError(f"{source}: ir_datasets cannot read it: {error}") from None
+
+
+class _RefusedError(BaseException):
+    """No Exception, so that no retry and no second mirror stands in its way."""
+
+
+# ir_datasets does not tell whether its files are there, and has no switch to work offline; what
+# Python tells of every call into the system is the one place that it cannot pass by.
+_OUTSIDE = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "builtins.input"}
+_thread = threading.local()
+
+
+@contextmanager
+def _no_network() -> Iterator[None]:
+    """Refuses this thread the network, other programs, and questions to the user."""
+    _add_hook()
+    _thread.refuses = True
+    try:
+        yield
+    finally:
+        _thread.refuses = False
+
+
+@functools.cache
+def _add_hook() -> None:
+    sys.addaudithook(_refuse)
+
+
+def _refuse(event: str, _: Any) -> None:
+    if event in _OUTSIDE and getattr(_thread, "refuses", False):
+        raise _RefusedError(event)

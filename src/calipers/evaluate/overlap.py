@@ -1,0 +1,195 @@
+"""How much runs have in common, whatever is relevant: rank-biased overlap and shared documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from calipers.data.errors import InputError
+from calipers.data.rankings import WholeRun, read_whole_run
+from calipers.data.trec import TrecSource, check_stdin
+from calipers.evaluate.retrieval import named_runs
+from calipers.evaluate.shared import glossary, make_settings, provenance
+from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.inference.estimate import Settings
+from calipers.measures.definition import UnknownMeasureError
+from calipers.measures.overlap import measures_of_overlap
+from calipers.results import Evaluation
+from calipers.statistics.overlap import SharedRankings
+
+
+def overlap(
+    runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]],
+    *,
+    p: float = 0.9,
+    depth: int | None = None,
+    cutoffs: Sequence[int] = (10, 100),
+    ties: str = "id",
+    interval: str = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Evaluation:
+    """What every two of several runs have in common, topic by topic and as the mean over topics.
+
+    No judgments are needed. ``RBO`` is rank-biased overlap, extrapolated from what was seen;
+    ``RBO-min`` is what it is at least, ``RBO-min`` + ``RBO-res`` what it is at most, whatever would
+    follow below the ends of the two rankings. ``overlap@k`` is the share of the first k documents
+    that both have.
+
+    Parameters
+    ----------
+    runs
+        Two or more run files (named by their file names), or a dict from names to runs, each as
+        :func:`calipers.retrieval` takes it.
+    p
+        How much depth counts in RBO, between 0 and 1: the chance to look at one more document.
+    depth
+        Look at the first so many documents of each ranking only.
+    cutoffs
+        Ranks for ``overlap@k``.
+    ties
+        ``"id"``: documents of equal score stand by descending id, as in every ranking.
+        ``"average"``: RBO is its expected value over all orders of tied documents.
+    interval, level, resamples, seed
+        See the documentation on inference; topics are resampled.
+
+    Returns
+    -------
+    Evaluation
+        Each pair of runs is a system, called ``"first ~ second"``; values from 0 (nothing in
+        common) to 1. Topics that only one run of a pair retrieves something for have no value and
+        are counted (``empty_ranking``).
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, and for fewer than two runs.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> bm25 = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"x": 2.0, "y": 1.0}}
+    >>> dense = {"1": {"b": 0.9, "a": 0.8, "d": 0.1}, "2": {"x": 0.7, "z": 0.2}}
+    >>> ev = cal.overlap({"bm25": bm25, "dense": dense}, cutoffs=[2])
+    >>> ev["overlap@2"].value, round(ev["RBO"].value, 4)
+    (0.75, 0.59)
+
+    References
+    ----------
+    W. Webber, A. Moffat and J. Zobel (2010): A similarity measure for indefinite rankings. ACM
+    TOIS 28(4). M. Corsi and J. Urbano (2024): The treatment of ties in rank-biased overlap. SIGIR.
+    """
+    settings = make_settings(interval, level, resamples, seed)
+    return _evaluated(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+
+
+def _evaluated(
+    sources: Mapping[str, Any],
+    settings: Settings,
+    p: float,
+    depth: int | None,
+    cutoffs: tuple[int, ...],
+    ties: str,
+) -> Evaluation:
+    if depth is not None and depth < 1:
+        raise InputError(f"depth is {depth}, expected 1 or more")
+    if ties not in ("id", "average"):
+        raise InputError(f"ties is {ties!r}, expected 'id' or 'average'")
+    try:
+        measures = measures_of_overlap(p, ties, cutoffs)
+    except UnknownMeasureError as error:
+        raise InputError(str(error)) from None
+    if len(sources) < 2:
+        raise InputError(f"there is one run only ({next(iter(sources))!r}); overlap takes two")
+    check_stdin(sources.values())
+    read = {name: read_whole_run(name, source) for name, source in sources.items()}
+    topics = _all_topics(read)
+    pairs = {}
+    for first, second in combinations(read, 2):
+        shared = SharedRankings(**read[first].shared_with(read[second])).over(topics)
+        pairs[f"{first} ~ {second}"] = shared if depth is None else shared.cut(depth)
+    systems: dict[str, Statistics] = {
+        name: {SharedRankings: shared} for name, shared in pairs.items()
+    }
+    source = TopicScores.of(topics, systems, measures, settings, zero=False)
+    conventions = {
+        "order": "score descending, ties by document id descending",
+        "p": p,
+        "depth": depth,
+        "ties": ties,
+        "topics": "every topic of a run",
+    }
+    return Evaluation(
+        task="overlap",
+        level=settings.level,
+        estimates=source.estimates(),
+        definitions=glossary(measures),
+        per_unit=source.per_unit(),
+        provenance=provenance(
+            "overlap", settings, conventions, [run.origin for run in read.values()]
+        ),
+        sources=source,
+    )
+
+
+def rbo(
+    first: TrecSource | Sequence[Any],
+    second: TrecSource | Sequence[Any],
+    p: float = 0.9,
+    *,
+    depth: int | None = None,
+    cutoffs: Sequence[int] = (10, 100),
+    ties: str = "id",
+    interval: str = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Evaluation:
+    """Rank-biased overlap of two runs, or of two plain rankings.
+
+    Parameters
+    ----------
+    first, second
+        A run, as :func:`calipers.retrieval` takes it, or a list of ids, best first.
+    p, depth, cutoffs, ties, interval, level, resamples, seed
+        See :func:`calipers.overlap`.
+
+    Returns
+    -------
+    Evaluation
+        With ``RBO`` (extrapolated), ``RBO-min``, ``RBO-res`` and ``overlap@k``, from 0 to 1: the
+        mean over topics with its interval, and the values per topic in ``per_unit``. Two plain
+        rankings are one topic, which has no interval.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.rbo(["a", "b", "c", "d"], ["b", "a", "d", "e"], p=0.9)
+    >>> round(ev["RBO"].value, 4), round(ev["RBO-min"].value, 4), round(ev["RBO-res"].value, 4)
+    (0.6907, 0.3955, 0.4592)
+    """
+    runs = {"first": _run(first, "first"), "second": _run(second, "second")}
+    settings = make_settings(interval, level, resamples, seed)
+    return _evaluated(runs, settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)
+
+
+def _run(given: Any, what: str) -> Any:
+    """A list of ids as a run of one topic."""
+    if not isinstance(given, list | tuple):
+        return given
+    ids = [str(document) for document in given]
+    repeated = {document for document in ids if ids.count(document) > 1}
+    if repeated:
+        raise InputError(f"{what}: document {min(repeated)!r} stands there more than once")
+    if not ids:
+        raise InputError(f"{what}: an empty list, expected a ranking")
+    return {"1": {document: -float(place) for place, document in enumerate(ids)}}
+
+
+def _all_topics(runs: Mapping[str, WholeRun]) -> tuple[str, ...]:
+    """The topics of all runs, in bytewise order."""
+    names = {topic for run in runs.values() for topic in run.topics}
+    return tuple(sorted(names, key=lambda topic: topic.encode("utf-8", "surrogatepass")))

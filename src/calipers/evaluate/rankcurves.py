@@ -1,0 +1,306 @@
+"""Precision-recall curves of runs, averaged over topics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean
+from calipers.inference.estimate import Settings, unit_intervals
+from calipers.measures import Measure, definitions
+from calipers.measures.retrieval.rankings import interpolated_precision
+from calipers.results import Curve, Evaluation
+from calipers.statistics import FloatArray, JudgedRankings
+
+#: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
+RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+RECALLS = tuple(tenth / 10 for tenth in range(11))
+
+_KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
+
+
+def averaged_curves(
+    evaluation: Evaluation,
+    at: str = "recalls",
+    *,
+    interpolated: bool | None = None,
+    points: Sequence[float] | None = None,
+) -> tuple[Curve, ...]:
+    """The precision-recall curve of each run of an evaluation, averaged over its topics.
+
+    Parameters
+    ----------
+    evaluation
+        What :func:`calipers.retrieval` gave.
+    at
+        ``"recalls"``: at fixed levels of recall, the mean of the precision there. ``"ranks"``: at
+        fixed ranks, the mean precision against the mean recall of the documents down to there.
+    interpolated
+        Whether the precision of a topic is the highest one at that recall or any beyond it, or the
+        one at that very place. Unless said, interpolated at recalls and raw at ranks.
+    points
+        The recalls or ranks: 0, 0.1, …, 1, or 5, 10, 15, 20, 30, 50, 100, … unless given.
+
+    Returns
+    -------
+    tuple of Curve
+        One a run; ``threshold`` holds the ranks. The points are the means of ``IPrec@r`` or
+        ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the topics where it
+        is defined. The band is the pointwise interval of the mean precision, by the method that
+        the tables name; there is none with ``interval="none"``. Tied documents stand by descending
+        id, whatever ``ties`` the evaluation has.
+
+    Raises
+    ------
+    InputError
+        For an evaluation that is no retrieval, or that was read from a file.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}, "2": {"a": 1}}
+    >>> run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"b": 2.0, "a": 1.0}}
+    >>> (curve,) = cal.averaged_curves(cal.retrieval(qrels, run), points=[0, 0.5, 1])
+    >>> curve.y.round(3).tolist()
+    [0.75, 0.75, 0.583]
+    """
+    if not isinstance(evaluation.curves, RankCurves):
+        raise InputError(
+            "averaged curves are made of the rankings of a retrieval evaluation; this one has none"
+        )
+    if at not in _KINDS:
+        raise InputError(f"at is {at!r}, expected 'recalls' or 'ranks'")
+    return evaluation.curves.averaged(
+        at, interpolated=at == "recalls" if interpolated is None else interpolated, points=points
+    )
+
+
+def topic_curves(
+    evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
+) -> tuple[Curve, ...]:
+    """The raw curve of each run of an evaluation on one topic, rank by rank.
+
+    Parameters
+    ----------
+    evaluation
+        What :func:`calipers.retrieval` gave.
+    topic
+        One of its topics, with a relevant document.
+    kind
+        ``"PR"``: precision against recall at each rank. ``"ROC"``: recall against fall-out at each
+        rank, from nothing retrieved to the whole collection.
+    collection
+        How many documents there are, for ``"ROC"``.
+
+    Returns
+    -------
+    tuple of Curve
+        One a run; ``threshold`` holds the ranks. The points are ``P@k``, ``R@k`` and ``fallout@k``.
+
+    Raises
+    ------
+    InputError
+        For an unknown topic, one without relevant documents, a collection that is missing or too
+        small, and an evaluation that is no retrieval.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
+    >>> run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    >>> (curve,) = cal.topic_curves(cal.retrieval(qrels, run), "1", "ROC", collection=5)
+    >>> curve.x.round(3).tolist(), curve.y.tolist()
+    ([0.0, 0.0, 0.333, 0.333, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
+    """
+    if not isinstance(evaluation.curves, RankCurves):
+        raise InputError("curves of a topic are made of the rankings of a retrieval evaluation")
+    if kind not in ("PR", "ROC") or (kind == "ROC") != (collection is not None):
+        raise InputError(
+            f"kind is {kind!r} and collection is {collection!r}, expected 'PR', or 'ROC' and the "
+            "number of documents in the collection"
+        )
+    return evaluation.curves.of_topic(topic, collection)
+
+
+@dataclass(frozen=True, eq=False)
+class RankCurves(Sequence[Curve]):
+    """The averaged curves of runs, computed when they are first looked at.
+
+    Their bands cost about as much as the whole evaluation of a run with many topics.
+    """
+
+    whole: Mapping[str, JudgedRankings]
+    rel: int
+    judged_only: bool
+    zero: bool
+    settings: Settings
+
+    @cached_property
+    def rankings(self) -> dict[str, JudgedRankings]:
+        """The rankings that the curves are of."""
+        return {n: r.condensed() if self.judged_only else r for n, r in self.whole.items()}
+
+    @cached_property
+    def _curves(self) -> tuple[Curve, ...]:
+        return (
+            *self.averaged("recalls", interpolated=True),
+            *self.averaged("ranks", interpolated=False),
+        )
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        return self._curves[index]
+
+    def __len__(self) -> int:
+        return 2 * len(self.whole)  # known before they are computed
+
+    def averaged(
+        self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
+    ) -> tuple[Curve, ...]:
+        """The curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
+        if points is None:
+            points = RECALLS if at == "recalls" else self._ranks()
+        made = self._at_recalls if at == "recalls" else self._at_ranks
+        return tuple(made(system, interpolated, points) for system in self.rankings)
+
+    def of_topic(self, topic: str, collection: int | None) -> tuple[Curve, ...]:
+        """The curve of each run on one topic: ROC where the size of the collection is given."""
+        return tuple(self._of_topic(system, topic, collection) for system in self.rankings)
+
+    def _of_topic(self, system: str, topic: str, collection: int | None) -> Curve:
+        ranking = self.rankings[system]
+        if topic not in ranking.topics:
+            raise InputError(f"no topic {topic!r}; {did_you_mean(topic, ranking.topics)}")
+        ranking = ranking.take(np.array([ranking.topics.index(topic)]))
+        ranks = range(1, int(ranking.retrieved[0]) + 1)
+
+        def along(name: str, **parameters: Any) -> FloatArray:
+            measures = (_measure(name, cutoff=k, rel=self.rel, **parameters) for k in ranks)
+            return np.array([float(measure.apply(ranking)[0]) for measure in measures])
+
+        recall = along("R")
+        if not ranking.relevant(self.rel)[0]:
+            raise InputError(f"topic {topic!r} has no relevant document")
+        if collection is None:
+            x, y, at = recall, along("P"), np.array(ranks, np.float64)
+        else:
+            x = np.concatenate([[0.0], along("fallout", collection=collection), [1.0]])
+            y = np.concatenate([[0.0], recall, [1.0]])
+            at = np.array([0, *ranks, collection], np.float64)
+            if np.isnan(x).any() or ranking.relevant(self.rel)[0] >= collection:
+                raise InputError(
+                    f"collection is {collection}, fewer documents than run and judgments name"
+                )
+        nothing = np.zeros(0)
+        return Curve(
+            system=system,
+            kind="PR of a topic" if collection is None else "ROC of a topic",
+            x_label="Recall" if collection is None else "Fall-out",
+            y_label="Precision" if collection is None else "Recall",
+            x=x,
+            y=y,
+            threshold=at,
+            band_x=nothing,
+            low=nothing,
+            high=nothing,
+            level=self.settings.level,
+            method="none",
+            at="rank",
+        )
+
+    def _ranks(self) -> list[int]:
+        """The usual ranks, down to the first that no ranking exceeds."""
+        deepest = max(int(r.retrieved.max(initial=0)) for r in self.rankings.values())
+        return [
+            k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
+        ]
+
+    def _at_recalls(self, system: str, interpolated: bool, recalls: Sequence[float]) -> Curve:
+        name = "IPrec" if interpolated else "P@recall"
+        measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in recalls]
+        return self._curve(
+            system,
+            "recalls",
+            interpolated,
+            np.asarray(recalls, np.float64),
+            measures,
+            [measure.apply(self.rankings[system]) for measure in measures],
+        )
+
+    def _at_ranks(self, system: str, interpolated: bool, ranks: Sequence[float]) -> Curve:
+        ranking = self.rankings[system]
+        measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in ranks]
+        recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in ranks]
+        if interpolated:
+            precisions = [_interpolated(ranking, recall, self.rel) for recall in recalls]
+        else:
+            precisions = [measure.apply(ranking) for measure in measures]
+        return self._curve(
+            system,
+            "ranks",
+            interpolated,
+            self._means(recalls),
+            measures,
+            precisions,
+            np.asarray(ranks, np.float64),
+        )
+
+    def _curve(
+        self,
+        system: str,
+        at: str,
+        interpolated: bool,
+        x: FloatArray,
+        measures: list[Measure],
+        precisions: list[FloatArray],
+        ranks: FloatArray | None = None,
+    ) -> Curve:
+        table = np.column_stack([self._filled(column) for column in precisions])
+        band: dict[str, Any] = {"band_x": x, "method": "none"}
+        if self.settings.interval == "none":
+            band["band_x"] = limits = np.zeros(0)
+            band["low"] = band["high"] = limits
+        else:
+            made = unit_intervals(measures, table, self.settings)
+            band["low"] = np.array([interval.low for interval in made])
+            band["high"] = np.array([interval.high for interval in made])
+            band["method"] = next((i.method for i in made if i.reason is None), "none")
+        return Curve(
+            system=system,
+            kind=_KINDS[at],
+            x_label="Recall" if at == "recalls" else "Mean recall",
+            y_label="Mean interpolated precision" if interpolated else "Mean precision",
+            x=x,
+            y=self._means(precisions),
+            threshold=np.full(len(x), np.nan) if ranks is None else ranks,
+            level=self.settings.level,
+            at="" if ranks is None else "rank",
+            **band,
+        )
+
+    def _filled(self, column: FloatArray) -> FloatArray:
+        return np.where(np.isnan(column), 0.0, column) if self.zero else column
+
+    def _means(self, columns: list[FloatArray]) -> FloatArray:
+        """The mean of each column over the topics where it is defined."""
+        filled = [self._filled(column) for column in columns]
+        defined = [column[~np.isnan(column)] for column in filled]
+        return np.array([column.mean() if len(column) else np.nan for column in defined])
+
+
+def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:
+    """The formula of IPrec at a recall that differs from topic to topic."""
+    precision = interpolated_precision(ranking, recall=recall, rel=rel)  # type: ignore[arg-type]
+    return np.where(np.isnan(recall), np.nan, precision)
+
+
+def _measure(name: str, **parameters: Any) -> Measure:
+    (definition,) = (d for d in definitions("retrieval") if d.name == name)
+    return definition.bind(parameters)

@@ -1,0 +1,58 @@
+"""How the values of a measure per unit become one number.
+
+Every summary is a function of means over units, so that bootstrap replicates of the means give its
+bootstrap distribution.
+
+    mean         Σ v / n
+    sum          Σ v
+    geometric    exp(Σ ln max(v, 10⁻⁵) / n), the floor being trec_eval's
+    pooled       Σ w v / Σ w, for a weight per unit: the measure of all units put together
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.statistics import GEOMETRIC_FLOOR, FloatArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One way of summing up."""
+
+    kind: str
+
+    def columns(self, values: FloatArray, weight: FloatArray | None = None) -> list[FloatArray]:
+        """The columns whose means are needed; NaN where a value is."""
+        if self.kind == "geometric":
+            return [np.log(np.maximum(values, GEOMETRIC_FLOOR))]
+        if self.kind == "pooled":
+            assert weight is not None
+            weight = np.where(np.isnan(values), np.nan, weight)
+            return [values * weight, weight]
+        return [values]
+
+    def of_means(self, means: FloatArray, n: int) -> FloatArray:
+        """The summary, from means of the columns along the last axis, over n units."""
+        first = means[..., 0]
+        if self.kind == "sum":
+            return np.asarray(first * n)
+        if self.kind == "geometric":
+            return np.asarray(np.exp(first))
+        if self.kind == "pooled":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(first / means[..., 1])
+        return np.asarray(first)
+
+    def value(self, values: FloatArray, weight: FloatArray | None = None) -> float:
+        """The summary of the values that are defined; NaN where there is none."""
+        defined = ~np.isnan(values)
+        n = int(defined.sum())
+        if n == 0:
+            return float("nan")
+        if self.kind == "sum":  # adding up counts is exact
+            return float(values[defined].sum())
+        columns = self.columns(values[defined], None if weight is None else weight[defined])
+        return float(self.of_means(np.array([column.mean() for column in columns]), n))

@@ -1,0 +1,141 @@
+"""Intervals of incomplete judgments, from the public verb to the reports."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import json
+from importlib.resources import as_file, files
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.data.errors import InputError
+
+#: Document "u" is retrieved and not judged; topic 3 has no relevant document so far.
+QRELS = {"1": {"a": 1, "b": 0, "c": 2, "m": 1}, "2": {"a": 1, "b": 0}, "3": {"x": 0}}
+RUN = {"1": {"a": 4.0, "u": 3.0, "c": 2.0}, "2": {"b": 3.0, "a": 2.0}, "3": {"u": 2.0, "x": 1.0}}
+MEASURES = ["AP", "nDCG@2", "RR", "P@2", "R@2", "SetF", "infAP"]
+
+
+def evaluate(**options: object) -> cal.Evaluation:
+    return cal.retrieval(QRELS, RUN, measures=MEASURES, interval="none", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("undefined", ["nan", "zero"])
+def test_the_ends_are_those_of_all_completed_judgments(undefined: str) -> None:
+    asked = evaluate(incomplete=True, unfound=1, undefined=undefined)
+    seen: dict[str, list[float]] = {name: [] for name in MEASURES}
+    # A grade for "u" in two topics, and for a new document of each topic.
+    for u1, u3, *new in itertools.product(range(3), repeat=5):
+        judged = {
+            topic: {**grades, "new": new[i]} for i, (topic, grades) in enumerate(QRELS.items())
+        }
+        judged["1"]["u"], judged["3"]["u"] = u1, u3
+        whole = cal.retrieval(judged, RUN, measures=MEASURES, interval="none", undefined=undefined)
+        for name, values in seen.items():
+            values.append(whole[name].value)
+    for name in MEASURES[:-1]:
+        found = asked[name]
+        assert found.possible == "exact"
+        expected = pytest.approx((min(seen[name]), max(seen[name])), abs=1e-12)
+        assert (found.possible_low, found.possible_high) == expected, name
+        assert found.possible_low <= found.value <= found.possible_high
+    assert asked["infAP"].possible is None
+
+
+def test_without_the_option_results_know_nothing_of_it() -> None:
+    plain, asked = evaluate(), evaluate(incomplete=True)
+    assert "possible" not in plain.to_json(details=True)
+    assert "possible" not in plain.to_csv()
+    assert "judgments" not in str(plain)
+    for without, with_it in zip(plain, asked, strict=True):
+        assert without.value == with_it.value
+        assert without.possible is None
+
+
+def test_every_format_shows_the_interval() -> None:
+    evaluation = evaluate(incomplete=True)
+    again = cal.Evaluation.from_json(evaluation.to_json(details=True))
+    assert again.to_json(details=True) == evaluation.to_json(details=True)
+    record = json.loads(evaluation.to_json())["systems"][0]["estimates"][2]
+    assert (record["measure"], record["possible"]) == ("RR", "exact")
+    assert record["possible_low"] == evaluation["RR"].possible_low
+    row = list(csv.DictReader(io.StringIO(evaluation.to_csv())))[2]
+    assert float(row["possible_high"]) == evaluation["RR"].possible_high
+    cell = "[0.5000, 0.8333]"
+    assert cell in str(evaluation)
+    assert cell in evaluation.to_markdown()
+    assert cell in evaluation.to_html()
+    assert f"RR 0.5000 over 3 topics (all judged: {cell})" in str(evaluation["RR"])
+
+
+def test_the_values_of_topics_have_their_ends() -> None:
+    units = evaluate(incomplete=True).per_unit
+    assert units is not None
+    low, high = units.possible["run"]["RR"]
+    assert low.tolist() == [1.0, 0.5, 0.0]
+    assert high.tolist() == [1.0, 0.5, 1.0]
+
+
+def test_notes_say_what_is_judged_and_what_is_meant() -> None:
+    notes = " ".join(evaluate(incomplete=True, unfound=3).notes)
+    assert "Judged@10, the share of judged documents among the first 10, is 0.722 for run." in notes
+    assert "Not enough judgments and not enough topics are different problems" in notes
+    assert "up to 3 further relevant documents of a topic" in notes
+    assert "infAP is not known" in notes
+
+
+def test_the_highest_grade_is_that_of_the_judgments_unless_given() -> None:
+    assert evaluate(incomplete=True).provenance["conventions"]["unknown documents"] == {
+        "unfound": "open",
+        "max_grade": 2,
+    }
+    high = evaluate(incomplete=True, max_grade=3)["nDCG@2"]
+    assert high.possible_low < evaluate(incomplete=True)["nDCG@2"].possible_low
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unfound": 3}, "only together with incomplete"),
+        ({"max_grade": 2}, "only together with incomplete"),
+        ({"incomplete": True, "unfound": -1}, "unfound is -1, expected a whole number from 0"),
+        ({"incomplete": True, "unfound": "many"}, "or 'open' for any number"),
+        ({"incomplete": True, "max_grade": 0}, "max_grade is 0, expected a whole number from 1 up"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        evaluate(**options)
+
+
+def test_the_values_of_full_judgments_lie_where_thinned_ones_say() -> None:
+    """A third of the judgments of the digits, against all of them."""
+    with as_file(files("calipers.data") / "demo" / "digits") as folder:
+        with gzip.open(folder / "qrels.txt.gz", "rt", encoding="ascii") as lines:
+            rows = [line.split() for line in lines]
+        run = folder / "nca.run.gz"
+        measures = ["AP", "AP(rel=2)", "nDCG@10", "nDCG", "R@100", "RR", "Rprec", "Bpref", "SetF"]
+        full: dict[str, dict[str, int]] = {}
+        thin: dict[str, dict[str, int]] = {}
+        generator = np.random.default_rng(1)
+        for topic, _, document, grade in rows:
+            full.setdefault(topic, {})[document] = int(grade)
+            if generator.random() < 1 / 3:
+                thin.setdefault(topic, {})[document] = int(grade)
+        truth = cal.retrieval(full, run, measures=measures, interval="none").per_unit
+        asked = cal.retrieval(thin, run, measures=measures, interval="none", incomplete=True)
+    assert truth is not None
+    assert asked.per_unit is not None
+    for name in measures:
+        (system,) = truth.values
+        (asked_system,) = asked.per_unit.possible
+        low, high = asked.per_unit.possible[asked_system][name]
+        values = truth.values[system][name]
+        assert (low <= values + 1e-12).all(), name
+        assert (values <= high + 1e-12).all(), name
+        assert (low < high).any()
