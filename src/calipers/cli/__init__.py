@@ -15,6 +15,9 @@ COMMANDS = {
     "retrieval": "Evaluate runs against relevance judgments.",
     "classification": "Evaluate two-class predictions in a table.",
     "regression": "Evaluate predicted numbers in a table.",
+    "overlap": "Say how much runs have in common, without judgments.",
+    "convert": "Convert judgments or a run to another format.",
+    "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",
     "demo": "Evaluate three small real cases and write their reports.",
 }

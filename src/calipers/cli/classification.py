@@ -8,7 +8,6 @@ import click
 
 from calipers.cli.common import (
     Output,
-    located,
     measure_options,
     output_options,
     table_origin,
@@ -58,7 +57,7 @@ def command(
     output = Output.take(options)
     if not (score or probability or predicted):
         raise click.UsageError("give at least one of --score, --probability, --predicted")
-    from calipers.data.tables import column, read_table
+    from calipers.data.tables import column, located, read_table
     from calipers.evaluate.classification import classification
 
     rows = read_table(table)

@@ -6,8 +6,7 @@ import functools
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,16 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 FORMATS = ("table", "json", "csv", "markdown")
-SUFFIXES = {".json": "json", ".csv": "csv", ".md": "markdown", ".txt": "table"}
+#: Those of the values per unit, which only some commands have.
+UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
+SUFFIXES = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".txt": "table",
+    ".parquet": "parquet",
+    ".trec": "trec",
+}
 
 Command = Callable[..., Any]
 
@@ -38,6 +46,13 @@ def measure_options(command: Command) -> Command:
         click.option(
             "--baseline", metavar="NAME", help="Compare with this system, not every pair."
         ),
+    ]
+    return _apply(options, inference_options(command))
+
+
+def inference_options(command: Command) -> Command:
+    """Options of how sure the numbers are."""
+    options = [
         click.option(
             "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."
         ),
@@ -60,13 +75,13 @@ def measure_options(command: Command) -> Command:
     return _apply(options, command)
 
 
-def output_options(command: Command) -> Command:
+def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Command:
     """Options of what becomes of the result."""
     options = [
         click.option(
             "--format",
             "format_",
-            type=click.Choice(FORMATS),
+            type=click.Choice(formats),
             help="Format of the result; by the suffix of -o, else table.",
         ),
         click.option(
@@ -95,28 +110,35 @@ def _apply(options: Sequence[Callable[[Command], Command]], command: Command) ->
 
 @dataclass(frozen=True)
 class Output:
-    """What a user wants done with the result."""
+    """What a user wants done with the result; ``units`` for the value on every unit instead."""
 
     kind: str
     path: str | None
     report: str | None
     requirements: tuple[Requirement, ...]
+    units: bool = False
 
     @classmethod
-    def take(cls, options: dict[str, Any]) -> Output:
+    def take(cls, options: dict[str, Any], *, units: bool = False) -> Output:
         """Take the output options out of a command's, checked before any data are read."""
         kind, path = options.pop("format_"), options.pop("output")
         if kind is None:
             kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
+        formats = UNIT_FORMATS if units else FORMATS
+        if kind not in formats:
+            what = "the values per topic" if units else "this result"
+            raise click.UsageError(f"{what} cannot be written as {kind}; use {', '.join(formats)}")
+        if kind == "parquet" and path is None:
+            raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
         requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
-        return cls(kind, path, options.pop("report"), requirements)
+        return cls(kind, path, options.pop("report"), requirements, units)
 
     def finish(self, evaluation: Evaluation) -> None:
         """Write the result, and exit with 1 when a requirement is not met."""
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
         if self.report is not None:
             evaluation.to_html(self.report)
-        write(evaluation, self.kind, self.path)
+        (write_units if self.units else write)(evaluation, self.kind, self.path)
         for line in unmet:
             click.echo(line, err=True)
         if unmet:
@@ -136,6 +158,34 @@ def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
         "csv": evaluation.to_csv,
         "markdown": evaluation.to_markdown,
     }[kind]()
+    _write_text(text, output)
+
+
+def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
+    """The value on every unit in one format, to a file or to stdout."""
+    from calipers.report import per_topic, replacing
+
+    values = evaluation.per_unit
+    assert values is not None
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        assert output is not None
+        with replacing(Path(output)) as stream:
+            parquet.write_table(values.to_arrow(), stream)
+    elif kind == "table" and output is None:
+        per_topic.print_unit_table(evaluation, values, sys.stdout)
+    else:
+        texts: dict[str, Callable[[], str]] = {
+            "table": lambda: per_topic.unit_table(evaluation, values),
+            "json": values.to_json,
+            "csv": values.to_csv,
+            "trec": lambda: per_topic.trec_lines(evaluation, values),
+        }
+        _write_text(texts[kind](), output)
+
+
+def _write_text(text: str, output: str | None) -> None:
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
         sys.stdout.write(text)
@@ -195,20 +245,3 @@ def table_origin(path: str) -> Origin:
 
     size, digest = file_digest(path)
     return Origin("table", path, bytes=size, sha256=digest)
-
-
-@contextmanager
-def located(path: str) -> Iterator[None]:
-    """Says in which file a column was wrong."""
-    from calipers.data.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        if str(error).startswith(path):
-            raise
-        counted = " (rows count from 0, without the header)" if _ROW.search(str(error)) else ""
-        raise InputError(f"{path}: {error}{counted}") from None
-
-
-_ROW = re.compile(r"\brows? \d")

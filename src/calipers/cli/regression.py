@@ -8,7 +8,6 @@ import click
 
 from calipers.cli.common import (
     Output,
-    located,
     measure_options,
     output_options,
     table_origin,
@@ -43,7 +42,7 @@ def command(
       calipers regression patients.csv --truth progression --predicted ridge --predicted forest
     """
     output = Output.take(options)
-    from calipers.data.tables import column, read_table
+    from calipers.data.tables import column, located, read_table
     from calipers.evaluate.regression import regression
 
     rows = read_table(table)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.common import FORMATS, UNIT_FORMATS, Output, measure_options, output_options
 
 
 @click.command("retrieval")
@@ -41,22 +42,72 @@ from calipers.cli.common import Output, measure_options, output_options
     help="Leave topics without a value out of the mean, or let them score 0.",
 )
 @click.option("--float32", is_flag=True, help="Round scores to 32 bits, as trec_eval up to 9 does.")
-@output_options
+@click.option(
+    "--ties",
+    type=click.Choice(["id", "average", "best", "worst"]),
+    default="id",
+    show_default=True,
+    help="Order tied documents by descending id, or take the expected, best or worst value over "
+    "all their orders.",
+)
+@click.option(
+    "--judged-only", is_flag=True, help="Take unjudged documents out first (condensed lists)."
+)
+@click.option(
+    "--incomplete",
+    is_flag=True,
+    help="Also tell what judging every document could make of each number.",
+)
+@click.option(
+    "--unfound",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="With --incomplete: at most N more relevant documents a topic that the run does not "
+    "retrieve; any number unless given.",
+)
+@click.option(
+    "--max-grade",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --incomplete: the highest grade of an unjudged document; that of the judgments "
+    "unless given.",
+)
+@click.option(
+    "--per-topic",
+    is_flag=True,
+    help="The value on every topic: table, csv, json, parquet, or trec for the lines of "
+    "trec_eval -q.",
+)
+@partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
 def command(
     qrels: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
+    *,
+    per_topic: bool,
     **options: Any,
 ) -> None:
-    """Evaluate RUNS (TREC run files) against QRELS (TREC judgments).
+    """Evaluate RUNS against QRELS; two or more runs are compared, topic by topic.
 
-    Files may be plain, .gz or .zst. Two or more runs are compared, topic by topic.
+    Files are told by their extensions: .json (an object of objects, or a list of objects), .jsonl,
+    .ndjson, .csv, .tsv, .parquet, .feather or .arrow with columns such as topic, doc and grade or
+    score. Everything else is TREC text. Text may be .gz or .zst, and - is TREC text on the standard
+    input. irds:NAME is a dataset of ir_datasets that is already on this machine.
 
     \b
-    Example:
+    Examples:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --baseline bm25
+      calipers retrieval qrels.tsv run.parquet --per-topic -o topics.csv
+      zcat bm25.run.gz | calipers retrieval qrels.txt - -m AP --per-topic --format trec
+      calipers retrieval irds:vaswani run.json --require 'nDCG@10>=0.35'
     """
-    output = Output.take(options)
+    output = Output.take(options, units=per_topic)
+    if output.kind == "trec" and len(runs) > 1:
+        raise click.UsageError("the lines of trec_eval have no place for a system; give one run")
+    if not options["incomplete"] and (options["unfound"], options["max_grade"]) != (None, None):
+        raise click.UsageError("--unfound and --max-grade go with --incomplete")
+    if options["unfound"] is None:
+        del options["unfound"]
     from calipers.evaluate.retrieval import retrieval
 
     evaluation = retrieval(qrels, list(runs), measures=measures or None, **options)

@@ -1,0 +1,5 @@
+"""``python -m calipers.cli.trec_eval``."""
+
+from calipers.cli.trec_eval import main
+
+main()

@@ -1,0 +1,77 @@
+"""Ideal lists in the order in which trec_eval puts gains that are not whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics.rankings import Ideal, ends_of
+
+#: Beyond that the order of grades that nothing has is not worth its time.
+HIGHEST = 10_000
+
+Levels = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LooselySorted(JudgedRankings):
+    """Rankings whose ideal lists are those of trec_eval.
+
+    It sorts grades by gain, but takes gains that are less than 1 apart for equal, and leaves them
+    as they were: those with a gain of their own (``named``), then the others, from 0 on. The ideal
+    list begins with the last of them and ends at the first one without a positive gain.
+    """
+
+    named: Levels = ()
+
+    @classmethod
+    def of(cls, rankings: JudgedRankings, named: Levels) -> LooselySorted:
+        """The same rankings, with gains in the order in which they were given."""
+        arrays: dict[str, Any] = {f.name: getattr(rankings, f.name) for f in fields(rankings)}
+        return cls(**arrays, named=named)
+
+    def ideal(self, gain: FloatArray) -> Ideal:
+        """The ideal list of each topic; the gains are known already."""
+        lists = []
+        for first, last in zip(self.judged_offsets, self.judged_offsets[1:], strict=False):
+            grades = self.judged_grade[first:last].tolist()
+            counts = dict(zip(grades, self.judged_count[first:last].tolist(), strict=True))
+            lists.append(_ideal(self.named, counts))
+        offsets = ends_of([len(gains) for gains in lists])
+        rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
+        return Ideal(offsets, np.array([g for gains in lists for g in gains], np.float64), rank)
+
+
+def _ideal(named: Levels, counts: dict[int, int]) -> list[float]:
+    levels = _sorted_levels(named, min(max(counts, default=-1), HIGHEST))
+    out: list[float] = []
+    for place, (grade, gain) in enumerate(reversed(levels)):
+        count = counts.get(grade, 0)
+        if gain <= 0 and (count or place == 0):
+            break
+        out.extend([gain] * count)
+    return out
+
+
+@cache
+def _sorted_levels(named: Levels, top: int) -> Levels:
+    own = {grade for grade, _ in named}
+    others = tuple((grade, float(grade)) for grade in range(top + 1) if grade not in own)
+    return tuple(_merge_sorted((*named, *others)))
+
+
+def _merge_sorted(levels: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """C's usual merge sort: what it makes of an order that is none is part of the result."""
+    if len(levels) < 2:
+        return list(levels)
+    half = len(levels) // 2
+    low, high = _merge_sorted(levels[:half]), _merge_sorted(levels[half:])
+    out: list[tuple[int, float]] = []
+    while low and high:
+        out.append((low if int(low[0][1] - high[0][1]) <= 0 else high).pop(0))
+    return [*out, *low, *high]

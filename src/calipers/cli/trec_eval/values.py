@@ -1,0 +1,321 @@
+"""The values that are printed: per topic by the measures of Calipers, with what trec_eval has where
+they have none, and over all topics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from calipers.cli.trec_eval.ideal import LooselySorted
+from calipers.cli.trec_eval.inputs import Judged
+from calipers.cli.trec_eval.options import Options, Stop
+from calipers.cli.trec_eval.table import TABLE, Row, chosen
+from calipers.cli.trec_eval.zscores import ZScores
+from calipers.measures.definition import UnknownMeasureError
+from calipers.statistics import (
+    GEOMETRIC_FLOOR,
+    FloatArray,
+    GroupedRankings,
+    IntArray,
+    JudgedRankings,
+)
+from calipers.statistics.rankings import ends_of, segment_sum
+
+#: 0/0 with the sign that it has in C on most machines, where it prints as -nan.
+NO_NUMBER = np.copysign(np.nan, -1.0)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of each topic and of the summary: a value per topic, or a text."""
+
+    name: str
+    row: Row
+    values: FloatArray
+    texts: Sequence[bytes] | None = None
+    summary: float | bytes | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What there is to print; ``stop`` says why the program ended before the summary."""
+
+    topics: list[bytes]
+    lines: list[Line]
+    stop: Stop | None
+
+
+def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcome:
+    """The values of all measures that were asked for."""
+    lines = [
+        (name, printed, parameters)
+        for name in chosen(options)
+        for printed, parameters in TABLE[name].read(name, options.measures.get(name))
+    ]
+    evaluated, stop = _evaluated(options, judged, lines)
+    if stop is not None and not (evaluated and options.per_topic):
+        return Outcome([], [], stop)
+    topics = [judged.topics[i] for i in evaluated]
+    picked = judged.rankings.take(np.array(evaluated, np.int64))
+    missing = picked.retrieved == 0
+    view = View.of(options, picked)
+    out = []
+    for name, printed, parameters in lines:
+        line = Line(printed, TABLE[name], view.values(name, parameters or {}))
+        if name == "relstring":
+            # Only judgments in the format qrels come so far.
+            assert isinstance(view.rankings, JudgedRankings)
+            texts = view.rankings.relevance_strings((parameters or {})["length"])
+            line = replace(line, texts=texts)
+        line = _blanked(line, missing)
+        if scores is not None:
+            line = replace(line, values=scores.of(printed, topics, line.values))
+        out.append(replace(line, summary=_summary(options, judged, name, line)))
+    return Outcome(topics, out, stop)
+
+
+def _evaluated(
+    options: Options, judged: Judged, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
+) -> tuple[list[int], Stop | None]:
+    """The positions of the topics that are evaluated, and what ended that."""
+    problem = _problem(options, lines)
+    looks = any(TABLE[name].judgments for name, _, _ in lines)
+    highest = _highest(judged.rankings)
+    only = None if options.topic is None else os.fsencode(options.topic)
+    found = (judged.rankings.retrieved > 0).tolist()
+    out: list[int] = []
+    for i, topic in enumerate(judged.topics):
+        if only not in (None, topic) or (options.conventions < 10 and not found[i]):
+            continue
+        reason = problem
+        if not found[i] and not options.complete:
+            reason = "not among the results; -c evaluates it all the same"
+        elif looks and reason is None:
+            reason = judged.unusable.get(i)
+            # The original cannot begin with a topic without judgments, and stumbles over any
+            # whose highest judgment is below -1.
+            if highest is not None and highest[i] < (-1 if out else 0):
+                reason = "all its judgments are negative"
+        if reason is not None:
+            return out, Stop(4, f"topic {topic.decode(errors='replace')}: {reason}")
+        out.append(i)
+    return out, None if out else Stop(7, "no topic has both results and judgments")
+
+
+def _problem(
+    options: Options, lines: Sequence[tuple[str, str, Mapping[str, Any] | None]]
+) -> str | None:
+    """Why a measure cannot be computed for any topic."""
+    have = "prefs" if options.judgments_format == "qrels_prefs" else options.judgments_format
+    for name, printed, parameters in lines:
+        if TABLE[name].judgments not in ("", have):
+            return f"{name} is not for judgments in the format {options.judgments_format}"
+        if parameters is None:
+            return f"{printed}: these parameters cannot be used"
+    return None
+
+
+def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
+    """The highest grade of each topic."""
+    if isinstance(rankings, GroupedRankings):
+        return None
+    return list(map(int, rankings.judged_grade[rankings.judged_offsets[:-1]]))
+
+
+def _blanked(line: Line, missing: Any) -> Line:
+    """What the original takes back of topics that the results leave out."""
+    if line.name == "relstring" and line.texts is not None:
+        texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
+        return replace(line, texts=texts)
+    if line.name in ("num_ret", "utility", "rbp_resid") or line.name.startswith("unj"):
+        return replace(line, values=np.where(missing, 0.0, line.values))
+    return line
+
+
+def _summary(options: Options, judged: Judged, name: str, line: Line) -> float | bytes | None:
+    """The value over all topics."""
+    count = len(judged.topics) if options.complete else len(line.values)
+    if name == "runid":
+        return judged.tag
+    if name == "relstring":
+        return None
+    if name == "num_q":
+        return count
+    if name == "num_rel" and options.complete and isinstance(judged.rankings, JudgedRankings):
+        # Of all topics, whatever the level.
+        return float(judged.rankings.relevant().sum())
+    # One after the other, as the original adds up.
+    total = float(np.cumsum(line.values)[-1])
+    if line.row.counts:
+        return total
+    if name.startswith("gm_"):
+        return float(np.exp((total + (count - len(line.values)) * np.log(GEOMETRIC_FLOOR)) / count))
+    return total / count
+
+
+@dataclass(frozen=True)
+class View:
+    """The rankings as the options want them. With judgments by assessors, each assessor's stand
+    there as if they were a topic, and ``groups`` cuts them into topics."""
+
+    options: Options
+    rankings: JudgedRankings | GroupedRankings
+    groups: IntArray | None = None
+
+    @classmethod
+    def of(cls, options: Options, rankings: JudgedRankings | GroupedRankings) -> View:
+        """The rankings of the topics that are evaluated; where nothing was retrieved, it was one
+        document without a judgment."""
+        rankings = replace(rankings, retrieved=np.maximum(rankings.retrieved, 1))
+        if options.judgments_format == "qrels_jg":
+            assert isinstance(rankings, GroupedRankings)
+            return cls(options, _prepared(options, rankings.by_group), rankings.groups)
+        if isinstance(rankings, GroupedRankings):
+            return cls(options, rankings.cut(options.depth))
+        return cls(options, _prepared(options, rankings))
+
+    def values(self, name: str, parameters: Mapping[str, Any]) -> FloatArray:
+        """The value of a measure, per topic."""
+        row = TABLE[name]
+        if not row.judgments or not row.measure:
+            topics = len(self.rankings) if self.groups is None else len(self.groups) - 1
+            return np.ones(topics)
+        value = self._of_rankings(name, row, parameters)
+        if self.groups is None:
+            return value
+        return segment_sum(value, self.groups) / np.diff(self.groups)
+
+    def _of_rankings(self, name: str, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+        if row.measure == "IPrec":
+            return self._interpolated(parameters["recall"])
+        if name == "set_F":
+            return self._f_measure(parameters["x"])
+        if row.measure == "11pt-avg":
+            return self._eleven_points(parameters["recalls"])
+        if parameters.get("multiple", 1) <= 0:
+            return np.zeros(len(self.rankings))
+        value = self._applied(row, parameters)
+        if name.startswith("gm_"):
+            return np.log(np.maximum(_or_zero(value), GEOMETRIC_FLOOR))
+        if name == "ndcg_rel":
+            # Gains of documents without a judgment may be more than there are to miss.
+            return np.maximum(_or_zero(value), 0.0)
+        if name == "G":
+            # Where the ranking gains more than the ideal list there is no logarithm.
+            some = _or_zero(self._applied(TABLE["ideal_dcg"], parameters)) > 0
+            return np.where(np.isnan(value) & some, NO_NUMBER, _or_zero(value))
+        if name in ("Rndcg", "yaap"):
+            # Without a gain the original divides by no levels at all; with a level below 0 there
+            # may be more relevant documents than R.
+            value = np.where(np.isnan(value), NO_NUMBER, value)
+            return np.where(self._relevant == 0, 0.0, value)
+        return _or_zero(value)
+
+    def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
+        definition = row.definition
+        level = self._level
+        general = {
+            "rel": max(level, 0) if row.relevant == "judged" else level,
+            "rule": "nearest" if self.options.conventions >= 10 else "nine-tenths",
+            "collection": self.options.collection,
+        }
+        known = {key: value for key, value in general.items() if key in definition.parameters}
+        try:
+            measure = definition.bind({**known, **row.fixed, **parameters})
+        except UnknownMeasureError as error:
+            raise Stop(2, str(error)) from None
+        rankings = self._by_level[row.relevant]
+        gains = tuple(parameters.get("gains", {}).items())
+        if any(not gain.is_integer() for _, gain in gains):
+            assert isinstance(rankings, JudgedRankings)
+            rankings = LooselySorted.of(rankings, gains)
+        return np.asarray(measure.apply(rankings))
+
+    @property
+    def _level(self) -> int:
+        """The lowest relevant grade; there is none below -2."""
+        return max(self.options.level, -3)
+
+    @cached_property
+    def _by_level(self) -> Mapping[str, JudgedRankings | GroupedRankings]:
+        """The rankings with those documents in them that ``Row.relevant`` tells."""
+        level, rankings = self._level, self.rankings
+        if level >= 0 or isinstance(rankings, GroupedRankings):
+            return dict.fromkeys(("judged", "all", "last"), rankings)
+        everything = rankings.with_unjudged()
+        extra = everything.relevant_retrieved(level) - rankings.relevant_retrieved(0)
+        early = everything.hits_so_far(level) <= extra[everything.topic]
+        last = replace(everything, grade=np.where(early, level - 1, everything.grade))
+        return {"judged": rankings, "all": everything, "last": last}
+
+    @cached_property
+    def _relevant(self) -> FloatArray:
+        """R of each ranking."""
+        assert isinstance(self.rankings, JudgedRankings)
+        return self.rankings.relevant(max(self._level, 0))
+
+    def _wanted(self, recall: float) -> FloatArray:
+        """How many relevant documents make up a recall."""
+        share = recall * self._relevant
+        if self.options.conventions < 10:
+            return np.trunc(share + 0.9)
+        return np.trunc(share + np.copysign(0.5, share))
+
+    def _interpolated(self, recall: float) -> FloatArray:
+        value = _or_zero(
+            self._applied(TABLE["iprec_at_recall"], {"recall": min(max(recall, 0.0), 1.0)})
+        )
+        wanted = self._wanted(recall)
+        value = np.where(wanted > self._relevant, 0.0, value)
+        # Where nothing was retrieved, the precision at recall 0 is 0/0.
+        empty = np.where(wanted <= 0, NO_NUMBER, 0.0)
+        return np.where(self.rankings.retrieved == 0, empty, value)
+
+    def _f_measure(self, x: float) -> FloatArray:
+        """SetF in the original's order of operations, whose means round alike; x is β²."""
+        p, r = (_or_zero(self._applied(TABLE[name], {})) for name in ("set_P", "set_recall"))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(p > 0, (x + 1.0) * p * r / (x * p + r), 0.0)
+
+    def _eleven_points(self, recalls: Sequence[float]) -> FloatArray:
+        """The mean of interpolated precisions, as far as they ascend.
+
+        The original goes from the last recall to the first and from the end of the ranking to its
+        top: a recall that it has passed by already counts as recall 0, with all before it.
+        """
+        passed = np.zeros(len(self.rankings), bool)
+        begun = np.zeros(len(self.rankings), bool)
+        assert isinstance(self.rankings, JudgedRankings)
+        at = self.rankings.relevant_retrieved(max(self._level, 0))
+        total = np.zeros(len(self.rankings))
+        whole = self._interpolated(0.0)
+        for recall in reversed(recalls):
+            wanted = self._wanted(recall)
+            begun |= wanted <= at
+            passed |= begun & ((wanted > at) | (wanted <= 0))
+            at = np.where(begun & ~passed, wanted, at)
+            total += np.where(begun, np.where(passed, whole, self._interpolated(recall)), 0.0)
+        return total / len(recalls)
+
+
+def _prepared(options: Options, rankings: JudgedRankings) -> JudgedRankings:
+    """The rankings as the options want them, without the documents whose judgments are negative
+    among those that could have been retrieved."""
+    kept = rankings.judged_grade >= 0
+    rankings = replace(
+        rankings,
+        judged_offsets=ends_of(segment_sum(kept, rankings.judged_offsets)),
+        judged_grade=rankings.judged_grade[kept],
+        judged_count=rankings.judged_count[kept],
+    )
+    cut = rankings if options.depth >= rankings.retrieved.max() else rankings.cut(options.depth)
+    return cut.condensed() if options.judged_only else cut
+
+
+def _or_zero(values: FloatArray) -> FloatArray:
+    return np.where(np.isnan(values), 0.0, values)

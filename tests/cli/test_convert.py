@@ -1,0 +1,264 @@
+"""``calipers convert``: nothing is lost on the way, and nothing is half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.cli import cli
+from calipers.data import formats, trec
+
+QRELS = "007 0 a 1\n007 0 b -1\n1 0 a 2\n"
+RUN = "2 Q0 b 1 0.1 t\n2 Q0 a 9 3e-5 t\n007 Q0 c 1 1 t\n007 Q0 d 1 1.0 t\n"
+RANKED = "2 Q0 b 1 0.1 t\n2 Q0 a 2 0.00003 t\n007 Q0 d 1 1 t\n007 Q0 c 2 1 t\n"
+ENDS = (
+    ".json", ".json.gz", ".json.zst", ".jsonl", ".ndjson.gz", ".csv", ".csv.zst", ".tsv", ".tsv.gz",
+    ".parquet", ".parq", ".feather", ".arrow", ".txt", ".gz", ".run.zst",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q").write_text(QRELS)
+    (tmp_path / "a.run").write_text(RUN)
+    return tmp_path
+
+
+def convert(*arguments: str, code: int = 0) -> Result:
+    done = CliRunner().invoke(cli, ["convert", *arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit | cal.InputError):
+        raise done.exception
+    assert (3 if isinstance(done.exception, cal.InputError) else done.exit_code) == code, (
+        done.output
+    )
+    return done
+
+
+def message(*arguments: str) -> str:
+    return str(convert(*arguments, code=3).exception)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_there_and_back(end: str, folder: Path) -> None:
+    convert("a.run", f"b{end}")
+    kind = ["--kind", "run"] if end.startswith(".json.") or end == ".json" else []
+    convert(f"b{end}", "c.run", *kind)
+    # JSON has no place for the tag: the name of the file takes its place.
+    tag = "b" if end.startswith(".json") and not end.endswith("l") else "t"
+    assert (folder / "c.run").read_text() == RANKED.replace(" t\n", f" {tag}\n")
+    convert("q", f"p{end}")
+    convert(f"p{end}", "p.qrels", "--kind", "qrels")
+    assert (folder / "p.qrels").read_text() == QRELS
+
+
+def test_what_is_written_reads_as_other_tools_read_it(folder: Path) -> None:
+    convert("a.run", "b.json")
+    run = {"2": {"b": 0.1, "a": 3e-5}, "007": {"d": 1.0, "c": 1.0}}
+    assert json.loads((folder / "b.json").read_text()) == run
+    assert list(json.loads((folder / "b.json").read_text())["007"]) == ["d", "c"]
+    convert("a.run", "b.csv")
+    assert (folder / "b.csv").read_text().splitlines()[:2] == [
+        '"topic","doc","rank","score","tag"', '"2","b",1,0.1,"t"',
+    ]  # fmt: skip
+    convert("a.run", "b.jsonl")
+    assert json.loads((folder / "b.jsonl").read_text().splitlines()[3]) == {
+        "topic": "007", "doc": "c", "rank": 2, "score": 1.0, "tag": "t",
+    }  # fmt: skip
+    import pandas as pd
+
+    convert("a.run", "b.parquet")
+    frame = pd.read_parquet(folder / "b.parquet")
+    assert frame.to_dict("list") == {
+        "topic": ["2", "2", "007", "007"], "doc": ["b", "a", "d", "c"], "rank": [1, 2, 1, 2],
+        "score": [0.1, 3e-5, 1.0, 1.0], "tag": ["t"] * 4,
+    }  # fmt: skip
+
+
+def test_what_has_no_place_is_told(folder: Path) -> None:
+    assert (
+        convert("a.run", "b.json").stderr == "b.json: has no place for the tag, which is left out\n"
+    )
+    assert convert("a.run", "b.csv").stderr == ""
+    (folder / "q").write_text("1 run7 a 1\n")
+    assert "no place for the iteration" in convert("q", "q.json").stderr
+    convert("q", "q.parquet")
+    convert("q.parquet", "q2")
+    assert (folder / "q2").read_text() == "1 run7 a 1\n"
+
+
+def test_a_tag_is_given(folder: Path) -> None:
+    convert("a.run", "b.run", "--tag", "bm25")
+    assert (folder / "b.run").read_text() == RANKED.replace(" t\n", " bm25\n")
+    convert("a.run", "b.csv", "--tag", "bm25")
+    assert '"bm25"' in (folder / "b.csv").read_text()
+    assert "TREC text has no place for the tag 'b m'" in message("a.run", "c.run", "--tag", "b m")
+    assert "--tag is for runs" in convert("q", "q.csv", "--tag", "x", code=2).stderr
+
+
+def test_nothing_is_written_over_unless_forced(folder: Path) -> None:
+    (folder / "b.run").write_text("kept")
+    assert "b.run exists; --force writes over it" in convert("a.run", "b.run", code=2).stderr
+    assert (folder / "b.run").read_text() == "kept"
+    convert("a.run", "b.run", "--force")
+    assert (folder / "b.run").read_text() == RANKED
+    convert("a.run", "a.run", "--force")
+    assert (folder / "a.run").read_text() == RANKED
+
+
+def test_a_failure_leaves_everything_as_it_was(folder: Path) -> None:
+    (folder / "c.csv").write_text('topic,doc,score\n1,a,1.5\n1,"b c",2\n')
+    (folder / "out").write_text("kept")
+    before = sorted(folder.iterdir())
+    told = message("c.csv", "out", "--force")
+    assert told == (
+        "out: TREC text has no place for the doc 'b c': its fields are not empty, have no blanks, "
+        "and do not begin a line with #"
+    )
+    assert sorted(folder.iterdir()) == before
+    assert (folder / "out").read_text() == "kept"
+
+
+BAD = {
+    "of either kind": ({"x.json": '{"1": {"a": 1}}'}, "x.json y", "x.json: may hold judgments or a run; say --kind qrels or --kind run"),
+    "neither": ({"x": "1 a 1\n"}, "x y", "x: may hold judgments or a run; say --kind qrels or --kind run"),
+    "missing": ({}, "nope y", "nope: no such file"),
+    "a folder": ({}, ". y", ".: is a directory, expected judgments or a run"),
+    "twice": ({"x": "1 Q0 a 1 2 t\n\n1 Q0 b 1 2 t\n1 Q0 a 1 2 t\n"}, "x y", "x:4: document a retrieved twice for topic 1 (first at line 1)"),
+    "twice in a table": ({"x.csv": "topic,doc,grade\n1,a,1\n1,a,1\n"}, "x.csv y", "x.csv: row 1: document a judged twice for topic 1 (first at row 0) (rows count from 0, without the header)"),
+    "no number": ({"x": "1 Q0 a 1 x t\n"}, "x y", 'x:1: score "x" is no number'),
+    "the other kind": ({"x": "1 Q0 a 1 2 t\n"}, "x y --kind qrels", "x:1: 6 fields, expected 4: topic iteration document grade"),
+    "compressed twice": ({}, "a.run y.parquet.gz", "y.parquet.gz: .parquet is compressed inside; leave out .gz"),
+    "bzip2": ({}, "a.run y.bz2", "y.bz2: cannot be written; of compressions there are .gz and .zst"),
+    "no UTF-8": ({"x": b"1 Q0 \xe9 1 1 t\n"}, "x y.csv", "y.csv: column 'doc' is not UTF-8, which this format needs; TREC text, Parquet and Feather do not"),
+    "a comment": ({"x.csv": "topic,doc,score\n#1,a,1.5\n"}, "x.csv y", "y: TREC text has no place for the topic '#1': its fields are not empty, have no blanks, and do not begin a line with #"),
+    "an empty id": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y", "y: TREC text has no place for the topic '': its fields are not empty, have no blanks, and do not begin a line with #"),
+    "an empty id in CSV": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y.csv", "y.csv: a topic is empty, which CSV cannot tell from missing"),
+    "infinite": ({"x.json": '{"1": {"a": Infinity, "b": 1}}'}, "x.json y", "x.json: row 0: score is infinite (rows count from 0, without the header)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(case: str, folder: Path) -> None:
+    files, arguments, told = BAD[case]
+    for name, data in files.items():
+        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    before = sorted(folder.iterdir())
+    assert message(*arguments.split()) == told
+    assert sorted(folder.iterdir()) == before
+
+
+def test_stdin_and_stdout(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "calipers", "convert", "-", "-", "--kind", "run"],
+        input=RUN.encode(), capture_output=True, cwd=folder, check=True,
+    )  # fmt: skip
+    assert done.stdout.decode() == RANKED
+    assert "say --kind" in message("-", "x.csv")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(folder / "pipe")
+        assert "say --kind" in message("pipe", "x.csv")  # and nothing has been read from it
+
+
+def test_bytes_that_are_no_text_survive_where_they_can(folder: Path) -> None:
+    (folder / "x").write_bytes(b"1 Q0 \xe9 1 1 t\n1 Q0 \xff\xfe 2 0.5 t\n")
+    for end in (".parquet", ".feather"):
+        convert("x", f"y{end}")
+        convert(f"y{end}", "z", "--force")
+        assert (folder / "z").read_bytes() == (folder / "x").read_bytes()
+
+
+ID = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=" \t\n\v\f\r\0"),
+    min_size=1,
+    max_size=6,
+)
+#: In JSON and tables blanks, too, may be part of an id.
+FREE_ID = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+)
+TOPIC = ID.filter(lambda text: text[0] not in "#\ufeff")
+SCORE = st.floats(allow_nan=False, allow_infinity=False)
+GRADE = st.integers(-(2**31), 2**31 - 1)
+
+
+def written(nested: dict[str, dict[str, Any]], kind: Any, path: Path) -> None:
+    rows, _ = trec.read_rows("input", nested, kind)
+    with path.open("wb") as stream:
+        formats.write_rows(rows, kind, str(path), stream)
+
+
+def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
+    rows, _ = trec.read_rows("input", path, kind)
+    out: dict[str, dict[str, Any]] = {}
+    columns = (rows[name].to_pylist() for name in ("topic", "doc", trec.VALUES[kind][0]))
+    for topic, doc, value in zip(*columns, strict=True):
+        out.setdefault(topic.decode(), {})[doc.decode()] = value
+    return out
+
+
+@pytest.mark.parametrize("end", ENDS)
+@given(data=st.data())
+def test_random_runs_and_judgments_come_back_exactly(
+    end: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    is_trec = end in {".txt", ".gz", ".run.zst"}
+    topic, doc = (TOPIC, ID) if is_trec else (FREE_ID, FREE_ID)
+    path = tmp_path_factory.mktemp("random") / f"x{end}"
+    run = data.draw(st.dictionaries(topic, st.dictionaries(doc, SCORE, min_size=1), min_size=1))
+    written(run, "run", path)
+    back = nested(path, "run")
+    assert back == run
+    assert list(back) == list(run)
+    for t, documents in back.items():
+        ranked = sorted(run[t], key=lambda d: (run[t][d], d.encode()), reverse=True)
+        assert list(documents) == ranked
+    qrels = data.draw(st.dictionaries(topic, st.dictionaries(doc, GRADE, min_size=1), min_size=1))
+    written(qrels, "qrels", path)
+    assert nested(path, "qrels") == qrels
+
+
+def test_every_format_evaluates_to_the_same_numbers(folder: Path) -> None:
+    source = random.Random(11)
+    topics = [f"{t:03d}" for t in range(12)]
+    qrels = {
+        t: {f"d{source.randrange(99)}": source.randrange(4) for _ in range(30)} for t in topics
+    }
+    run = {t: {f"d{d}": round(source.gauss(0, 1), 1) for d in range(60)} for t in topics}
+    written(qrels, "qrels", folder / "q.txt")
+    written(run, "run", folder / "r.txt")
+    wanted = cal.retrieval(qrels, run, interval="none").per_unit
+    assert wanted is not None
+    for end in ENDS:
+        convert("q.txt", f"same{end}")
+        convert("r.txt", f"run{end}")
+        got = cal.retrieval(folder / f"same{end}", {"run": folder / f"run{end}"}, interval="none")
+        assert got.per_unit is not None
+        assert str(got.per_unit.columns()) == str(wanted.columns()), end
+
+
+def test_large_files_are_written_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "_BATCH", 3)
+    for end in ENDS:
+        convert("a.run", f"b{end}")
+        rows, _ = trec.read_rows("b", folder / f"b{end}", "run")
+        assert rows["doc"].to_pylist() == [b"b", b"a", b"d", b"c"]
+    table = pa.table({"topic": ["1"] * 7, "doc": list("gfedcba"), "score": [1.0] * 7})
+    rows, _ = trec.read_rows("run", table, "run")
+    with (folder / "x").open("wb") as stream:
+        formats.write_rows(rows, "run", "x", stream, tag="t")
+    assert [line.split()[2:4] for line in (folder / "x").read_text().splitlines()] == [
+        [doc, str(rank)] for rank, doc in enumerate("gfedcba", 1)
+    ]
