@@ -1,4 +1,4 @@
-"""pytrec_eval (trec_eval 9.0.8) on random runs: 4,500 topics, 35 measures each."""
+"""pytrec_eval (trec_eval 9.0.8) on random runs: every measure that it has."""
 
 from __future__ import annotations
 
@@ -8,47 +8,88 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.measures import Measure, parse
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
-TOPICS = 1500
-CUTOFFS = (1, 3, 5, 10, 20)
+TOPICS = 1000
+CUTOFFS = (1, 3, 5, 10, 20, 100, 1000)
+TENTHS = [f"{tenth / 10:.2f}" for tenth in range(11)]
+FIFTHS = [f"{fifth / 5:.2f}" for fifth in range(1, 11)]
 
-#: trec_eval's name → ours.
+#: trec_eval's name → ours. Up to version 9, recall points are ⌊r·R + 0.9⌋ documents.
 NAMES = {
-    "map": "AP",
-    "ndcg": "nDCG",
-    "recip_rank": "RR",
-    "Rprec": "Rprec",
-    "set_P": "SetP",
-    "set_recall": "SetR",
-    "set_F": "SetF",
+    "num_q": "NumQ",
     "num_ret": "NumRet",
     "num_rel": "NumRel",
     "num_rel_ret": "NumRelRet",
-} | {
+    "map": "AP",
+    "gm_map": "gm-AP",
+    "Rprec": "Rprec",
+    "bpref": "Bpref",
+    "recip_rank": "RR",
+    "infAP": "infAP",
+    "gm_bpref": "gm-Bpref",
+    "utility": "utility",
+    "11pt_avg": "11pt-avg(rule='nine-tenths')",
+    "binG": "binG",
+    "G": "G",
+    "ndcg": "nDCG",
+    "ndcg_rel": "nDCG-rel",
+    "Rndcg": "RnDCG",
+    "set_P": "SetP",
+    "set_relative_P": "SetRelP",
+    "set_recall": "SetR",
+    "set_map": "SetAP",
+    "set_F": "SetF",
+    "num_nonrel_judged_ret": "NumNonrelJudgedRet",
+}
+NAMES |= {
     f"{theirs}_{k}": f"{ours}@{k}"
     for theirs, ours in (
         ("map_cut", "AP"),
         ("ndcg_cut", "nDCG"),
         ("P", "P"),
         ("recall", "R"),
+        ("relative_P", "RelP"),
         ("success", "Success"),
     )
     for k in CUTOFFS
 }
-#: Those that trec_eval calls 0, and we undefined, where no document is relevant.
-NEEDS_RELEVANT = ("AP", "nDCG", "R@", "Rprec", "SetR", "SetF")
+NAMES |= {f"iprec_at_recall_{r}": f"IPrec(rule='nine-tenths')@{r}" for r in [*TENTHS, "0.25"]}
+NAMES |= {f"Rprec_mult_{m}": f"Rprec(multiple={m})" for m in [*FIFTHS, "0.35"]}
+
+#: What has no number of a topic: a tag, and a string.
+TEXTS = {"runid", "relstring"}
+
+
+def asked() -> set[str]:
+    """The measures as pytrec_eval wants to be asked."""
+    cutoffs = ",".join(map(str, CUTOFFS))
+    out = {name for name in NAMES if name in pytrec_eval.supported_measures}
+    out |= {
+        f"{n}.{cutoffs}" for n in ("map_cut", "ndcg_cut", "P", "recall", "relative_P", "success")
+    }
+    return out | {
+        f"iprec_at_recall.{','.join([*TENTHS, '0.25'])}",
+        f"Rprec_mult.{','.join([*FIFTHS, '0.35'])}",
+    }
+
+
+def test_every_measure_is_compared() -> None:
+    bases = {name for name in asked() if "." not in name} | {n.split(".")[0] for n in asked()}
+    assert bases | TEXTS == pytrec_eval.supported_measures
 
 
 def random_topics(
     generator: np.random.Generator, scores: str
 ) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Judgments and a run over few documents, so that much is tied, unjudged or missed."""
+    """Judgments and a run over few documents, so that much is tied, unjudged or missed; now and
+    then over many."""
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     for t in range(TOPICS):
-        pool = int(generator.integers(2, 30))
+        pool = int(generator.integers(2, 1500 if t % 100 == 7 else 30))
         documents = [f"d{i}" for i in generator.permutation(pool)]
         judged = generator.random(pool) < generator.uniform(0.2, 1.0)
         grades = generator.choice(
@@ -73,6 +114,7 @@ def random_topics(
         run[f"t{t}"] = {
             doc: float(v) for doc, v, here in zip(documents, values, retrieved, strict=True) if here
         } or {"only": 1.0}
+    run["not judged"] = {"d1": 1.0}
     return qrels, run
 
 
@@ -81,58 +123,57 @@ def values_of(ev: cal.Evaluation) -> tuple[tuple[str, ...], dict[str, Any]]:
     return ev.per_unit.ids, dict(ev.per_unit.values["run"])
 
 
+def undefined(measure: Measure, grades: list[int], level: int) -> bool:
+    """Whether nothing is relevant (or gains) where the measure needs that."""
+    if "no_gain" in measure.definition.undefined:
+        return max(grades) < 1
+    return "no_relevant" in measure.definition.undefined and max(grades) < level
+
+
+@pytest.mark.parametrize("judged_only", [False, True])
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("scores", ["tied", "float32", "below float32"])
-def test_per_topic_values(scores: str, level: int) -> None:
-    """1,500 topics of each kind of scores; the relevance levels share them."""
+def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
+    """A thousand topics of each kind of scores; levels and -J share them."""
     qrels, run = random_topics(np.random.default_rng([11, len(scores)]), scores)
-    requested = {name.rstrip("0123456789").rstrip("_") for name in NAMES}
-    requested = {
-        f"{name}.{','.join(map(str, CUTOFFS))}"
-        if name in ("map_cut", "ndcg_cut", "P", "recall", "success")
-        else name
-        for name in requested
-    }
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, requested, relevance_level=level).evaluate(run)
+    theirs = pytrec_eval.RelevanceEvaluator(
+        qrels, asked(), relevance_level=level, judged_docs_only_flag=judged_only
+    ).evaluate(run)
+    views = {"rel": level, "judged_only": judged_only}
+    measures = {name: parse(ours, "retrieval", views) for name, ours in NAMES.items()}
     ids, ours = values_of(
         cal.retrieval(
             qrels,
             run,
-            measures=list(NAMES.values()),
-            rel=level,
+            measures=[str(measure) for measure in measures.values()],
             float32=scores == "below float32",
             interval="none",
         )
     )
-    suffix = "" if level == 1 else f"(rel={level})"
-    compared = undefined = absent = 0
-    for place, topic in enumerate(ids):
-        relevant = sum(grade >= level for grade in qrels[topic].values())
-        gain = sum(grade > 0 for grade in qrels[topic].values())
-        for name, measure in NAMES.items():
-            base, at, cutoff = measure.partition("@")
-            takes_rel = base not in ("nDCG", "NumRet")
-            value = ours[f"{base}{suffix if takes_rel else ''}{at}{cutoff}"][place]
-            needed = gain if base == "nDCG" else relevant
+    assert set(theirs) == set(ids) & set(run)
+    compared = left_out = 0
+    for name, measure in measures.items():
+        for topic, value in zip(ids, ours[str(measure)], strict=True):
+            grades = list(qrels[topic].values())
+            assert np.isnan(value) == undefined(measure, grades, level), (topic, measure)
             if topic not in theirs:
-                assert topic not in run
-                if base == "NumRel":
-                    assert value == relevant
-                elif needed or not measure.startswith(NEEDS_RELEVANT):
-                    assert value == 0
-                absent += 1
+                if name not in ("num_q", "num_rel", "utility"):
+                    assert not value > 0
                 continue
             expected = theirs[topic][name]
-            if not needed and measure.startswith(NEEDS_RELEVANT):
-                assert np.isnan(value), (topic, measure)
-                assert expected == 0
-                undefined += 1
-                continue
-            assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
-            compared += 1
+            if judged_only and not set(run[topic]) & {d for d, g in qrels[topic].items() if g >= 0}:
+                left_out += 1  # nothing is left: it divides by 0
+            elif np.isnan(value):
+                # Above the highest level trec_eval's bpref reads past the end of an array.
+                assert expected == 0 or "bpref" in name or name == "gm_map"
+            elif name == "Rndcg" and max(grades) < level:
+                assert expected == 0  # no document is of the level, although some have a gain
+            else:
+                found = np.log(max(value, 1e-5)) if name.startswith("gm_") else value
+                assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
+                compared += 1
     assert compared > 30_000
-    assert undefined > 1_000
-    assert absent == 60 * len(NAMES)
+    assert left_out < compared / 2
 
 
 def test_float32_makes_a_difference() -> None:
@@ -160,17 +201,29 @@ def test_the_mean_as_trec_eval_takes_it() -> None:
 
 @pytest.mark.parametrize("beta_squared", [0.25, 4.0])
 def test_the_parameter_of_set_f_is_beta_squared_there(beta_squared: float) -> None:
-    """1,500 topics each."""
+    """A thousand topics each."""
     qrels, run = random_topics(np.random.default_rng(13), "tied")
-    asked = {f"set_F.{beta_squared:g}"}
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, asked).evaluate(run)
-    (name,) = next(iter(theirs.values()))
-    beta = beta_squared**0.5
-    ids, ours = values_of(cal.retrieval(qrels, run, measures=f"SetF(beta={beta})", interval="none"))
+    name = f"set_F.{beta_squared:g}"
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
+    (printed,) = next(iter(theirs.values()))
+    ids, ours = values_of(
+        cal.retrieval(qrels, run, measures=str(parse(name, "retrieval")), interval="none")
+    )
     (values,) = ours.values()
     compared = 0
     for topic, value in zip(ids, values, strict=True):
         if topic in theirs and not np.isnan(value):
-            assert value == pytest.approx(theirs[topic][name], rel=1e-12, abs=1e-12)
+            assert value == pytest.approx(theirs[topic][printed], rel=1e-12, abs=1e-12)
             compared += 1
-    assert compared > 800
+    assert compared > 500
+
+
+def test_eleven_points_that_are_given() -> None:
+    qrels, run = random_topics(np.random.default_rng(17), "tied")
+    name = "11pt_avg_0.25,0.5,0.75"
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
+    measure = parse(name, "retrieval", {"rule": "nine-tenths"})
+    ids, ours = values_of(cal.retrieval(qrels, run, measures=str(measure), interval="none"))
+    for topic, value in zip(ids, ours[str(measure)], strict=True):
+        if topic in theirs and not np.isnan(value):
+            assert value == pytest.approx(theirs[topic]["11pt_avg"], rel=1e-12, abs=1e-12)

@@ -7,25 +7,34 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["write_text"]
+__all__ = ["replacing", "write_text"]
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write ``text`` to ``path`` as UTF-8, whole or not at all.
+    """Write ``text`` to ``path`` as UTF-8, whole or not at all."""
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8"))
 
-    The text goes to a temporary file in the same folder, which then takes the place of ``path`` in
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream of bytes for ``path``, whole or not at all.
+
+    The bytes go to a temporary file in the same folder, which then takes the place of ``path`` in
     one step: a reader sees the old file or the new one, and a failure leaves the old one alone.
     """
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: cannot write, because the folder does not exist")
-    data = text.encode("utf-8")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         Path(name).chmod(_mode(path))

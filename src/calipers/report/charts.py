@@ -43,6 +43,8 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _LABEL = 32
 #: The letters that fit beside each other under a chart.
 _LEGEND_LINE = 36
+#: Precision of rankings that stays below this is drawn larger.
+_LOW = 0.5
 _CONFIG: Spec = {
     "aria": False,  # the figure around the chart says what it shows
     "background": None,
@@ -273,6 +275,8 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     if band:
         layers.append(_band_layer(band, x, y, hue))
     layers += [_line_layer(line, x, y, hue, dash), _hover_layer(line, x, y, hue, curves[0])]
+    if curves[0].at != "threshold":  # few points, which were chosen: show them
+        layers[-2]["mark"]["point"] = {"filled": True, "size": 36, "opacity": 1}
     return _spec(width=400, height=360, layer=layers)
 
 
@@ -303,6 +307,9 @@ def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
     first = curves[0]
     x = _quantity("x", title=visible(first.x_label), scale=_domain([c.x for c in curves]))
     y = _quantity("y", title=visible(first.y_label), scale=_domain([c.y for c in curves]))
+    tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
+    if first.at != "threshold" and max(tops, default=1.0) <= _LOW:
+        y["scale"] = {"zero": True}
     x["axis"] = y["axis"] = {"tickCount": 5}
     return x, y
 
@@ -360,8 +367,9 @@ def _tips(curve: Curve) -> str:
     """
     row = "(datum.datum || datum)"
     x_name, y_name = (json.dumps(visible(name)) for name in (curve.x_label, curve.y_label))
+    place = f"{json.dumps(visible(curve.at))}: {row}.threshold, " if curve.at else ""
     return (
-        f"{{'system': {row}.system, 'threshold': {row}.threshold, "
+        f"{{'system': {row}.system, {place}"
         f"{x_name}: format({row}.x, '.4~f'), {y_name}: format({row}.y, '.4~f')}}"
     )
 

@@ -23,7 +23,12 @@ MOST_PAIRS = 3
 MOST_ROWS = 60
 _POINTS = 11
 
-_KINDS = {"roc": "ROC curve", "pr": "Precision-recall curve"}
+_KINDS = {
+    "roc": "ROC curve",
+    "pr": "Precision-recall curve",
+    "pr at recall levels": "Precision at recall levels",
+    "pr at ranks": "Precision and recall at ranks",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,7 @@ def _curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def _curve_figure(kind: str, curves: Sequence[Curve], systems: Sequence[str]) -> Figure:
     first = curves[0]
-    title = _KINDS.get(kind, short(kind))
+    title = _KINDS.get(kind.lower(), short(kind))
     axes = f"{visible(first.y_label)} against {visible(first.x_label)}"
     named = [short(c.system) for c in curves if c.system]
     who = f", for {' and '.join(named)}" if named else ""
@@ -86,13 +91,16 @@ def _curve_figure(kind: str, curves: Sequence[Curve], systems: Sequence[str]) ->
         label=f"{title}: {axes}{who}.",
         caption=_curve_caption(curves),
         spec=charts.curve_chart(curves, [s for s in systems if s in {c.system for c in curves}]),
-        head=("system", first.x_label, first.y_label, "threshold"),
+        head=("system", first.x_label, first.y_label, *filter(None, [first.at])),
         rows=tuple(row for c in curves for row in _curve_rows(c)),
     )
 
 
 def _curve_caption(curves: Sequence[Curve]) -> str:
     first, parts = curves[0], []
+    if first.at == "rank":
+        ranks = [f"{rank:g}" for rank in first.threshold]
+        parts.append(f"Means over topics, of the first {', '.join(ranks)} documents.")
     if any(len(c.band_x) for c in curves):
         parts.append(
             f"Shaded: {numbers.percent(first.level)} pointwise band ({short(first.method)})."
@@ -108,7 +116,12 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
 def _curve_rows(curve: Curve) -> list[tuple[str, ...]]:
     points = list(zip(curve.x, curve.y, curve.threshold, strict=True))
     return [
-        (short(curve.system), f"{x:.4f}", f"{y:.4f}", charts.threshold_text(t))
+        (
+            short(curve.system),
+            f"{x:.4f}",
+            f"{y:.4f}",
+            *(charts.threshold_text(t),)[: bool(curve.at)],
+        )
         for x, y, t in charts.thinned(points, _POINTS)
     ]
 

@@ -44,6 +44,7 @@ _ISOLATE = "\u2068\u2069"
 _WIDTH = 150  # of a drawn interval, in the units of its view box
 _MARGIN = 6
 _NONE = "'none'"
+_OPTIONAL = ("default", "remarks", "judgments")
 
 
 def page(evaluation: Evaluation) -> str:
@@ -90,7 +91,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
         "headlines": headlines(evaluation, _isolated),
         "notes": evaluation.notes,
         "groups": groups,
-        "has": {name: any(getattr(r, name) for r in rows) for name in ("default", "remarks")},
+        "has": {name: any(getattr(r, name) for r in rows) for name in _OPTIONAL},
         "level": numbers.percent(evaluation.level),
         "several": len(evaluation.systems) > 1,
         "comparison": _compared(comparison) if comparison is not None and len(comparison) else None,
@@ -129,7 +130,7 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
 def _glossary(definition: Definition) -> dict[str, Any]:
     return {
         "measure": short(definition.measure),
-        "description": definition.description,
+        "description": definition.description.split("``"),  # every second part is code
         "range": range_text(definition),
         "direction": direction_text(definition),
         "undefined": list(definition.undefined.items()),
@@ -148,6 +149,7 @@ class Whisker:
     low: str
     high: str
     default: str
+    possible: tuple[str, str] | None
     color: str
 
 
@@ -195,7 +197,7 @@ def _domain(
     One system is placed within all that the measure could be; several are spread over what they
     cover, so that they can be told from one another.
     """
-    seen = [x for e in estimates for x in (e.value, e.low, e.high)]
+    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
     if len(estimates) == 1:
         if definition is not None and None not in definition.range:
             seen += [x for x in definition.range if x is not None]
@@ -229,6 +231,9 @@ def _whisker(
         low=_place(low, domain),
         high=_place(high, domain),
         default=_place(e.default, domain) if inside else "",
+        possible=(_place(e.possible_low, domain), _place(e.possible_high, domain))
+        if e.possible
+        else None,
         color=color(systems[e.system]),
     )
 

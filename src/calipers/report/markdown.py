@@ -78,6 +78,7 @@ def _estimates(evaluation: Evaluation) -> Iterator[str]:
         "system": [escape(r.system) for r in rows],
         "value": [r.value for r in rows],
         f"{numbers.percent(evaluation.level)} interval": [r.interval for r in rows],
+        "judgments": [r.judgments for r in rows],
         "method": [escape(r.method) for r in rows],
         unit: [r.n for r in rows],
         "default": [r.default for r in rows],

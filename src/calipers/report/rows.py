@@ -22,6 +22,7 @@ class EstimateRow:
     system: str
     value: str
     interval: str
+    judgments: str
     method: str
     n: str
     default: str
@@ -70,11 +71,19 @@ def _estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimat
         system=system,
         value=digits(e.value),
         interval=digits.interval(e.low, e.high),
+        judgments=judgments(e, digits),
         method=short(e.method) if e.has_interval else "",
         n=used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
         remarks=remarks(e),
     )
+
+
+def judgments(e: Estimate, digits: numbers.Rounding) -> str:
+    """What judging the rest could make of the value: ``[0.21, 0.57]``, marked where it is a bound
+    that may be wider than need be."""
+    interval = digits.interval(e.possible_low, e.possible_high)
+    return f"within {interval}" if interval and e.possible != "exact" else interval
 
 
 def used(n: int, of: int) -> str:
@@ -181,7 +190,8 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 def heading(evaluation: Evaluation) -> str:
     """``Retrieval: 2 systems, 8 measures``."""
     systems, measures = evaluation.systems, len(evaluation.measures)
-    who = f"{len(systems)} systems" if len(systems) != 1 else short(systems[0])
+    kind = "pairs of runs" if evaluation.task == "overlap" else "systems"
+    who = f"{len(systems)} {kind}" if len(systems) != 1 else short(systems[0])
     what = f"{measures} measure" + ("" if measures == 1 else "s")
     task = visible(evaluation.task)
     return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (who, what)))}"

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from calipers.report import numbers
 from calipers.report.names import short, visible
-from calipers.report.rows import difference_rows, estimate_rows, heading, remarks, unit_label
+from calipers.report.rows import (
+    difference_rows,
+    estimate_rows,
+    heading,
+    judgments,
+    remarks,
+    unit_label,
+)
 from calipers.report.verdict import headlines, is_adjusted, sentences
 from calipers.results import Comparison, Estimate, Evaluation
 
@@ -34,6 +41,8 @@ def estimate_sentence(estimate: Estimate) -> str:
         parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
     if not math.isnan(e.value):
         parts.append(f"over {numbers.count(e.n, short(e.unit))}")
+    if e.possible:
+        parts.append(f"(all judged: {judgments(e, digits)})")
     why = remarks(e)
     return " ".join(parts) + (f" ({why})" if why else "")
 
@@ -106,6 +115,7 @@ def _estimates(evaluation: Evaluation) -> Table:
         "system": [r.system for r in rows],
         "value": [r.value for r in rows],
         f"{level} interval": [r.interval for r in rows],
+        "judgments": [r.judgments for r in rows],
         "method": [r.method for r in rows],
         unit: [r.n for r in rows],
         "default": [r.default for r in rows],
@@ -113,7 +123,7 @@ def _estimates(evaluation: Evaluation) -> Table:
     }
     if len(evaluation.systems) == 1:
         del cells["system"]
-    return _table(cells, right=("value", f"{level} interval", unit, "default"))
+    return _table(cells, right=("value", f"{level} interval", "judgments", unit, "default"))
 
 
 def _differences(comparison: Comparison) -> Table:

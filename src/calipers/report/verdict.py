@@ -212,10 +212,29 @@ def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
         return ["There is nothing to show: no measure was asked for."]
     if len(evaluation.systems) == 1:
         return [estimate_verdict(evaluation.estimates[0], show)]
+    if evaluation.task == "overlap":
+        return [_alike(evaluation, show)]
     systems = f"{len(evaluation.systems)} systems"
     many = len(evaluation.measures)
     measures = f"{many} measure" + ("s" if many > 1 else "")
     return [f"{systems} on {measures}, not compared with one another."]
+
+
+def _alike(evaluation: Evaluation, show: Show) -> str:
+    """Which pairs of runs have most and least in common, by the leading measure."""
+    measure = evaluation.measures[0]
+    pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
+    if not pairs_of_runs:
+        return f"{show(measure)} is undefined for every pair of runs."
+    digits = numbers.rounding((e.value, e.low, e.high) for e in pairs_of_runs)
+    most, least = (
+        f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
+        for e in (
+            max(pairs_of_runs, key=lambda e: e.value),
+            min(pairs_of_runs, key=lambda e: e.value),
+        )
+    )
+    return f"Most in common by {show(measure)}: {most}; least: {least}."
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:

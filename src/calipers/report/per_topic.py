@@ -1,0 +1,96 @@
+"""The value on every topic: as a table to read, and as the lines of trec_eval -q.
+
+CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TextIO
+
+from calipers.report import numbers
+from calipers.report.names import labels, short, visible
+from calipers.report.rows import heading
+from calipers.report.text import _console, _print_lines, _print_table, _table
+from calipers.results import NAN, Evaluation, PerUnit
+
+#: What stands for all topics together, as in trec_eval.
+ALL = "all"
+
+
+def trec_lines(evaluation: Evaluation, per_unit: PerUnit) -> str:
+    """``measure``, ``topic`` and ``value`` between tabs, for every topic and then for ``all``.
+
+    Values are in full precision, and ``nan`` where undefined. There is no place for a system, so
+    there has to be one only.
+    """
+    (system,) = evaluation.systems
+    of = per_unit.values[system]
+    lines = [
+        f"{measure}\t{visible(unit)}\t{float(values[place])!r}"
+        for place, unit in enumerate(per_unit.ids)
+        for measure, values in of.items()
+    ]
+    lines += [f"{measure}\t{ALL}\t{evaluation[system, measure].value!r}" for measure in of]
+    return "\n".join(lines) + "\n"
+
+
+def unit_table(evaluation: Evaluation, per_unit: PerUnit) -> str:
+    """A row a topic, and one of all together; a column a measure."""
+    out = io.StringIO()
+    print_unit_table(evaluation, per_unit, out)
+    return out.getvalue().strip("\n")
+
+
+def print_unit_table(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None:
+    """Print :func:`unit_table`; on a terminal, measures that do not fit beside each other come in
+    tables below each other."""
+    console = _console(file, plain=not file.isatty())
+    _print_lines([heading(evaluation)], console, style="bold")
+    systems = evaluation.systems
+    names = labels(systems)
+    unit = per_unit.unit.removesuffix("s")
+    ids = [short(name) for name in per_unit.ids]
+    rows = {unit: [name for name in (*ids, ALL) for _ in systems]}
+    if len(systems) > 1:
+        rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
+    cells = {
+        short(measure): _cells(evaluation, per_unit, measure) for measure in evaluation.measures
+    }
+    for part in _fitting(cells, console.width - sum(map(_width, rows.items()))):
+        _print_table(_table(rows | part, right=tuple(part)), console)
+    _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
+
+
+def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:
+    """One measure on every unit and all together, of each system in turn."""
+    systems = evaluation.systems
+    values = [
+        float(per_unit.values[system][measure][place])
+        for place in range(len(per_unit.ids))
+        for system in systems
+    ]
+    values += [evaluation[system, measure].value for system in systems]
+    digits = numbers.rounding((value, NAN, NAN) for value in values)
+    return [digits(value) for value in values]
+
+
+def _width(column: tuple[str, list[str]]) -> int:
+    """How wide a column is, with the blanks beside it."""
+    name, cells = column
+    return max(map(len, (name, *cells))) + 2
+
+
+def _fitting(cells: dict[str, list[str]], width: int) -> Iterator[dict[str, list[str]]]:
+    """The columns in parts that are not wider than that, of one column at least."""
+    part: dict[str, list[str]] = {}
+    left = width
+    for column in cells.items():
+        if part and _width(column) > left:
+            yield part
+            part, left = {}, width
+        part[column[0]] = column[1]
+        left -= _width(column)
+    if part:
+        yield part

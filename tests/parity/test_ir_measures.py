@@ -1,0 +1,221 @@
+"""ir_measures on random data: every measure of its providers that we have too.
+
+Its providers order tied documents each in their own way; only trec_eval's is ours. So scores are
+distinct for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calipers.data.groups import judge_groups, read_groups
+from calipers.data.trec import read_qrels, read_run
+from calipers.measures import Measure, parse
+from calipers.statistics import GroupedRankings, JudgedRankings
+
+irm = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+
+TOPICS = 400
+
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+TREC_EVAL = """
+AP AP@10 AP(rel=2) AP(rel=2)@100 AP(judged_only=True) AP(rel=2,judged_only=True)@5
+nDCG nDCG@10 nDCG(judged_only=True)@5 nDCG(gains={0:0,1:1,2:3})@10 nDCG(gains={1:5,3:2})
+P@5 P(rel=2)@10 P(judged_only=True)@10 R@5 R@1000 R(rel=2)@10 R(judged_only=True)@10
+RR RR(rel=2) RR(judged_only=True) Rprec Rprec(rel=2) Rprec(judged_only=True) Bpref Bpref(rel=2)
+infAP infAP(rel=2) Success@1 Success(rel=2)@5 Success(judged_only=True)@5 NumQ NumRel NumRet
+NumRelRet NumRet(rel=2) SetAP SetAP(rel=2) SetP SetP(rel=2) SetP(judged_only=True) SetRelP SetR
+SetR(rel=2) SetF SetF(rel=2) SetF(beta=2.) SetF(beta=0.25,rel=2) IPrec@0. IPrec@0.1 IPrec@0.25
+IPrec(rel=2)@0.7 IPrec@1. IPrec(judged_only=True)@0.5
+"""
+
+#: The C/W/L framework's. Grades above the scale are cut to it there, and have no value here. BPM
+#: stops where the gain reaches T, which thirds that are added up may miss by a rounding there.
+CWL = """
+P@5 P(rel=2)@10 RR RR(rel=2) AP AP(rel=2) RBP(rel=1) RBP(rel=2,p=0.5) RBP(rel=1,p=0.95)
+BPM(max_rel=4)@5 BPM(max_rel=4,T=2.)@10 BPM(max_rel=4,T=0.5)@1000 SDCG(max_rel=3)@5
+SDCG(max_rel=3)@100 INST(max_rel=3) INST(max_rel=3,T=2.) INST(max_rel=3,T=0.5)
+"""
+
+JUDGED = ["Judged", "Judged@1", "Judged@10"]
+MS_MARCO = ["RR@1", "RR@10", "RR(rel=2)@10"]
+GDEVAL = ["ERR@5", "ERR@20", "nDCG(dcg='exp-log2')@5", "nDCG(dcg='exp-log2')@20"]
+NDEVAL = """
+ERR_IA@5 ERR_IA(rel=2)@20 nERR_IA@5 nERR_IA@20 alpha_DCG@10 alpha_DCG(alpha=0.25)@20 alpha_nDCG@20
+alpha_nDCG(alpha=0.25,rel=2)@5 NRBP NRBP(alpha=0.25,beta=0.75) nNRBP nNRBP(beta=0.25) AP_IA
+AP_IA(rel=2) P_IA@5 P_IA(rel=2)@10 StRecall@5 StRecall(rel=2)@20
+"""
+
+
+def theirs_named(text: str) -> Any:
+    """The measure; a name of theirs is a Python expression."""
+    return eval(text, dict(vars(irm)))
+
+
+def ours_named(text: str, provider: Any, family: str = "retrieval") -> Measure:
+    measure = theirs_named(text)
+    found = parse(str(measure), family)
+    if measure.NAME == "IPrec":  # of trec_eval 9
+        return found.definition.bind({**found.parameters, "rule": "nine-tenths"})
+    if measure.NAME == "AP" and provider is irm.cwl_eval:
+        return found.definition.bind({**found.parameters, "denominator": "found"})
+    if measure.NAME == "SetF":  # what it calls beta is β²
+        return found.definition.bind({**found.parameters, "beta": measure["beta"] ** 0.5})
+    return found
+
+
+def random_data(
+    seed: int, *, tied: bool, topics: int = TOPICS, numbered: bool = False
+) -> tuple[Qrels, Run]:
+    generator = np.random.default_rng(seed)
+    qrels: Qrels = {}
+    run: Run = {}
+    chances = [[0.05, 0.1, 0.4, 0.3, 0.1, 0.05], [0, 0, 0.6, 0.4, 0, 0], [0, 0, 0.95, 0, 0.05, 0]]
+    for t in range(topics):
+        topic = str(t) if numbered else f"t{t}"
+        pool = int(generator.integers(2, 1300 if t % 100 == 7 else 30))
+        judged = generator.random(pool) < generator.uniform(0.2, 1.0)
+        judged[0] = True
+        grades = generator.choice([-2, -1, 0, 1, 2, 3], size=pool, p=chances[t % 3])
+        qrels[topic] = {f"d{i}": int(grades[i]) for i in np.flatnonzero(judged)} | {"zero": 0}
+        if t % 25:  # else a topic that the run leaves out
+            found = np.flatnonzero(generator.random(pool) < generator.uniform(0.1, 1.0))
+            scores = generator.integers(0, 5, pool) if tied else generator.permutation(pool)
+            run[topic] = {f"d{i}": float(scores[i]) for i in found} | {"zero": -1.0}
+    run["999999"] = {"d1": 1.0}
+    return qrels, run
+
+
+def values(provider: Any, names: list[str], qrels: Any, run: Any) -> dict[tuple[str, str], float]:
+    """By measure and topic."""
+    measures = {theirs_named(name): name for name in names}
+    return {
+        (measures[m.measure], m.query_id): m.value
+        for m in provider.iter_calc(list(measures), qrels, run)
+    }
+
+
+def pairs(
+    provider: Any, names: list[str], data: tuple[Qrels, Run]
+) -> Iterator[tuple[str, str, float, float]]:
+    """Measure, topic, our value and theirs, where both are defined."""
+    qrels, run = data
+    theirs = values(provider, names, qrels, run)
+    rankings = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
+    assert {topic for _, topic in theirs} == set(rankings.topics)
+    for name in names:
+        measure = ours_named(name, provider)
+        for topic, value in zip(rankings.topics, measure.apply(rankings), strict=True):
+            expected = theirs[name, topic]
+            if np.isnan(value):
+                assert measure.reasons(rankings)
+                assert not expected > 0, (name, topic)
+            else:
+                yield name, topic, float(value), expected
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trec_evals_measures(seed: int) -> None:
+    compared = 0
+    for name, topic, value, expected in pairs(
+        irm.pytrec_eval, TREC_EVAL.split(), random_data(seed, tied=True)
+    ):
+        absent = int(topic[1:]) % 25 == 0
+        if absent and name in ("NumQ", "NumRel"):
+            assert expected == 0  # what a topic scores that a run leaves out
+            assert value > 0 or name == "NumRel"
+            continue
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
+        compared += 1
+    assert compared > 15_000
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_cwl_framework(seed: int) -> None:
+    pytest.importorskip("cwl", reason="cwl-eval is not installed")
+    compared = 0
+    data = random_data(seed, tied=False, topics=50)
+    for name, topic, value, expected in pairs(irm.cwl_eval, CWL.split(), data):
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
+        compared += 1
+    assert compared > 700
+
+
+@pytest.mark.parametrize(("provider", "names"), [("judged", JUDGED), ("msmarco", MS_MARCO)])
+def test_others(provider: str, names: list[str]) -> None:
+    compared = 0
+    data = random_data(8, tied=False)
+    if provider == "judged":
+        # It takes documents of negative grades for judged.
+        data = (
+            {t: {d: max(g, 0) for d, g in judged.items()} for t, judged in data[0].items()},
+            data[1],
+        )
+    for name, topic, value, expected in pairs(irm.providers.registry[provider], names, data):
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
+        compared += 1
+    assert compared == TOPICS * len(names)
+
+
+def test_gdeval() -> None:
+    """To the five digits that it prints. Of a topic without relevant documents it says nothing."""
+    if not irm.gdeval.is_available():
+        pytest.skip("gdeval needs Perl")
+    compared = 0
+    data = random_data(9, tied=True, numbered=True)
+    for name, topic, value, expected in pairs(irm.gdeval, GDEVAL, data):
+        assert value == pytest.approx(expected, abs=0.50001e-5), (name, topic)
+        compared += 1
+    assert compared > 1_000
+
+
+@pytest.mark.parametrize("cutoff", [1, 5, 20, None])
+def test_expected_reciprocal_rank(cutoff: int | None) -> None:
+    """Written out after Chapelle et al. 2009, with grades up to 4."""
+    qrels, run = random_data(10, tied=True)
+    rankings = JudgedRankings(**read_run("run", run, read_qrels(qrels)).arrays)
+    name = "ERR" if cutoff is None else f"ERR@{cutoff}"
+    for topic, value in zip(rankings.topics, parse(name, "retrieval").apply(rankings), strict=True):
+        expected, goes_on = 0.0, 1.0
+        found = run.get(topic, {})
+        ranked = sorted(sorted(found, reverse=True), key=lambda d: -found[d])
+        for rank, document in enumerate(ranked[:cutoff], 1):
+            stops = (2 ** max(qrels[topic].get(document, 0), 0) - 1) / 2**4
+            expected += goes_on * stops / rank
+            goes_on *= 1 - stops
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), topic
+
+
+def test_ndeval() -> None:
+    pytest.importorskip("pyndeval", reason="pyndeval is not installed")
+    generator = np.random.default_rng(12)
+    judged = {
+        f"t{t}": {
+            str(s): {f"d{i}": int(generator.integers(0, 4)) for i in range(40) if i % s}
+            for s in range(2, 7)
+        }
+        for t in range(100)
+    }
+    run = {
+        topic: {f"d{i}": float(s) for i, s in enumerate(generator.permutation(60))}
+        for topic in judged
+    }
+    rows = [
+        irm.Qrel(topic, document, grade, subtopic)
+        for topic, groups in judged.items()
+        for subtopic, grades in groups.items()
+        for document, grade in grades.items()
+    ]
+    documents = [irm.ScoredDoc(t, d, s) for t, found in run.items() for d, s in found.items()]
+    rankings = GroupedRankings(**judge_groups("run", run, read_groups(judged)).arrays)
+    for name in NDEVAL.split():
+        theirs = values(irm.pyndeval, [name], rows, documents)
+        measure = ours_named(name, irm.pyndeval, "diversity")
+        for topic, value in zip(rankings.topics, measure.apply(rankings), strict=True):
+            assert value == pytest.approx(theirs[name, topic], rel=1e-12), (name, topic)
