@@ -12,7 +12,14 @@ import numpy.typing as npt
 
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.preferences import Group, PreferenceCounts, count_preferences
-from calipers.statistics.rankings import JudgedRankings, chained, ends_of, segment_sum, segments
+from calipers.statistics.rankings import (
+    JudgedRankings,
+    chained,
+    ends_of,
+    segment_sum,
+    segments,
+    topics_of_both,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -97,14 +104,11 @@ class GroupedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
-        both = set(self.topics) & set(other.topics)
-        if both:
-            raise ValueError(f"topic {min(both)!r} stands in both parts")
+        topics, order = topics_of_both(self.topics, other.topics)
 
         def joined(name: str) -> Any:
             return np.concatenate([getattr(self, name), getattr(other, name)])
 
-        topics = self.topics + other.topics
         whole = type(self)(
             topics,
             joined("retrieved"),
@@ -119,8 +123,7 @@ class GroupedRankings(Statistic):
             joined("part"),
             joined("level"),
         )
-        order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
-        return whole.take(np.array(order, np.int64))
+        return whole.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""

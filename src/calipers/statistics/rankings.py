@@ -75,10 +75,7 @@ class JudgedRankings(Statistic):
 
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
-        both = set(self.topics) & set(other.topics)
-        if both:
-            raise ValueError(f"topic {min(both)!r} stands in both parts")
-        topics = self.topics + other.topics
+        topics, order = topics_of_both(self.topics, other.topics)
         joined = type(self)(
             topics,
             np.concatenate([self.retrieved, other.retrieved]),
@@ -92,8 +89,7 @@ class JudgedRankings(Statistic):
             np.concatenate([self.tied_to, other.tied_to]),
             self.averaged,
         )
-        order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
-        return joined.take(np.array(order, np.int64))
+        return joined.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""
@@ -336,6 +332,19 @@ class Ideal:
         out = np.zeros(len(last))
         out[last > 0] = running[(self.offsets[topic] + last - 1)[last > 0]]
         return out
+
+
+def topics_of_both(
+    first: tuple[str, ...], second: tuple[str, ...]
+) -> tuple[tuple[str, ...], IntArray]:
+    """The topics of two parts one behind the other, and their bytewise order; a topic may stand in
+    one part only."""
+    both = set(first) & set(second)
+    if both:
+        raise ValueError(f"topic {min(both)!r} stands in both parts")
+    topics = first + second
+    order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
+    return topics, np.array(order, np.int64)
 
 
 def ends_of(sizes: npt.ArrayLike) -> IntArray:
