@@ -17,7 +17,11 @@ from calipers.statistics import JudgedRankings
 
 ranx = pytest.importorskip("ranx", reason="ranx is not installed")
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # What its compiler has to say of ranx itself.
+    pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64"),
+]
 
 TOPICS = 500
 
