@@ -1,4 +1,4 @@
-"""Lets the tests of this folder share ``trec_eval_by_hand``."""
+"""Lets the tests of this folder share ``trec_eval_by_hand`` and ``in_process``."""
 
 from __future__ import annotations
 

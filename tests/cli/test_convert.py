@@ -12,12 +12,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
+from in_process import invoke
 
 import calipers as cal
-from calipers.cli import cli
 from calipers.data import formats, trec
 
 QRELS = "007 0 a 1\n007 0 b -1\n1 0 a 2\n"
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def convert(*arguments: str, code: int = 0) -> Result:
-    done = CliRunner().invoke(cli, ["convert", *arguments])
+    done = invoke(["convert", *arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit | cal.InputError):
         raise done.exception
     assert (3 if isinstance(done.exception, cal.InputError) else done.exit_code) == code, (

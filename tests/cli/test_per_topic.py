@@ -14,10 +14,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import pytrec_eval
-from click.testing import CliRunner, Result
+from click.testing import Result
+from in_process import invoke
 
 import calipers as cal
-from calipers.cli import cli
 from calipers.report.per_topic import unit_table
 from calipers.results import PerUnit
 
@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def calipers(*arguments: str, runs: tuple[str, ...] = ("a.json",), code: int = 0) -> Result:
     measures = [word for name in MEASURES for word in ("-m", name)]
     line = ["retrieval", "q.json", *runs, *measures, "--per-topic", *arguments]
-    done = CliRunner().invoke(cli, line)
+    done = invoke(line)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == code, done.output
@@ -156,7 +156,7 @@ def test_usage(arguments: list[str], told: str, folder: Path) -> None:
 
 def test_other_results_have_no_such_formats(folder: Path) -> None:
     for more in (["--format", "trec"], ["-o", "x.parquet"]):
-        done = CliRunner().invoke(cli, ["retrieval", "q.json", "a.json", *more])
+        done = invoke(["retrieval", "q.json", "a.json", *more])
         assert done.exit_code == 2
         assert "this result cannot be written as" in done.stderr
         assert "use table, json, csv, markdown" in done.stderr
