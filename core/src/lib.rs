@@ -12,8 +12,8 @@ pub mod trec;
 mod _core {
     #[pymodule_export]
     use crate::resample::{
-        bootstrap_cells, bootstrap_means, bootstrap_scores, poisson_counts, randomisation,
-        randomisation_exact,
+        bootstrap_cells, bootstrap_means, bootstrap_scores, bootstrap_tables, poisson_counts,
+        randomisation, randomisation_exact,
     };
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};

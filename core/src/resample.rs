@@ -48,6 +48,60 @@ impl Ranking<'_> {
             .collect()
     }
 
+    /// That the columns fit each other.
+    fn check(&self) -> PyResult<()> {
+        same_length("last", self.last.len(), self.positive.len())?;
+        if self.last.last() == Some(&false) {
+            return invalid("the last row must end its block of equal scores");
+        }
+        if let Some(weight) = self.weight {
+            same_length("weight", weight.len(), self.positive.len())?;
+            check_values("weight", weight, 0.0)?;
+        }
+        if let Some(unit) = self.unit {
+            same_length("unit", unit.len(), self.positive.len())?;
+        }
+        Ok(())
+    }
+
+    /// The weight of each class drawn in each block of equal scores, replicate by replicate: all
+    /// blocks of the positives, then all of the negatives; then, where they are wanted, those of the
+    /// rows that the replicate left out.
+    pub fn tables(
+        &self,
+        seed: u64,
+        replicates: Range<usize>,
+        blocks: usize,
+        out_of_bag: bool,
+    ) -> Vec<f64> {
+        let columns = if out_of_bag { 4 } else { 2 };
+        let mut sums = vec![0.0; replicates.len() * columns * blocks];
+        sums.par_chunks_mut((columns * blocks).max(1))
+            .zip(replicates)
+            .for_each(|(sums, replicate)| self.table(Stream::new(seed, replicate), blocks, sums));
+        sums
+    }
+
+    fn table(&self, stream: Stream, blocks: usize, sums: &mut [f64]) {
+        let mut counts = [0; PIECE];
+        let (drawn, left_out) = sums.split_at_mut(2 * blocks);
+        let mut block = 0;
+        for start in (0..self.positive.len()).step_by(PIECE) {
+            let rows = start..self.positive.len().min(start + PIECE);
+            let counts = &mut counts[..rows.len()];
+            self.draw(stream, rows.clone(), counts);
+            for (row, &count) in rows.zip(&*counts) {
+                let weight = self.weight.map_or(1.0, |weight| weight[row]);
+                let class = usize::from(!self.positive[row]) * blocks;
+                drawn[class + block] += f64::from(count) * weight;
+                if !left_out.is_empty() {
+                    left_out[class + block] += f64::from(u8::from(count == 0)) * weight;
+                }
+                block += usize::from(self.last[row]);
+            }
+        }
+    }
+
     fn replicate(&self, stream: Stream, grids: Grids) -> Replicate {
         let mut areas = Areas::default();
         if grids.fpr.is_empty() && grids.recall.is_empty() {
@@ -490,17 +544,6 @@ pub fn bootstrap_scores<'py>(
     let (positive, last) = (contiguous(&positive), contiguous(&last));
     let weight = weight.as_ref().map(contiguous);
     let unit = unit.as_ref().map(contiguous);
-    same_length("last", last.len(), positive.len())?;
-    if last.last() == Some(&false) {
-        return invalid("the last row must end its block of equal scores");
-    }
-    if let Some(weight) = &weight {
-        same_length("weight", weight.len(), positive.len())?;
-        check_values("weight", weight, 0.0)?;
-    }
-    if let Some(unit) = &unit {
-        same_length("unit", unit.len(), positive.len())?;
-    }
     let fpr = checked_grid("fpr_grid", fpr_grid.as_ref())?;
     let recall = checked_grid("recall_grid", recall_grid.as_ref())?;
     let ranking = Ranking {
@@ -509,6 +552,7 @@ pub fn bootstrap_scores<'py>(
         weight: weight.as_deref(),
         unit: unit.as_deref(),
     };
+    ranking.check()?;
     let grids = Grids {
         fpr: &fpr,
         recall: &recall,
@@ -532,6 +576,43 @@ pub fn bootstrap_scores<'py>(
         fpr_grid.map(|_| tpr),
         recall_grid.map(|_| precision),
     ))
+}
+
+/// `bootstrap_tables(positive, last, weight, unit, seed, start, replicates, out_of_bag=False)`: the
+/// tables of scores that `bootstrap_scores` draws in the replicates from `start` on: per replicate
+/// the weight of the positives in each block of equal scores and that of the negatives, and those
+/// left out besides where they are asked for, each in its row.
+#[pyfunction]
+#[pyo3(signature = (
+    positive, last, weight, unit, seed, start, replicates, out_of_bag=false
+))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn bootstrap_tables<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    unit: Option<PyReadonlyArray1<'py, u32>>,
+    seed: u64,
+    start: usize,
+    replicates: usize,
+    out_of_bag: bool,
+) -> PyResult<Matrix<'py>> {
+    let (positive, last) = (contiguous(&positive), contiguous(&last));
+    let weight = weight.as_ref().map(contiguous);
+    let unit = unit.as_ref().map(contiguous);
+    let ranking = Ranking {
+        positive: &positive,
+        last: &last,
+        weight: weight.as_deref(),
+        unit: unit.as_deref(),
+    };
+    ranking.check()?;
+    let blocks = last.iter().filter(|&&last| last).count();
+    let wanted = start..start + replicates;
+    let sums = py.detach(|| ranking.tables(seed, wanted, blocks, out_of_bag));
+    let columns = if out_of_bag { 4 } else { 2 };
+    matrix(py, sums, replicates * columns, blocks)
 }
 
 /// `poisson_counts(seed, replicate, units)`: how often `bootstrap_scores` draws each of the units

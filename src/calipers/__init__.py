@@ -14,13 +14,16 @@ if TYPE_CHECKING:
     from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification
     from calipers.evaluate.compare import compare
+    from calipers.evaluate.curves import curve
+    from calipers.evaluate.multilabel import multilabel
+    from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.rankcurves import averaged_curves, topic_curves
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
     from calipers.measures import Measure
     from calipers.measures import parse as measure
-    from calipers.results import Comparison, Difference, Estimate, Evaluation
+    from calipers.results import Comparison, Difference, Estimate, Evaluation, Finding
 
     def measures(family: str | None = None) -> list[Measure]:
         """The measures of the catalogue."""
@@ -31,17 +34,22 @@ _HOME = {
     "Difference": ("calipers.results", "Difference"),
     "Estimate": ("calipers.results", "Estimate"),
     "Evaluation": ("calipers.results", "Evaluation"),
+    "Finding": ("calipers.results", "Finding"),
     "InputError": ("calipers.data.errors", "InputError"),
     "averaged_curves": ("calipers.evaluate.rankcurves", "averaged_curves"),
     "classification": ("calipers.evaluate.classification", "classification"),
     "compare": ("calipers.evaluate.compare", "compare"),
+    "curve": ("calipers.evaluate.curves", "curve"),
     "measure": ("calipers.measures", "parse"),
+    "multilabel": ("calipers.evaluate.multilabel", "multilabel"),
+    "operating_point": ("calipers.evaluate.operating", "operating_point"),
     "order_agreement": ("calipers.evaluate.agreement", "order_agreement"),
     "overlap": ("calipers.evaluate.overlap", "overlap"),
     "rank_correlation": ("calipers.evaluate.agreement", "rank_correlation"),
     "rbo": ("calipers.evaluate.overlap", "rbo"),
     "regression": ("calipers.evaluate.regression", "regression"),
     "retrieval": ("calipers.evaluate.retrieval", "retrieval"),
+    "rule_in_rule_out": ("calipers.evaluate.operating", "rule_in_rule_out"),
     "topic_curves": ("calipers.evaluate.rankcurves", "topic_curves"),
 }
 
@@ -50,19 +58,24 @@ __all__ = [
     "Difference",
     "Estimate",
     "Evaluation",
+    "Finding",
     "InputError",
     "__version__",
     "averaged_curves",
     "classification",
     "compare",
+    "curve",
     "measure",
     "measures",
+    "multilabel",
+    "operating_point",
     "order_agreement",
     "overlap",
     "rank_correlation",
     "rbo",
     "regression",
     "retrieval",
+    "rule_in_rule_out",
     "topic_curves",
 ]
 

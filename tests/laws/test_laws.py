@@ -51,8 +51,21 @@ def edges(definition: Definition) -> list[Measure]:
     extremes: dict[str, list[Any]] = {
         "cutoff": [1, 2],
         "rel": [1, 2],
-        "recall": [0.0, 0.5, 1.0],
+        **{
+            share: [0.0, 0.5, 1.0]
+            for share in ("recall", "precision", "volume", "fpr", "prevalence", "sensitivity_share")
+        },
+        "max_fpr": [0.5, 1.0],
+        "min_fpr": [0.0, 0.5],
+        "cost_fp": [0.0, 1.0],
+        "cost_fn": [0.0, 5.0],
         "beta": [0.0, 2.0],
+        "binning": ["equal-width", "equal-mass", "distinct"],
+        "bins": [1, 3],
+        "delta": [0.0, 0.1, 0.5],
+        "estimator": ["equal-width", "equal-mass", "debiased", "sweep"],
+        "loss": ["Brier", "log-loss"],
+        "slope": ["one", "fitted"],
         "alpha": [None, 0.0, 1.0],
         "collection": [1, 3, 10],
         "max_grade": [2],
@@ -67,6 +80,7 @@ def edges(definition: Definition) -> list[Measure]:
         "judged_only": [False, True],
         "min_grade": [None, 2],
         "multiple": [0.2, 1.0, 2.0],
+        "odds": [0.0, 1.0, 9.0],
         "p": [0.5],
         "recalls": [(0.0, 1.0)],
         "rule": ["least", "nearest", "nine-tenths"],
@@ -74,6 +88,8 @@ def edges(definition: Definition) -> list[Measure]:
         "tail": ["always", "with-unjudged"],
         "ties": ["id"],
         "tn": [0.0],
+        "k": [1, 2, 4],
+        "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
     }
     names = list(definition.parameters)
@@ -126,6 +142,17 @@ def test_all_small_score_tables() -> None:
             defined_or_explained(measure, stack)
 
 
+@pytest.mark.parametrize(("scores", "most"), [([0.9, 0.2], 2), ([1.0, 0.5, 0.0], 1)])
+def test_all_small_tables_of_probabilities(scores: list[float], most: int) -> None:
+    """145 tables of 2 or 3 distinct probabilities."""
+    cells = np.array(list(product(range(most + 1), repeat=2 * len(scores))), float)
+    positive, negative = cells[:, : len(scores)], cells[:, len(scores) :]
+    stack = ScoreTable(np.array(scores), positive, negative, positive, negative, 0)
+    for definition in definitions("calibration"):
+        for measure in edges(definition):
+            defined_or_explained(measure, stack)
+
+
 @every_definition
 def test_every_reason_has_a_text(definition: Definition) -> None:
     reasons = set(definition.undefined)
@@ -171,8 +198,11 @@ def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject
         cut = definition.parameters.get("cutoff") != measure.parameters.get("cutoff")
         if definition.perfect is not None and not cut:  # AP@1 of two relevant documents is ½
             same(measure, value[~np.isnan(value)], definition.perfect)
-        # (Leaving irrelevant documents out is worth more to these two than respecting everything.)
-        if definition.higher_is_better is not None and "Rnonrel" not in definition.name:
+        # (Leaving irrelevant documents out is worth more to the first two than respecting everything;
+        # and where more is wanted than is positive, it helps to tell the negatives apart.)
+        exempt = ("Rnonrel", "precision@volume")
+        named = any(name in definition.name for name in exempt)
+        if definition.higher_is_better is not None and not named:
             other = measure.apply(of(definition))
             assert better_or_equal(definition, value, other).all(), f"{measure}: {value}, {other}"
 
@@ -194,7 +224,10 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "counts": [(0, 0, 1.0), (1, 1, 1.0), (1, 1, 1.0)],
         "scores": [(False, 0.0, 1.0), (True, 1.0, 1.0)],
         "probabilities": [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0)],
+        "calibration": [(False, 0.0, 1.0), (True, 1.0, 1.0)],
         "regression": [(0.5, 0.5, 1.0), (2.0, 2.0, 1.0)],
+        "ranks": [(0, (1.0, 0.0, 0.0), 1.0), (2, (0.0, 0.0, 1.0), 1.0)],
+        "multilabel": [((True, False, True),) * 2 + (1.0,)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
     }
     group = ({"d0": 1, "d1": 2, "d2": 0}, [["d0", "d1", "d2"]])
@@ -345,7 +378,10 @@ def test_the_scale_of_weights_matters_to_counts_only(
     for definition in kind.definitions():
         measure = data.draw(some_measure(definition))
         a, b = (measure.apply(kind.build(definition, r)) for r in (rows, scaled))
-        same(measure, b, a * factor if definition.name in ("TP", "FP", "FN", "TN") else a)
+        if measure.parameters.get("estimator") == "debiased" or "Spiegelhalter" in definition.name:
+            continue  # a weight of w is w rows, of which both know more the more there are
+        summed = ("TP", "FP", "FN", "TN", "binary-cross-entropy")
+        same(measure, b, a * factor if definition.name in summed else a)
 
 
 @given(data=st.data())
@@ -466,7 +502,7 @@ def test_correcting_a_prediction_is_never_worse(data: st.DataObject) -> None:
 def test_raising_the_score_of_a_positive_is_never_worse(data: st.DataObject) -> None:
     """Of AUC. Areas under the precision-recall curve take ties as one step: a positive that joins
     negatives of equal score waits for all of them, and one that leaves them gives up the
-    interpolation between them. (Without ties, the next law holds for all.)"""
+    interpolation between them. A bound can be met by a block of fewer positives. (Without ties, the next law holds for all.)"""
     kind = KINDS["scores"]
     rows = data.draw(kind.rows())
     positives = [i for i, row in enumerate(rows) if row[0]]
@@ -478,7 +514,7 @@ def test_raising_the_score_of_a_positive_is_never_worse(data: st.DataObject) -> 
     raised = [*rows[:place], higher, *rows[place + 1 :]]
     after, before = kind.of(raised), kind.of(rows)
     for definition in definitions("scores"):
-        if definition.name not in ("PR-AUC", "AP"):
+        if definition.name not in ("PR-AUC", "AP", "precision@recall", "precision@volume"):
             a, b = (definition.example().apply(of(definition)) for of in (after, before))
             assert better_or_equal(definition, a, b), f"{definition.name}: {b} became {a}"
 
@@ -538,8 +574,11 @@ def test_aliases_ignore_case_and_mean_the_same(definition: Definition) -> None:
     example = definition.example()
     rest = str(example)[len(definition.name) :]
     for alias in definition.aliases:
+        if definition.infix is not None:  # top_k_accuracy is top_10_accuracy
+            given = example.parameters[definition.infix]
+            alias = alias.replace("_k_", f"_{given}_")  # noqa: PLW2901
         for spelled in (alias, alias.upper(), alias.lower(), alias.swapcase()):
-            number = rest if definition.suffix is None else ""
+            number = "" if definition.suffix or definition.infix else rest
             again = parse(spelled + number, family=definition.family)
             assert again == example, spelled
     for spelled in (str(example).upper(), str(example).lower()):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import calipers as cal
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable
 
@@ -277,3 +278,241 @@ def test_calling_a_measure_with_arrays() -> None:
         ]
         for name, prediction, expected in pairs:
             assert parse(name)(truth, prediction, weight=weight) == pytest.approx(expected, **CLOSE)
+
+
+def random_classes(
+    generator: np.random.Generator, case: int
+) -> tuple[FloatArray, FloatArray, FloatArray | None, int]:
+    """Truth and prediction of three to six classes, weights in two of three cases."""
+    k = int(generator.integers(3, 7))
+    n = int(generator.integers(2, 60))
+    truth = generator.choice(k, n, p=generator.dirichlet(np.ones(k)))
+    wrong = generator.integers(0, k, n)
+    predicted = np.where(generator.random(n) < generator.choice([0.1, 0.5, 0.9]), wrong, truth)
+    weight = [None, generator.uniform(0.1, 5.0, n), generator.integers(1, 4, n).astype(float)]
+    return truth, predicted, weight[case % 3], k
+
+
+def test_averages_over_classes() -> None:
+    """300 random cases: macro, micro and weighted averages, and every class against the rest.
+
+    A class that occurs without a value is 0 there and makes the mean undefined here; a class that
+    does not occur counts for neither, unless it is named there.
+    """
+    generator = np.random.default_rng(27)
+    compared = undefined = 0
+    for case in range(300):
+        truth, predicted, weight, k = random_classes(generator, case)
+        matrix = ConfusionMatrix.from_codes(truth, predicted, [f"c{i}" for i in range(k)], weight)
+        options: dict[str, Any] = {"sample_weight": weight, "zero_division": np.nan}
+        by_class = metrics.precision_recall_fscore_support(
+            truth, predicted, labels=range(k), **options
+        )
+        # nan where it divides by zero, but F1 is 0 where one of the two is.
+        for name, values in zip(("precision", "recall", "F1"), by_class, strict=False):
+            ours = [float(parse(f"{name}[c{i}]", "counts").apply(matrix)) for i in range(k)]
+            np.testing.assert_allclose(ours, values, rtol=1e-12, atol=1e-12)
+        zero = options | {"zero_division": 0.0}
+        for average in ("macro", "micro", "weighted"):
+            theirs = metrics.precision_recall_fscore_support(
+                truth, predicted, average=average, **zero
+            )
+            occurs = np.union1d(truth, predicted) if average == "macro" else np.unique(truth)
+            for at, name in enumerate(("precision", "recall", "F1")):
+                value = float(parse(f"{average}-{name}", "counts").apply(matrix))
+                if average == "micro" or not np.isnan(by_class[at][occurs]).any():
+                    assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
+                    compared += 1
+                else:
+                    assert np.isnan(value), (case, average, name)
+                    undefined += 1
+    assert compared > 1_500
+    assert undefined > 100
+
+
+def test_measures_of_several_classes() -> None:
+    """400 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
+    generator = np.random.default_rng(28)
+    compared = 0
+    for case in range(400):
+        truth, predicted, weight, k = random_classes(generator, case)
+        if len(set(truth)) == 1:
+            continue
+        matrix = ConfusionMatrix.from_codes(truth, predicted, [f"c{i}" for i in range(k)], weight)
+        options = {"sample_weight": weight}
+        expected = {
+            "accuracy": (metrics.accuracy_score(truth, predicted, **options), True),
+            "MCC": (
+                metrics.matthews_corrcoef(truth, predicted, **options),
+                len(set(predicted)) > 1,
+            ),
+        }
+        kappa = metrics.cohen_kappa_score(truth, predicted, labels=range(k), **options)
+        expected["kappa"] = (kappa, True)
+        if set(predicted) <= set(truth):
+            balanced = metrics.balanced_accuracy_score(truth, predicted, **options)
+            expected["balanced-accuracy"] = (balanced, True)
+        for name, (theirs, defined) in expected.items():
+            value = float(parse(name, "counts").apply(matrix))
+            if defined:
+                assert value == pytest.approx(theirs, **CLOSE), (case, name)
+                compared += 1
+    assert compared > 1_200
+
+
+def test_tables_of_confusion() -> None:
+    """100 random cases: counts and all normalisations; a share of nothing is 0 there, none here."""
+    generator = np.random.default_rng(29)
+    for case in range(100):
+        truth, predicted, weight, k = random_classes(generator, case)
+        ev = cal.classification(
+            truth, predicted, labels=range(k), weight=weight, measures="accuracy", interval="none"
+        )
+        assert ev.confusion is not None
+        for ours, theirs in (
+            (None, None), ("truth", "true"), ("prediction", "pred"), ("all", "all"),
+        ):  # fmt: skip
+            expected = metrics.confusion_matrix(
+                truth, predicted, labels=range(k), sample_weight=weight, normalize=theirs
+            )
+            table = ev.confusion.table(normalise=ours)
+            np.testing.assert_allclose(np.nan_to_num(table), expected, rtol=1e-12)
+            turned = ev.confusion.table("predicted-rows", normalise=ours)
+            np.testing.assert_array_equal(turned, table.T)
+
+
+def test_the_report_of_classes() -> None:
+    """Every number of ``classification_report``, from labels that are text."""
+    generator = np.random.default_rng(31)
+    names = np.array(["child", "man", "woman"])
+    truth = names[generator.integers(0, 3, 200)]
+    predicted = np.where(generator.random(200) < 0.3, names[generator.integers(0, 3, 200)], truth)
+    report = metrics.classification_report(truth, predicted, output_dict=True)
+    ev = cal.classification(
+        truth, predicted, interval="none",
+        measures=["accuracy", *(
+            f"{average}-{name}" for average in ("macro", "weighted")
+            for name in ("precision", "recall", "F1")
+        ), *(f"{name}[{label}]" for label in names for name in ("precision", "recall", "F1"))],
+    )  # fmt: skip
+    assert ev.confusion is not None
+    assert ev["accuracy"].value == pytest.approx(report["accuracy"], **CLOSE)
+    for ours, theirs in (("precision", "precision"), ("recall", "recall"), ("F1", "f1-score")):
+        for average in ("macro", "weighted"):
+            expected = report[f"{average} avg"][theirs]
+            assert ev[f"{average}-{ours}"].value == pytest.approx(expected, **CLOSE)
+        for label in names:
+            assert ev[f"{ours}[{label}]"].value == pytest.approx(report[label][theirs], **CLOSE)
+    for row in ev.confusion.class_rows():
+        assert row["truth"] == report[row["class"]]["support"]
+
+
+def test_probabilities_of_several_classes() -> None:
+    """100 random cases: log loss, Brier score, and accuracy among the best k without ties."""
+    generator = np.random.default_rng(32)
+    for case in range(100):
+        truth, _, weight, k = random_classes(generator, case)
+        probability = generator.dirichlet(np.ones(k), len(truth))
+        ev = cal.classification(
+            truth, probability=probability, labels=range(k), weight=weight, interval="none",
+            measures=["log-loss", "Brier", "top-1-accuracy", "top-2-accuracy"],
+        )  # fmt: skip
+        options: dict[str, Any] = {"sample_weight": weight, "labels": range(k)}
+        expected = {
+            "log-loss": metrics.log_loss(truth, probability, **options),
+            "Brier": metrics.brier_score_loss(truth, probability, scale_by_half=False, **options),
+            "top-1-accuracy": metrics.top_k_accuracy_score(truth, probability, k=1, **options),
+            "top-2-accuracy": metrics.top_k_accuracy_score(truth, probability, k=2, **options),
+        }
+        for name, value in expected.items():
+            assert ev[name].value == pytest.approx(value, rel=1e-11, abs=1e-12), (case, name)
+
+
+def test_the_place_of_tied_classes_does_not_depend_on_their_names() -> None:
+    """Three classes tied for two places: each row's is among them in two of three orders."""
+    truth, probability = [0, 1, 2], np.full((3, 3), 1 / 3)
+    ev = cal.classification(truth, probability=probability, measures=["top-1-accuracy"])
+    assert ev["top-1-accuracy"].value == pytest.approx(1 / 3)
+    one = [0, 0, 0]
+    ev = cal.classification(
+        one, probability=probability, labels=range(3), measures=["top-2-accuracy"]
+    )
+    assert ev["top-2-accuracy"].value == pytest.approx(2 / 3)
+    assert metrics.top_k_accuracy_score(one, probability, k=1, labels=range(3)) == 0
+    assert metrics.top_k_accuracy_score(one, probability, k=2, labels=range(3)) == 0
+    assert metrics.top_k_accuracy_score([2, 2, 2], probability, k=2, labels=range(3)) == 1
+
+
+def test_where_it_has_a_number_and_we_have_none() -> None:
+    """What docs/classification.md says of it."""
+    undefined = sklearn.exceptions.UndefinedMetricWarning
+    ev = cal.classification([1, 0], [0, 0], measures=["precision", "MCC"])
+    with pytest.warns(undefined):
+        assert metrics.precision_score([1, 0], [0, 0]) == 0
+    assert metrics.matthews_corrcoef([1, 0], [0, 0]) == 0
+    assert np.isnan(ev["precision"].value)
+    assert np.isnan(ev["MCC"].value)
+
+    with pytest.warns(undefined):
+        assert np.isnan(metrics.roc_auc_score([1, 1], [0.1, 0.2]))
+    with pytest.raises(cal.InputError, match="truth: has one class only"):
+        cal.classification([1, 1], score=[0.1, 0.2])
+
+    certain = [[0.0, 1.0], [1.0, 0.0]]
+    ev = cal.classification([1, 0], probability=[0.0, 1.0], measures=["log-loss"])
+    assert metrics.log_loss([1, 0], certain[::-1]) == pytest.approx(36.04, abs=0.005)
+    assert ev["log-loss"].undefined == {"zero_probability": 2}
+
+
+def test_a_class_that_does_not_occur() -> None:
+    truth, names = ["a", "a", "b"], ["a", "b", "c"]
+    ev = cal.classification(truth, truth, labels=names, measures=["macro-F1"])
+    assert ev["macro-F1"].value == 1
+    theirs = metrics.f1_score(truth, truth, labels=names, average="macro", zero_division=0)
+    assert theirs == pytest.approx(2 / 3)
+
+    truth, predicted = ["a", "b", "c"], ["a", "b", "b"]
+    ev = cal.classification(truth, predicted, measures=["macro-precision"])
+    assert ev["macro-precision"].undefined == {"class_without_value": 3}
+    with pytest.warns(sklearn.exceptions.UndefinedMetricWarning):
+        theirs = metrics.precision_score(truth, predicted, average="macro")
+    assert theirs == pytest.approx((1 + 1 / 2 + 0) / 3)
+
+
+def test_a_constant_answer_has_the_area_of_the_prevalence() -> None:
+    truth, score = [1, 0, 0, 0, 0], [0.5] * 5
+    precision, recall, _ = metrics.precision_recall_curve(truth, score)
+    assert metrics.auc(recall, precision) == pytest.approx(0.6)
+    ev = cal.classification(truth, score=score, measures=["PR-AUC", "AP"])
+    assert [estimate.value for estimate in ev] == pytest.approx([0.2, 0.2])
+    assert metrics.average_precision_score(truth, score) == pytest.approx(0.2)
+
+
+def test_several_labels_in_a_row() -> None:
+    """100 random tables of labels; a row without any is left out here where it has no value."""
+    generator = np.random.default_rng(33)
+    for case in range(100):
+        n, k = int(generator.integers(3, 40)), int(generator.integers(2, 6))
+        truth = generator.integers(0, 2, (n, k))
+        predicted = np.where(generator.random((n, k)) < 0.3, 1 - truth, truth)
+        truth[0] = predicted[0] = 1  # every label occurs
+        weight = generator.uniform(0.1, 3.0, n) if case % 2 else None
+        any_label = (truth + predicted).any(axis=1)
+        options: dict[str, Any] = {"sample_weight": weight, "zero_division": 0.0}
+        some = {"sample_weight": None if weight is None else weight[any_label]}
+        pairs = truth[any_label], predicted[any_label]
+        expected = {
+            "subset-accuracy": metrics.accuracy_score(truth, predicted, sample_weight=weight),
+            "Hamming-loss": metrics.hamming_loss(truth, predicted, sample_weight=weight),
+            "example-F1": metrics.f1_score(*pairs, average="samples", **some),
+            "example-Jaccard": metrics.jaccard_score(*pairs, average="samples", **some),
+            **{
+                f"{average}-F1": metrics.f1_score(truth, predicted, average=average, **options)
+                for average in ("macro", "micro", "weighted")
+            },
+        }
+        ev = cal.multilabel(
+            truth, predicted, weight=weight, interval="none", measures=list(expected)
+        )
+        for name, value in expected.items():
+            assert ev[name].value == pytest.approx(value, **CLOSE), (case, name)

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 import vl_convert
 from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
 
+import calipers as cal
 from calipers.report import charts
 from calipers.report.charts import Spec
+from calipers.report.figures import figures
 from calipers.results import Comparison
 
 
@@ -58,6 +61,38 @@ def test_curves_keep_the_colour_of_their_system() -> None:
     only = charts.curve_chart(evaluation.curves[1:2], evaluation.systems)
     scale = only["layer"][2]["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True))["logistic"] == charts.PALETTE[1]
+
+
+@pytest.mark.parametrize("systems", [1, 2])
+@pytest.mark.parametrize("threshold", [0.5, 2.0])
+def test_every_kind_of_curve_is_drawn(systems: int, threshold: float) -> None:
+    generator = np.random.default_rng(0)
+    truth = generator.random(150) < 0.4
+    columns = {name: generator.random(150) for name in "ab"[:systems]}
+    ev = cal.classification(
+        truth, probability=columns, threshold=threshold, measures=["AUC"], resamples=100
+    )
+    drawn = [figure for figure in figures(ev) if not figure.title.startswith("Confusion")]
+    titles = {figure.title.split(":")[0] for figure in drawn}
+    assert {
+        "ROC curve",
+        "Detection error tradeoff",
+        "Net benefit",
+        "Scores of the classes",
+    } <= titles
+    for figure in drawn:
+        svg = figure.svg
+        assert svg == figure.svg
+        assert "NaN" not in svg
+        assert "clip-path" not in svg
+        packed = json.loads(figure.json)
+        for name, columns_of in packed.get("datasets", {}).items():
+            assert len(figure.spec["datasets"][name]) == max(map(_length, columns_of.values()))
+        assert all(len(row) == len(figure.head) for row in figure.rows)
+
+
+def _length(column: list[object] | dict[str, list[tuple[object, int]]]) -> int:
+    return sum(times for _, times in column["runs"]) if isinstance(column, dict) else len(column)
 
 
 def test_units_are_sorted_and_thinned() -> None:

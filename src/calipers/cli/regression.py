@@ -12,6 +12,7 @@ from calipers.cli.common import (
     output_options,
     table_origin,
 )
+from calipers.cli.slices import part_columns, part_options
 
 
 @click.command("regression")
@@ -25,6 +26,7 @@ from calipers.cli.common import (
     help="Column of predicted numbers; repeatable.",
 )
 @click.option("--weight", metavar="COL", help="Column of weights.")
+@part_options
 @measure_options
 @output_options
 def command(
@@ -32,6 +34,9 @@ def command(
     truth: str,
     predicted: tuple[str, ...],
     weight: str | None,
+    cluster: str | None,
+    slices: tuple[str, ...],
+    slice_bins: tuple[str, ...],
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -51,6 +56,7 @@ def command(
             column(rows, truth, table),
             {name: column(rows, name, table) for name in predicted},
             weight=None if weight is None else column(rows, weight, table),
+            **part_columns(rows, table, cluster, slices, slice_bins),
             measures=measures or None,
             inputs=[table_origin(table)],
             **options,

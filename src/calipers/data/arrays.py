@@ -2,23 +2,410 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.intp]
+
+#: How far the probabilities of a row may be from a sum of one.
+SUM_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Two classes: their names, negative first, and whether each row is positive."""
+    """Two classes: their names, negative first, and whether each row is positive.
+
+    ``others`` are the classes that the negative one is made of, when the truth has more than two.
+    """
 
     names: tuple[str, str]
     positive: npt.NDArray[np.bool_]
+    others: tuple[str, ...] = ()
+    #: Every class that there is, in their order.
+    classes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of labels as positions in the list of its distinct labels.
+
+    The labels stand in the order of an ordered categorical, else in ascending order, of numbers or
+    of text. Every one of them occurs.
+    """
+
+    labels: tuple[Any, ...]
+    codes: Codes
+    ordered: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels as text."""
+        return tuple(_name(label) for label in self.labels)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The names of the classes, and the class of each row as a position among them."""
+
+    names: tuple[str, ...]
+    codes: Codes
+
+    def codes_of(self, values: Any, what: str) -> Codes:
+        """Another column, such as predictions, as positions among the same names."""
+        column = coded(values, what)
+        same_length(column.codes, len(self.codes), what)
+        position = _positions(self.names)
+        to = []
+        for code, label in enumerate(column.labels):
+            name = _name(label)
+            found = _place(position, name)
+            if found is None:
+                row = int(np.argmax(column.codes == code))
+                raise InputError(
+                    f"{what}: {_shown(label)} in row {row} is no class; "
+                    + did_you_mean(name, self.names)
+                )
+            to.append(found)
+        return _recoded(column.codes, to)
+
+
+def _positions(names: Iterable[str]) -> dict[str, int]:
+    """Where each name stands; True and 1 are equal, and so are their names."""
+    exact = {name: position for position, name in enumerate(names)}
+    return {_AS_NUMBER.get(name, name): at for name, at in exact.items()} | exact
+
+
+def _place(positions: Mapping[str, int], name: str) -> int | None:
+    return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
+
+
+def _recoded(codes: Codes, to: Sequence[int]) -> Codes:
+    if list(to) == list(range(len(to))):
+        return codes
+    return np.asarray(to, np.intp)[codes]
+
+
+def coded(values: Any, what: str) -> Coded:
+    """A column of labels, encoded; what is encoded already comes back as it is.
+
+    Raises
+    ------
+    InputError
+        When the column is empty, is no column, or has missing values.
+    """
+    if isinstance(values, Coded):
+        return values
+    column = _dictionary(values)
+    if column is None:
+        array = as_array(values, what)
+        if array.dtype.kind == "f":
+            as_numbers(array, what)  # NaN is no class
+            whole = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
+            array = whole if (whole == array).all() else array
+        labels, codes = _distinct(array)
+        ordered = False
+    else:
+        missing = np.flatnonzero(_nulls(values))
+        if len(missing):
+            raise _values_missing(what, missing, len(column))
+        if len(column) == 0:
+            raise InputError(f"{what}: is empty")
+        labels, codes = column.dictionary.to_pylist(), _indices(column)
+        ordered = column.type.ordered
+    return _tidied(labels, codes, ordered=ordered)
+
+
+def _dictionary(values: Any) -> pa.DictionaryArray | None:
+    """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
+    module = type(values).__module__.split(".")[0]
+    if module == "pandas":
+        if str(values.dtype) not in ("category", "str", "string"):
+            return None
+        import pyarrow as pa
+
+        values = pa.array(values)
+    elif module == "polars":
+        if str(values.dtype).split("(")[0] not in ("Categorical", "Enum", "String"):
+            return None
+        values = values.to_arrow()
+    elif module != "pyarrow":
+        return None
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.unify_dictionaries().combine_chunks()
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return values
+    text = (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+    return values.dictionary_encode() if text else None
+
+
+def _indices(column: pa.DictionaryArray) -> Codes:
+    return np.asarray(column.indices.to_numpy(zero_copy_only=False), np.intp)
+
+
+def _distinct(array: Array) -> tuple[list[Any], Codes]:
+    """The distinct values, in any order, and where each row's stands among them."""
+    kind = array.dtype.kind
+    if kind == "b":
+        return [False, True], array.astype(np.intp)
+    if kind in "iu":
+        low, high = int(array.min()), int(array.max())
+        if high - low < 2**16:
+            wide = array.astype(np.int64, copy=False) if kind == "i" else array  # int8 overflows
+            from_low = wide - wide.dtype.type(low) if low else wide
+            return list(range(low, high + 1)), from_low.astype(np.intp, copy=False)
+    import pyarrow as pa
+
+    if kind in "US":
+        # As blocks of bytes: their values are what they are, and need no decoding.
+        array = np.ascontiguousarray(array)
+        size = array.dtype.itemsize
+        rows = pa.Array.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(array)])
+        made = rows.dictionary_encode()
+        values = np.frombuffer(b"".join(made.dictionary.to_pylist()), array.dtype).tolist()
+        return values, _indices(made)
+    try:
+        made = pa.array(array).dictionary_encode()
+        return made.dictionary.to_pylist(), _indices(made)
+    except (pa.ArrowException, AttributeError):  # of several types
+        position: dict[Any, int] = {}
+        codes = [position.setdefault(_name(value), len(position)) for value in array.tolist()]
+        return list(position), np.array(codes, np.intp)
+
+
+def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Coded:
+    """Without labels that do not occur, each name once, in their order."""
+    occurs = np.bincount(codes, minlength=len(labels)) > 0
+    by_name: dict[str, Any] = {}
+    for label, there in zip(labels, occurs, strict=True):
+        if there:
+            by_name.setdefault(_name(label), label)
+    kept = list(by_name.values()) if ordered else _in_order(by_name.values())
+    position = {_name(label): at for at, label in enumerate(kept)}
+    to = [position.get(_name(label), 0) for label in labels]
+    return Coded(tuple(kept), _recoded(codes, to), ordered)
+
+
+def _in_order(labels: Iterable[Any]) -> list[Any]:
+    """Numbers by value, everything else by its text."""
+    kept = list(labels)
+    numbers = all(isinstance(label, int | float | np.number) for label in kept)
+    return sorted(kept) if numbers else sorted(kept, key=_name)
+
+
+def classes(
+    truth: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    named: Iterable[Any] = (),
+    what: str = "truth",
+) -> Classes:
+    """The classes of a problem of any number of classes, and the class of each row.
+
+    Parameters
+    ----------
+    truth
+        A column of labels: text, numbers, Booleans or a categorical.
+    labels
+        The names of the classes in the order wanted, those without a row included. Unless given,
+        the labels that occur: in the order of an ordered categorical, else in ascending order.
+    also
+        Other columns whose labels are classes too, such as predictions, by what messages call them.
+    named
+        Names that are classes too, such as those that have a column of probabilities.
+
+    Raises
+    ------
+    InputError
+        When values are missing, or a row has a class that ``labels`` leaves out.
+
+    Examples
+    --------
+    >>> found = classes(["woman", "man", "child", "man"])
+    >>> found.names, found.codes.tolist()
+    (('child', 'man', 'woman'), [2, 1, 0, 1])
+    """
+    column = coded(truth, what)
+    if labels is None:
+        others = [coded(values, name) for name, values in (also or {}).items()]
+        all_labels = [*column.labels, *(label for other in others for label in other.labels)]
+        known = _positions(column.names)
+        extra = {
+            _name(label): label
+            for label in (*all_labels, *named)
+            if _place(known, _name(label)) is None
+        }
+        merged = [*column.labels, *extra.values()] if extra else list(column.labels)
+        if extra and not column.ordered:
+            merged = _in_order(merged)
+        names = tuple(_name(label) for label in merged)
+    else:
+        names = tuple(_name(label) for label in labels)
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"labels: {twice!r} stands there more than once")
+    return Classes(names, Classes(names, column.codes).codes_of(column, what))
+
+
+def is_per_class(probability: Any, names: Sequence[str]) -> bool:
+    """Whether a dict holds a column for each class of one system, and not several systems."""
+    if not isinstance(probability, Mapping) or any(map(_is_table, probability.values())):
+        return False
+    return {_name(key) for key in probability} == set(names) or len(names) > 2
+
+
+def _is_table(values: Any) -> bool:
+    if isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names"):
+        return True
+    if isinstance(values, list | tuple):
+        return bool(values) and np.ndim(values[0]) == 1
+    return getattr(values, "ndim", 1) == 2
+
+
+def columns_of_classes(probability: Any) -> tuple[str, ...]:
+    """The classes that probabilities have columns of: none where they come in a given order."""
+    if isinstance(probability, Mapping):
+        return tuple(_name(key) for key in probability)
+    names = getattr(probability, "column_names", getattr(probability, "columns", ()))
+    return tuple(_name(name) for name in names)
+
+
+def probabilities_of(
+    probability: Any,
+    names: Sequence[str],
+    rows: int,
+    what: str = "probability",
+    *,
+    distribution: bool = True,
+) -> npt.NDArray[np.float64]:
+    """Probabilities of K classes as an array of shape (rows, K), in the order of ``names``.
+
+    Parameters
+    ----------
+    probability
+        A column for each class: a dict or a data frame, matched by name, or an array of shape
+        (rows, K) in the order of ``names``.
+    distribution
+        Whether they are probabilities; else scores, of which any finite number will do.
+
+    Raises
+    ------
+    InputError
+        When a class has no column or a column no class, when a value is missing or lies outside of
+        [0, 1], or when a row does not sum to one within 1e-6; the first such row is named.
+
+    Examples
+    --------
+    >>> probabilities_of({"b": [0.75, 0.5], "a": [0.25, 0.5]}, ["a", "b"], rows=2)
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    by_name = columns_of_classes(probability)
+    if by_name:
+        table = np.empty((rows, len(names)))
+        for at, column in _matched(probability, by_name, names, what):
+            values = as_numbers(column, f"{what} of {names[at]!r}")
+            same_length(values, rows, f"{what} of {names[at]!r}")
+            table[:, at] = values
+    else:
+        table = _as_table(probability, what)
+        if table.ndim != 2 or table.shape[1] != len(names):
+            shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+            has = "one column" if table.ndim == 1 else f"shape {table.shape}"
+            raise InputError(
+                f"{what}: has {has}, expected a column for each of the {len(names)} classes: "
+                f"{shown}" + ("; or name the positive one" if table.ndim == 1 else "")
+            )
+        same_length(table, rows, what)
+    if distribution:
+        _check_distributions(table, names, what)
+    else:
+        as_numbers(table.ravel(), what)
+    return table
+
+
+def positive_probability(
+    probability: Any, labels: Labels, what: str
+) -> npt.NDArray[np.floating[Any]]:
+    """The probability of the positive class: a column of it, or a column for each class."""
+    if not _is_table(probability):
+        return as_probabilities(probability, what)
+    table = probabilities_of(probability, labels.classes, len(labels.positive), what)
+    return table[:, labels.classes.index(labels.names[1])]
+
+
+def _as_table(values: Any, what: str) -> npt.NDArray[np.float64]:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what}: is no table of numbers, a column for each class") from None
+
+
+def _matched(
+    table: Any, columns: Sequence[str], names: Sequence[str], what: str
+) -> list[tuple[int, Any]]:
+    """Each column of a dict or data frame with the position of its class."""
+    position = _positions(names)
+    found: dict[int, Any] = {}
+    keys = table if isinstance(table, Mapping) else getattr(table, "column_names", None)
+    for key, name in zip(table.columns if keys is None else keys, columns, strict=True):
+        at = _place(position, name)
+        if at is None:
+            raise InputError(f"{what}: {name!r} is no class; {did_you_mean(name, names)}")
+        found[at] = table[key]
+    for at, name in enumerate(names):
+        if at not in found:
+            one = "; or name the positive class" if len(columns) == 1 else ""
+            raise InputError(
+                f"{what}: the class {name!r} has no column; {did_you_mean(name, columns)}{one}"
+            )
+    return sorted(found.items(), key=lambda item: item[0])
+
+
+def _check_distributions(table: npt.NDArray[np.float64], names: Sequence[str], what: str) -> None:
+    """That every row is a distribution; what is wrong is looked for only when something is."""
+    ones = np.ones(table.shape[1])
+    step = max(1, 80_000 // table.shape[1])  # what stays in the cache is read once
+    parts = (table[begin : begin + step] for begin in range(0, len(table), step))
+    if all(
+        part.min() >= 0 and part.max() <= 1 and np.abs(part @ ones - 1).max() <= SUM_TOLERANCE
+        for part in parts
+    ):
+        return
+    total = table @ ones
+    bad = ~((table >= 0) & (table <= 1))
+    if bad.any():
+        rows, columns = np.nonzero(bad)
+        value, name = table[rows[0], columns[0]], names[columns[0]]
+        shown = "is missing" if np.isnan(value) else f"is {value:g}"
+        raise InputError(
+            f"{what} of {name!r}: {shown} in row {rows[0]}{_more(len(np.unique(rows)))}, "
+            "expected probabilities between 0 and 1"
+        )
+    wrong = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
+    raise InputError(
+        f"{what}: sum to {total[wrong[0]]:.7g} in row {wrong[0]}{_more(len(wrong))}, "
+        f"expected 1 within {SUM_TOLERANCE:g}"
+    )
+
+
+def _more(rows: int) -> str:
+    return f" (and {rows - 1} more rows)" if rows > 1 else ""
 
 
 def as_array(values: Any, what: str) -> Array:
@@ -39,6 +426,32 @@ def as_array(values: Any, what: str) -> Array:
     return array
 
 
+def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
+    """Which rows of a column (or of a table of columns) have no value: null, None or NaN."""
+    nulls = np.asarray(_nulls(values))
+    array = _converted(values, what)
+    missing = np.zeros(array.shape, bool) if nulls.ndim == 1 and not len(nulls) else nulls
+    if array.dtype.kind == "f":
+        missing = missing | np.isnan(array)
+    elif array.dtype.kind == "O" and array.ndim == 1:
+        missing = missing | np.array([v is None or v != v for v in array], bool)
+    return np.asarray(missing.any(axis=1) if missing.ndim == 2 else missing, bool)
+
+
+def kept(values: Any, keep: npt.NDArray[np.bool_]) -> Any:
+    """A column, a table or a dict of them with these rows only."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: kept(value, keep) for name, value in values.items()}
+    module = type(values).__module__.split(".")[0]
+    if module == "pyarrow":
+        return values.filter(keep)
+    if module == "polars":
+        return values.filter(keep.tolist())
+    return (values if module == "pandas" else _converted(values, "column"))[keep]
+
+
 def _values_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:
     first = ", ".join(str(row) for row in rows[:3])
     return InputError(
@@ -55,7 +468,7 @@ def _nulls(values: Any) -> Any:
     if module == "polars" and values.null_count():
         return values.is_null().to_numpy()
     if module == "pandas":
-        return values.isna().to_numpy()
+        return np.asarray(values.isna())
     return ()
 
 
@@ -76,7 +489,8 @@ def _converted(values: Any, what: str) -> Array:
         return np.asarray(values)
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
-    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+    unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
+    if unordered or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: {type(values).__name__} {values!r} is no column of values")
     try:
         return np.array(list(values))
@@ -107,8 +521,9 @@ def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     if not finite.all():
         rows = np.flatnonzero(~finite)
         kind = "NaN" if np.isnan(array[rows[0]]) else "infinite"
-        more = f" (and {len(rows) - 1} more rows)" if len(rows) > 1 else ""
-        raise InputError(f"{what}: is {kind} in row {rows[0]}{more}, expected finite numbers")
+        raise InputError(
+            f"{what}: is {kind} in row {rows[0]}{_more(len(rows))}, expected finite numbers"
+        )
     return array
 
 
@@ -117,9 +532,8 @@ def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     array = as_numbers(values, what)
     wrong = np.flatnonzero((array < 0) | (array > 1))
     if len(wrong):
-        more = f" (and {len(wrong) - 1} more rows)" if len(wrong) > 1 else ""
         raise InputError(
-            f"{what}: is {array[wrong[0]]:g} in row {wrong[0]}{more}, "
+            f"{what}: is {array[wrong[0]]:g} in row {wrong[0]}{_more(len(wrong))}, "
             "expected probabilities between 0 and 1"
         )
     return array
@@ -133,9 +547,9 @@ def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
     same_length(weight, rows, "weight")
     wrong = np.flatnonzero(weight < 0)
     if len(wrong):
-        more = f" (and {len(wrong) - 1} more rows)" if len(wrong) > 1 else ""
         raise InputError(
-            f"weight: is {weight[wrong[0]]:g} in row {wrong[0]}{more}, expected 0 or more"
+            f"weight: is {weight[wrong[0]]:g} in row {wrong[0]}{_more(len(wrong))}, "
+            "expected 0 or more"
         )
     if not weight.any():
         raise InputError("weight: all weights are 0")
@@ -152,25 +566,27 @@ def two_classes(truth: Any, positive: Any = None, what: str = "truth") -> Labels
     """The truth of a two-class problem, and which class is the positive one.
 
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
-    labels has to say which one it means.
+    labels has to say which one it means. With it, all other classes make up the negative one.
     """
-    array = as_array(truth, what)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        as_numbers(array, what)
-    first = array[0]
-    other = array[np.argmax(array != first)]
-    if other == first:
+    column = coded(truth, what)
+    labels = list(column.labels)
+    if len(labels) == 1:
         raise InputError(
-            f"{what}: has one class only ({_shown(first)}); expected two, to tell apart"
+            f"{what}: has one class only ({_shown(labels[0])}); expected two, to tell apart"
         )
-    for row in np.flatnonzero((array != first) & (array != other))[:1]:
+    if len(labels) > 2 and positive is None:
+        first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
+        before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
         raise InputError(
-            f"{what}: has a third class {_shown(array[row])} in row {row} besides "
-            f"{_shown(first)} and {_shown(other)}; expected two classes"
+            f"{what}: has a third class {_shown(third[1])} in row {third[0]} besides "
+            f"{_shown(before[1])} and {_shown(other[1])}; expected two classes"
         )
-    chosen = _positive_label([first, other], positive, what)
-    negative = other if chosen == first else first
-    return Labels((_name(negative), _name(chosen)), np.asarray(array == chosen, dtype=bool))
+    chosen = labels.index(_positive_label(labels, positive, what))
+    others = tuple(name for name in column.names if name != column.names[chosen])
+    negative = others[0] if len(others) == 1 else f"not {column.names[chosen]}"
+    collapsed = others if len(others) > 1 else ()
+    names = (negative, column.names[chosen])
+    return Labels(names, column.codes == chosen, collapsed, column.names)
 
 
 def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
@@ -192,20 +608,20 @@ def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
 
 def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.bool_]:
     """Whether each row is predicted to be of the positive class."""
-    array = as_array(predicted, what)
-    same_length(array, len(labels.positive), what)
-    values, codes = np.unique(array, return_inverse=True)
-    # True and 1 are equal, and so are their names.
-    classes = [_AS_NUMBER.get(name, name) for name in labels.names]
-    names = [_AS_NUMBER.get(_name(v), _name(v)) for v in values]
-    for code, name in enumerate(names):
-        if name not in classes:
-            row = int(np.argmax(codes == code))
-            raise InputError(
-                f"{what}: {_shown(values[code])} in row {row} is no class of the truth; "
-                f"expected {labels.names[0]!r} or {labels.names[1]!r}"
-            )
-    return np.array([name == classes[1] for name in names], bool)[codes]
+    negative, positive = labels.names
+    column = coded(predicted, what)
+    same_length(column.codes, len(labels.positive), what)
+    known = _positions(labels.classes)
+    places = [_place(known, name) for name in column.names]
+    # Of several classes a system may know one that no row has: it is not the positive one.
+    if None in places and not labels.others:
+        code = places.index(None)
+        row = int(np.argmax(column.codes == code))
+        raise InputError(
+            f"{what}: {_shown(column.labels[code])} in row {row} is no class of the truth; "
+            f"expected {negative!r} or {positive!r}"
+        )
+    return np.array([place == known[positive] for place in places], bool)[column.codes]
 
 
 _AS_NUMBER = {"False": "0", "True": "1"}

@@ -13,18 +13,27 @@ import numpy.typing as npt
 from calipers.data.arrays import (
     Labels,
     as_numbers,
-    as_probabilities,
     as_weights,
+    coded,
+    is_per_class,
+    positive_probability,
     predictions,
     same_length,
     two_classes,
 )
+from calipers.data.columns import gather
 from calipers.data.errors import InputError
+from calipers.evaluate.calibration import Calibrated, is_pivotal, turned
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.curves import bands, precision_recall_curve, roc_curve
-from calipers.evaluate.losses import loss_difference, loss_estimate
+from calipers.evaluate.confusions import confusion
+from calipers.evaluate.curves import ScoreCurves, Scored
+from calipers.evaluate.findings import of_classification
+from calipers.evaluate.losses import loss_difference, loss_estimate, loss_replicates
+from calipers.evaluate.operating import Chosen, NoThresholdError, Rule
 from calipers.evaluate.shared import (
+    UNNAMED,
     MeasureNames,
+    as_clusters,
     best_constant,
     choose_measures,
     column_name,
@@ -34,11 +43,14 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
+from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
 from calipers.inference import intervals, paired
-from calipers.inference.estimate import AREAS, Counts, Scores, Settings
+from calipers.inference.clusters import Clusters
+from calipers.inference.estimate import Counts, Scores, Settings
+from calipers.inference.scores import Drawn
 from calipers.measures import Measure
-from calipers.results import Curve, Difference, Estimate, Evaluation
-from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.results import Difference, Estimate, Evaluation
+from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
 
 OF_COUNTS = (
     "accuracy",
@@ -52,6 +64,10 @@ OF_COUNTS = (
 )
 OF_SCORES = ("AUC", "PR-AUC", "AP")
 OF_PROBABILITIES = ("log-loss", "Brier")
+OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
+
+#: A number, a rule, or either for each system.
+Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
 
 
 def classification(
@@ -61,8 +77,15 @@ def classification(
     score: Any = None,
     probability: Any = None,
     positive: Any = None,
-    threshold: float | Mapping[str, float] | None = None,
+    labels: Sequence[Any] | None = None,
+    threshold: Threshold = None,
     weight: Any = None,
+    cluster: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    data: Any = None,
+    id: str | None = None,  # noqa: A002
+    missing: str = "error",
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     curves: bool = True,
@@ -72,31 +95,57 @@ def classification(
     seed: int = 0,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
-    """How well systems tell two classes apart.
+    """How well systems tell classes apart, two or more.
 
     Parameters
     ----------
     truth
-        The class of each row: one column of two distinct labels.
+        The class of each row: one column of labels. With more than two, and no class named
+        positive, all classes are evaluated: each against the rest, and averages over them.
     predicted
         Predicted labels; a column, or a dict from system names to columns.
     score
         Scores, higher for the positive class; a column or a dict of columns. Measures of counts
-        need a ``threshold`` besides.
+        need a ``threshold`` besides. With several classes, a column for each, as probabilities.
     probability
         Probabilities of the positive class; a column or a dict of columns. They serve as scores
-        too, and the threshold is 0.5 unless another is given.
+        too, and the threshold is 0.5 unless another is given. Or a column for each class: a dict or
+        a data frame, matched by name, or an array of shape (rows, K) in the order of the classes;
+        or a dict from systems to those. Rows have to sum to 1 within 1e-6.
     positive
-        Which class is the positive one. It has to be named unless the labels are 0 and 1, −1 and 1,
-        or False and True.
+        Which class is the positive one, against all others. It has to be named unless the labels
+        are 0 and 1, −1 and 1, or False and True.
+    labels
+        The classes in the order wanted, those without a row included, all of which are evaluated.
     threshold
-        A score at or above it is predicted positive; one number, or one for each system.
+        A score at or above it is predicted positive; one number, or one for each system. Or a rule
+        by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
+        :func:`calipers.operating_point`); what that flatters is then estimated out of bag.
     weight
         Weight of each row, 0 or more; a weight of 2 equals the row twice in every point estimate.
+    cluster
+        What the rows come from (users, patients, sites), where several come from one. Intervals and
+        tests then take the clusters for what is independent: the bootstrap draws whole clusters.
+    slices
+        A dict of columns to cut the rows by. Every measure is computed on each slice and compared
+        with the rest of the rows; ``"age*site": (age, site)`` crosses two columns. A column of more
+        than ten distinct numbers is cut at its quartiles. With ``data``, a list of names will do.
+    slice_bins
+        Where to cut columns of numbers instead, by name: ``{"age": [40, 65]}``.
+    data
+        A table (data frame, dict of columns, or path), of which all of the above may be given by
+        the names of columns.
+    id
+        A column of ids in ``data``. A system may then be a data frame or path of its own with a
+        column of this name, whose rows are put in the order of ``data``.
+    missing
+        ``"error"``, or ``"drop"`` to leave out rows with a missing value, or without their id in
+        one of the tables; a note tells how many and why.
     measures
         Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them.
     curves
-        Whether to compute ROC and precision-recall curves with bands (for the report).
+        Whether the evaluation has curves, for the report and :func:`calipers.curve`; each is
+        computed when it is first looked at.
     inputs
         Where the columns came from, for the provenance.
     baseline, interval, level, resamples, seed
@@ -117,31 +166,111 @@ def classification(
     0.75
     """
     settings = make_settings(interval, level, resamples, seed)
-    labels = two_classes(truth, positive)
-    weights = as_weights(weight, len(labels.positive))
-    systems = _systems(labels, predicted, score, probability, threshold, weights, settings)
+    rows = gather(
+        {
+            "truth": truth,
+            "predicted": predicted,
+            "score": score,
+            "probability": probability,
+            "weight": weight,
+            "cluster": cluster,
+            "slices": slice_columns(slices),
+        },
+        data=data,
+        by=id,
+        missing=missing,
+    )
+    truth, predicted, score, probability, weight, cluster, cut_by = rows.columns.values()
+    truth = coded(truth, "truth")
+    if labels is not None or (positive is None and len(truth.labels) > 2):
+        from calipers.evaluate.multiclass import multiclass
+
+        if positive is not None or threshold is not None:
+            raise InputError(
+                "positive= and threshold= are about two classes: name a positive class and leave "
+                "out labels=, or leave out both"
+            )
+        return multiclass(
+            truth,
+            predicted,
+            score=score,
+            probability=probability,
+            labels=labels,
+            weight=weight,
+            cluster=cluster,
+            settings=settings,
+            slices=cut_by,
+            slice_bins=slice_bins,
+            measures=measures,
+            baseline=baseline,
+            notes=rows.notes,
+            curves=curves,
+            inputs=inputs,
+        )
+    classes = two_classes(truth, positive)
+    weights = as_weights(weight, len(classes.positive))
+    clusters = None if cluster is None else as_clusters(cluster, len(classes.positive), weights)
+    systems = {
+        name: replace(system, clusters=clusters)
+        for name, system in _systems(
+            classes, predicted, score, probability, threshold, weights, settings
+        ).items()
+    }
     chosen = choose_measures(measures, _default_measures(systems), "classification")
     for system in systems.values():
         system.check(chosen)
+    systems = {name: replace(s, measures=tuple(chosen)) for name, s in systems.items()}
+    made, how = cuts(cut_by, slice_bins, len(classes.positive))
     source = Rows(systems, chosen, settings)
     conventions = {
-        "positive": labels.names[1],
-        "negative": labels.names[0],
+        "positive": classes.names[1],
+        "negative": classes.names[0],
         "threshold": {s.name: s.threshold for s in systems.values() if s.threshold is not None},
         "at_the_threshold": "positive",
         "weighted": weights is not None,
+        **({} if clusters is None else {"clusters": clusters.number}),
     }
+    estimates = (
+        *(s.chosen.estimate(len(classes.positive)) for s in systems.values() if s.chosen),
+        *(s.estimate(measure) for s in systems.values() for measure in chosen),
+    )
+    comparison = comparison_if_several(source, baseline, settings)
+    by_slice = sliced(systems.values(), chosen, made, settings)
     return Evaluation(
         task="classification",
         level=level,
-        estimates=tuple(s.estimate(measure) for s in systems.values() for measure in chosen),
-        comparison=comparison_if_several(source, baseline, settings),
+        estimates=estimates,
+        comparison=comparison,
         definitions=glossary(chosen),
-        curves=tuple(c for s in systems.values() for c in s.curves()) if curves else (),
-        notes=tuple(note for s in systems.values() for note in s.notes()),
+        curves=_curves(systems) if curves else (),
+        confusions=tuple(
+            confusion(name, s.counts.matrix, settings)
+            for name, s in systems.items()
+            if s.predicted is not None
+        ),
+        notes=(
+            *rows.notes,
+            *_collapse(classes),
+            *(() if clusters is None else clusters.notes()),
+            *how,
+        ),
+        slices=by_slice,
+        findings=of_classification(systems.values(), estimates, comparison, by_slice),
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )
+
+
+def _collapse(classes: Labels) -> tuple[str, ...]:
+    """That several classes were taken for one."""
+    if not classes.others:
+        return ()
+    named = ", ".join(classes.others[:5]) + (", …" if len(classes.others) > 5 else "")
+    return (f"{classes.names[1]} is evaluated against all other classes: {named}.",)
+
+
+def _curves(systems: Mapping[str, System]) -> ScoreCurves:
+    return ScoreCurves(lambda: [s.scored for s in systems.values() if s.score is not None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +285,11 @@ class System:
     score: npt.NDArray[np.floating[Any]] | None = None
     probability: FloatArray | None = None
     threshold: float | None = None
+    clusters: Clusters | None = None
+    #: The rule that chose the threshold on these rows.
+    rule: Rule | None = None
+    #: Measures of scores that are bootstrapped together.
+    measures: tuple[Measure, ...] = ()
 
     @property
     def families(self) -> dict[str, bool]:
@@ -163,18 +297,29 @@ class System:
         return {
             "counts": self.predicted is not None,
             "scores": self.score is not None,
+            "ranks": False,
             "probabilities": self.probability is not None,
+            "calibration": self.probability is not None,
         }
 
     def check(self, measures: list[Measure]) -> None:
         """That the data serve every measure asked for."""
         needs = {
             "counts": "predicted labels, probabilities, or scores with a threshold",
+            "ranks": "more than two classes",
             "scores": "scores or probabilities",
             "probabilities": "probabilities",
+            "calibration": "probabilities",
         }
         for measure in measures:
             family = measure.definition.family
+            if measure.viewed and (
+                family != "counts" or measure.label not in (None, *self.labels.names)
+            ):
+                raise InputError(
+                    f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
+                    f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
+                )
             if not self.families[family]:
                 raise InputError(f"{self.name}: {measure} needs {needs[family]}")
 
@@ -186,7 +331,7 @@ class System:
             self.labels.positive, self.predicted, self.labels.names, self.weight
         )
         cell = (self.labels.positive * 2 + self.predicted).astype(np.uint32)
-        return Counts(matrix, self.settings, cell, self.weight)
+        return Counts(matrix, self.settings, cell, self.weight, self.clusters)
 
     @cached_property
     def table(self) -> ScoreTable:
@@ -198,21 +343,87 @@ class System:
         """The system with these settings; itself, and what it has computed, where it has them."""
         return self if settings == self.settings else replace(self, settings=settings)
 
-    @cached_property
-    def areas(self) -> FloatArray:
-        """Bootstrap replicates of the areas."""
-        return bands(self.table, self._rows(), self.settings, grids=False)[0]
+    def taken(self, rows: npt.NDArray[np.bool_]) -> System:
+        """The system on some of the rows."""
+        columns = {
+            name: column[rows]
+            for name in ("weight", "predicted", "score", "probability")
+            if (column := getattr(self, name)) is not None
+        }
+        labels = replace(self.labels, positive=self.labels.positive[rows])
+        clusters = None if self.clusters is None else self.clusters.taken(rows)
+        # The threshold was chosen on all of the rows.
+        return replace(self, labels=labels, clusters=clusters, rule=None, **columns)
+
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """What a measure is a formula over; None where it takes more than one."""
+        family = measure.definition.family
+        if family == "counts":
+            return self.counts.matrix
+        if family in ("scores", "calibration"):
+            return self.table
+        if measure.definition.rows is None:
+            return None
+        return Moments.from_rows(self._losses(measure), self.weight)
+
+    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one."""
+        return self.counts.matrix if measure.definition.share_of else None
+
+    def replicates(self, measure: Measure) -> FloatArray | None:
+        """Bootstrap replicates of the value of a measure."""
+        family = measure.definition.family
+        if family == "counts":
+            return measure.apply(self.counts.replicates)
+        if family in ("scores", "calibration"):
+            return self.drawn.of(measure)
+        if measure.definition.rows is None:
+            return None
+        loss = self._losses(measure)
+        return loss_replicates(measure, loss, self.weight, self.settings, self.clusters)
+
+    def _losses(self, measure: Measure) -> FloatArray:
+        assert self.probability is not None
+        return measure.losses(self._truth, self.probability)
 
     @cached_property
-    def paired_areas(self) -> FloatArray:
+    def drawn(self) -> Drawn:
+        """Bootstrap replicates of the table of scores."""
+        return Drawn(self.table, self.settings, self._rows(), self.measures)
+
+    @cached_property
+    def chosen(self) -> Chosen | None:
+        """The threshold, where a rule chose it on these rows."""
+        if self.rule is None or self.threshold is None:
+            return None
+        return Chosen(self.name, self.rule, self.threshold, self.drawn)
+
+    @cached_property
+    def drawn_by_row(self) -> Drawn:
         """The same, drawn by row, so that the same rows are drawn for every system."""
-        return bands(self.table, self._rows(by_row=True), self.settings, grids=False)[0]
+        return Drawn(self.table, self.settings, self._rows(by_row=True), self.measures)
 
     def _rows(self, *, by_row: bool = False) -> Any:
         """Truth, score and weight where the bootstrap cannot do with the table alone."""
-        if self.weight is None and not by_row:
+        unit = np.arange(len(self.labels.positive), dtype=np.uint32) if by_row else None
+        if self.clusters is not None:
+            unit = self.clusters.code
+        if self.weight is None and unit is None:
             return None
-        return self.labels.positive, self.score, self.weight, by_row
+        return self.labels.positive, self.score, self.weight, unit
+
+    @cached_property
+    def placement(self) -> FloatArray:
+        """Each row's placement among the rows of the other class."""
+        assert self.score is not None
+        return paired.row_placements(self.labels.positive, self.score, self.weight)
+
+    def _clustered_area(self, area: float) -> intervals.Interval:
+        """The interval of an AUC that needs no bootstrap, of clustered rows."""
+        assert self.clusters is not None
+        return self.clusters.auc_interval(
+            area, self.labels.positive, self.placement, self.settings.level
+        )
 
     def estimate(self, measure: Measure) -> Estimate:
         """The value of one measure with its interval."""
@@ -226,44 +437,62 @@ class System:
         if family == "counts":
             matrix = self.counts.matrix
             default = best_constant(measure, matrix.constant())
-            return estimate(measure, matrix, self.counts.interval, default=default, **shared)
+            made = estimate(measure, matrix, self.counts.interval, default=default, **shared)
+            outside = None if self.chosen is None else self.chosen.out_of_bag(measure)
+            return made if outside is None else replace(made, out_of_bag=outside)
         if family == "scores":
-            scores = Scores(self.table, self.settings, lambda: self.areas)
+            scores = Scores(
+                self.table, self.settings, self.drawn.of, self.clusters, self._clustered_area
+            )
             default = float(measure.apply(self.table.constant()))
-            return estimate(measure, self.table, scores.interval, default=default, **shared)
+            made = estimate(measure, self.table, scores.interval, default=default, **shared)
+            return replace(made, threshold=float(measure.threshold(self.table)))
+        if family == "calibration":
+            return self.calibrated.estimate(measure)
         return loss_estimate(
-            measure, self._truth, self.probability, self.weight, self.settings, self.name
+            measure,
+            self._truth,
+            self.probability,
+            self.weight,
+            self.settings,
+            self.name,
+            self.clusters,
+        )
+
+    @cached_property
+    def calibrated(self) -> Calibrated:
+        """What calibration is measured on."""
+        assert self.probability is not None
+        return Calibrated(
+            self.name,
+            self.labels.positive,
+            self.probability,
+            self.weight,
+            self.table,
+            self.settings,
+            self.drawn.of,
+            self.clusters,
         )
 
     @cached_property
     def _truth(self) -> FloatArray:
         return self.labels.positive.astype(np.float64)
 
-    def curves(self) -> list[Curve]:
-        """The ROC and the precision-recall curve with their bands."""
-        if self.score is None:
-            return []
-        _, tpr, at_recall = bands(self.table, self._rows(), self.settings, grids=True)
-        assert tpr is not None
-        assert at_recall is not None
-        return [
-            roc_curve(self.name, self.table, tpr, self.settings),
-            precision_recall_curve(self.name, self.table, at_recall, self.settings),
-        ]
-
-    def notes(self) -> list[str]:
-        """What a reader has to know before the numbers."""
-        out = []
-        if self.score is not None:
-            from calipers.measures.scores import roc_auc
-
-            area = float(roc_auc(self.table))
-            if area < 0.5:
-                out.append(
-                    f"{self.name} ranks the classes the wrong way round (AUC {area:.3f}): "
-                    f"its negated score would have an AUC of {1 - area:.3f}."
-                )
-        return out
+    @property
+    def scored(self) -> Scored:
+        """What the curves are made of."""
+        negative, positive = self.labels.names
+        return Scored(
+            self.name,
+            lambda: self.table,
+            self.settings,
+            self._rows(),
+            self.threshold,
+            probabilities=self.probability is not None,
+            names=(negative, positive),
+            independent=self.clusters is None,
+            **({} if self.clusters is None else {"bootstrap": self.clusters.bootstrap}),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +533,7 @@ class Pair:
         family = measure.definition.family
         if family == "counts":
             return self._of_counts(measure)
-        if family == "scores":
+        if family in ("scores", "calibration"):
             return self._of_scores(measure)
         a, b = self.first, self.second
         return loss_difference(
@@ -314,6 +543,7 @@ class Pair:
             a.weight,
             self.settings,
             (a.name, b.name),
+            a.clusters,
         )
 
     @cached_property
@@ -332,7 +562,7 @@ class Pair:
             for w in ((None, None) if a.weight is None else (a.weight, np.square(a.weight)))
         )
         joint = ConfusionMatrix(counts, squares, a.labels.names, len(cell))
-        drawn = Counts(joint, self.settings, cell.astype(np.uint32), a.weight)
+        drawn = Counts(joint, self.settings, cell.astype(np.uint32), a.weight, a.clusters)
         cells = drawn.replicates.counts.reshape(-1, 2, 2, 2)
         both = (cells.sum(axis=-1), cells.sum(axis=-2))
         first, second = (ConfusionMatrix(c, c, a.labels.names, len(cell)) for c in both)
@@ -344,7 +574,8 @@ class Pair:
         value = float(measure.apply(a.counts.matrix) - measure.apply(b.counts.matrix))
         replicates = measure.apply(drawn_a) - measure.apply(drawn_b)
         test = self._bootstrap_test(replicates)
-        if measure.definition.name in ("accuracy", "error-rate") and a.weight is None:
+        exact = a.weight is None and a.clusters is None
+        if measure.definition.name in ("accuracy", "error-rate") and exact:
             # joint[truth, first, second]: rows that only one of the two gets right.
             test = paired.mcnemar(joint[1, 1, 0] + joint[0, 0, 1], joint[1, 0, 1] + joint[0, 1, 0])
         return self._row(measure, value, replicates, test)
@@ -352,7 +583,13 @@ class Pair:
     def _of_scores(self, measure: Measure) -> Difference:
         a, b = self.first, self.second
         value = float(measure.apply(a.table) - measure.apply(b.table))
-        if measure.definition.name == "AUC" and not self.settings.prefers_bootstrap:
+        clusters, wanted = a.clusters, self.settings.interval
+        if measure.definition.name == "AUC" and clusters is not None and wanted == "analytic":
+            se = clusters.auc_error(a.labels.positive, a.placement - b.placement)
+            made = clusters.normal(value, se, self.settings.level, "Obuchowski, paired")
+            test = paired.student(value, se, clusters.number, "Obuchowski, paired")
+            return self._row(measure, value, made, test)
+        if measure.definition.name == "AUC" and wanted != "bootstrap" and clusters is None:
             se = paired.delong_error(
                 a.labels.positive, [s.score for s in (a, b) if s.score is not None], a.weight
             )
@@ -360,15 +597,16 @@ class Pair:
             method = replace(made, method="DeLong, paired")
             test = paired.normal(value, se, "DeLong, paired")
             return self._row(measure, value, method, test)
-        column = AREAS.index(measure.definition.name)
-        replicates = a.paired_areas[:, column] - b.paired_areas[:, column]
+        replicates = a.drawn_by_row.of(measure) - b.drawn_by_row.of(measure)
+        replicates = turned(measure, value, replicates)
         return self._row(measure, value, replicates, self._bootstrap_test(replicates))
 
     def _bootstrap_test(self, replicates: FloatArray) -> paired.Test:
         """The paired bootstrap, unless only analytic methods are wanted."""
         if self.settings.interval == "analytic":
             return paired.Test(float("nan"), "none")
-        return paired.bootstrap(replicates)
+        name = "paired bootstrap" if self.first.clusters is None else "paired cluster bootstrap"
+        return replace(paired.bootstrap(replicates), name=name)
 
     def _row(
         self,
@@ -382,7 +620,10 @@ class Pair:
         elif self.settings.interval == "analytic":
             made = intervals.missing("none", "no_analytic_interval")
         else:
-            made = intervals.percentile(spread, self.settings.level, "paired bootstrap [B]")
+            clusters = self.first.clusters
+            name = "bootstrap [B]" if clusters is None else clusters.bootstrap
+            name = f"{'pivotal ' * is_pivotal(measure)}paired {name}"
+            made = intervals.percentile(spread, self.settings.level, name)
         if not np.isfinite(value):
             made = intervals.missing("none", "undefined_value")
             test = paired.Test(float("nan"), test.name)
@@ -405,10 +646,15 @@ class Pair:
 
 def _default_measures(systems: Mapping[str, System]) -> list[str]:
     """Every usual measure that all systems can serve."""
-    names = {"counts": OF_COUNTS, "scores": OF_SCORES, "probabilities": OF_PROBABILITIES}
+    names = {
+        "scores": OF_SCORES,
+        "probabilities": OF_PROBABILITIES,
+        "calibration": OF_CALIBRATION,
+        "counts": OF_COUNTS,
+    }
     return [
         name
-        for family in ("scores", "probabilities", "counts")
+        for family in names
         for name in names[family]
         if all(system.families[family] for system in systems.values())
     ]
@@ -419,7 +665,7 @@ def _systems(
     predicted: Any,
     score: Any,
     probability: Any,
-    threshold: float | Mapping[str, float] | None,
+    threshold: Threshold,
     weight: FloatArray | None,
     settings: Settings,
 ) -> dict[str, System]:
@@ -437,36 +683,48 @@ def _systems(
     for kind, given in (("score", score), ("probability", probability)):
         if given is None:
             continue
-        for name, values in named_systems(given, kind).items():
-            check = as_probabilities if kind == "probability" else as_numbers
-            column = check(values, column_name(kind, name))
+        per_class = kind == "probability" and is_per_class(given, labels.classes)
+        for name, values in ({UNNAMED: given} if per_class else named_systems(given, kind)).items():
+            what = column_name(kind, name)
+            if kind == "probability":
+                column = positive_probability(values, labels, what)
+            else:
+                column = as_numbers(values, what)
             same_length(column, rows, column_name(kind, name))
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
+            rule = cut if isinstance(cut, Rule) else None
+            if isinstance(cut, Rule):
+                cut = float(cut.threshold(ScoreTable.from_rows(labels.positive, column, weight)))
+                if np.isnan(cut):
+                    raise NoThresholdError(f"{what}: no threshold satisfies the rule {rule}")
             update(
                 name,
                 score=column,
                 threshold=cut,
+                rule=rule,
                 probability=column.astype(np.float64) if kind == "probability" else None,
                 predicted=None if cut is None else column >= cut,
             )
     if predicted is not None:
         for name, values in named_systems(predicted, "predicted").items():
             called = predictions(values, labels, column_name("predicted", name))
-            update(name, predicted=called, threshold=None)
+            update(name, predicted=called, threshold=None, rule=None)
     _check_thresholds(threshold, systems)
     return systems
 
 
-def _threshold(
-    given: float | Mapping[str, float] | None, name: str, default: float | None
-) -> float | None:
+def _threshold(given: Threshold, name: str, default: float | None) -> float | Rule | None:
     value: Any = given.get(name, default) if isinstance(given, Mapping) else given
     if value is None:
         return default
+    if isinstance(value, str):
+        return Rule.parse(value)
+    if isinstance(value, Rule):
+        return value
     if not isinstance(value, int | float) or not np.isfinite(value):
-        raise InputError(f"threshold is {value!r}, expected a finite number")
+        raise InputError(f"threshold is {value!r}, expected a finite number or a rule")
     return float(value)
 
 

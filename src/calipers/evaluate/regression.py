@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, as_weights, same_length
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.losses import loss_difference, loss_estimate
+from calipers.evaluate.losses import loss_difference, loss_estimate, loss_replicates
 from calipers.evaluate.shared import (
     MeasureNames,
+    as_clusters,
     choose_measures,
     column_name,
     glossary,
@@ -20,10 +22,12 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
+from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
+from calipers.inference.clusters import Clusters
 from calipers.inference.estimate import Settings
 from calipers.measures import Measure
-from calipers.results import Difference, Evaluation
-from calipers.statistics import FloatArray
+from calipers.results import Difference, Estimate, Evaluation
+from calipers.statistics import ConfusionMatrix, FloatArray, Moments, Statistic
 
 DEFAULT_MEASURES = ("RMSE", "MAE", "MSE")
 
@@ -33,6 +37,9 @@ def regression(
     predicted: Any,
     *,
     weight: Any = None,
+    cluster: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     interval: str = "auto",
@@ -44,9 +51,10 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, ``predicted`` another or a dict from system names to
-    columns; ``weight`` weighs the rows. The remaining options are those of
-    :func:`calipers.classification`. The default of each measure is what the best constant
-    prediction loses: the mean of the truth under squared error, its median under absolute error.
+    columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and ``slices`` among
+    them, are those of :func:`calipers.classification`. The default of each measure is what the best
+    constant prediction loses: the mean of the truth under squared error, its median under absolute
+    error.
 
     Raises
     ------
@@ -63,47 +71,102 @@ def regression(
     settings = make_settings(interval, level, resamples, seed)
     target = as_numbers(truth, "truth").astype(np.float64)
     weights = as_weights(weight, len(target))
-    systems: dict[str, FloatArray] = {}
+    clusters = None if cluster is None else as_clusters(cluster, len(target), weights)
+    made, how = cuts(slice_columns(slices), slice_bins, len(target))
+    systems: dict[str, Predictions] = {}
     for name, values in named_systems(predicted, "predicted").items():
         what = column_name("predicted", name)
-        systems[name] = as_numbers(values, what).astype(np.float64)
-        same_length(systems[name], len(target), what)
+        prediction = as_numbers(values, what).astype(np.float64)
+        same_length(prediction, len(target), what)
+        systems[name] = Predictions(name, target, prediction, weights, settings, clusters)
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
-    source = Numbers(target, systems, weights, chosen, settings)
+    source = Numbers(systems, chosen, settings)
+    conventions = {
+        "weighted": weights is not None,
+        **({} if clusters is None else {"clusters": clusters.number}),
+    }
     return Evaluation(
         task="regression",
         level=level,
-        estimates=tuple(
-            loss_estimate(measure, target, prediction, weights, settings, name)
-            for name, prediction in systems.items()
-            for measure in chosen
-        ),
+        estimates=tuple(s.estimate(measure) for s in systems.values() for measure in chosen),
         comparison=comparison_if_several(source, baseline, settings),
         definitions=glossary(chosen),
-        provenance=provenance("regression", settings, {"weighted": weights is not None}, inputs),
+        notes=(*(() if clusters is None else clusters.notes()), *how),
+        slices=sliced(systems.values(), chosen, made, settings),
+        provenance=provenance("regression", settings, conventions, inputs),
         sources=source,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """One system's predictions of some rows."""
+
+    name: str
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    clusters: Clusters | None = None
+
+    def taken(self, rows: npt.NDArray[np.bool_]) -> Predictions:
+        """The system on some of the rows."""
+        return replace(
+            self,
+            truth=self.truth[rows],
+            predicted=self.predicted[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            clusters=None if self.clusters is None else self.clusters.taken(rows),
+        )
+
+    def under(self, settings: Settings) -> Predictions:
+        """The system with these settings."""
+        return replace(self, settings=settings)
+
+    def estimate(self, measure: Measure) -> Estimate:
+        """The value of one measure with its interval."""
+        return loss_estimate(
+            measure,
+            self.truth,
+            self.predicted,
+            self.weight,
+            self.settings,
+            self.name,
+            self.clusters,
+        )
+
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """What a measure is a formula over."""
+        return Moments.from_rows(measure.losses(self.truth, self.predicted), self.weight)
+
+    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
+        """No measure of numbers is a share of rows."""
+        return None
+
+    def replicates(self, measure: Measure) -> FloatArray | None:
+        """Bootstrap replicates of the value of a measure."""
+        loss = measure.losses(self.truth, self.predicted)
+        return loss_replicates(measure, loss, self.weight, self.settings, self.clusters)
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """Several systems' predictions of the same rows."""
 
-    truth: FloatArray
-    predicted: dict[str, FloatArray]
-    weight: FloatArray | None
+    by_name: dict[str, Predictions]
     measures: list[Measure]
     settings: Settings
 
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
-        return tuple(self.predicted)
+        return tuple(self.by_name)
 
     def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
         """Paired over rows."""
-        both = (self.predicted[system], self.predicted[baseline])
+        a, b = self.by_name[system], self.by_name[baseline]
+        both, names = (a.predicted, b.predicted), (system, baseline)
         return [
-            loss_difference(measure, self.truth, both, self.weight, settings, (system, baseline))
+            loss_difference(measure, a.truth, both, a.weight, settings, names, a.clusters)
             for measure in self.measures
         ]

@@ -20,6 +20,7 @@ from calipers.data.trec import (
     run_name,
 )
 from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -182,17 +183,20 @@ def retrieval(
         "undefined": undefined,
         **parameters,
     }
+    estimates = source.estimates()
+    comparison = comparison_if_several(source, baseline, settings)
     evaluation = Evaluation(
         task="retrieval",
         level=level,
-        estimates=source.estimates(),
-        comparison=comparison_if_several(source, baseline, settings),
+        estimates=estimates,
+        comparison=comparison,
         definitions=glossary(chosen),
         curves=RankCurves(rankings, rel, judged_only, undefined == "zero", settings)
         if rankings
         else (),
         per_unit=source.per_unit(),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
+        findings=of_topics(estimates, comparison, level),
         provenance=provenance(
             "retrieval", settings, conventions, [origin, *(r.origin for r in read.values())]
         ),

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from calipers import __version__
+from calipers.data.arrays import as_array, same_length
 from calipers.data.errors import InputError, did_you_mean
+from calipers.inference.clusters import Clusters
 from calipers.inference.estimate import INTERVALS, Settings
 from calipers.inference.intervals import Interval
 from calipers.measures import TASKS, Measure, parse
@@ -48,6 +50,15 @@ def make_settings(interval: str, level: float, resamples: int, seed: int) -> Set
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
     return Settings(interval, level, resamples, seed)
+
+
+def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
+    """The clusters that a column names, checked."""
+    names = as_array(values, "cluster")
+    same_length(names, rows, "cluster")
+    if names.dtype.kind == "O":
+        names = names.astype(str)  # what cannot be ordered has an order as text
+    return Clusters.from_names(names, weight)
 
 
 def choose_measures(
@@ -141,11 +152,11 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
         out.append(
             Definition(
                 measure=str(measure),
-                title=d.title,
-                description=d.description,
+                title=measure.title,
+                description=measure.description,
                 higher_is_better=d.higher_is_better,
                 range=(low, high),
-                undefined=d.reasons,
+                undefined=measure.meanings,
                 reference=d.reference,
             )
         )

@@ -10,6 +10,7 @@ from calipers.data.arrays import (
     as_numbers,
     as_probabilities,
     as_weights,
+    classes,
     predictions,
     same_length,
     two_classes,
@@ -54,17 +55,26 @@ def value_of(
         same_length(predicted, len(target), "predicted")
         loss = definition.losses(target, predicted)
         return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))
+    if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
+        found = classes(truth, also={"predicted": prediction})
+        called = found.codes_of(prediction, "predicted")
+        whole = ConfusionMatrix.from_codes(
+            found.codes, called, found.names, as_weights(weight, len(found.codes))
+        )
+        return float(measure.apply(whole))
     labels = two_classes(truth, positive)
     weights = as_weights(weight, len(labels.positive))
     if definition.on is ConfusionMatrix:
-        called = predictions(prediction, labels, "predicted")
-        matrix = ConfusionMatrix.from_codes(labels.positive, called, labels.names, weights)
+        positives = predictions(prediction, labels, "predicted")
+        matrix = ConfusionMatrix.from_codes(labels.positive, positives, labels.names, weights)
         return float(measure.apply(matrix))
     if definition.on is ScoreTable:
-        score = as_numbers(prediction, "score")
-        same_length(score, len(labels.positive), "score")
+        probable = definition.family == "calibration"
+        what = "probability" if probable else "score"
+        score = (as_probabilities if probable else as_numbers)(prediction, what)
+        same_length(score, len(labels.positive), what)
         return float(measure.apply(ScoreTable.from_rows(labels.positive, score, weights)))
     probability = as_probabilities(prediction, "probability").astype(np.float64)
     same_length(probability, len(labels.positive), "probability")
-    loss = definition.losses(labels.positive.astype(np.float64), probability)
+    loss = measure.losses(labels.positive.astype(np.float64), probability)
     return float(measure.apply(Moments.from_rows(loss, weights)))

@@ -52,14 +52,73 @@ def wilson(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.6857, 0.8049)
     """
+    low, high = wilson_limits(np.float64(share), np.float64(n), level)
+    return Interval(float(low), float(high), "Wilson [W]")
+
+
+def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """The limits of :func:`wilson` for arrays; NaN where there are no trials."""
     z = z_of(level)
-    shrink = 1 + z**2 / n
-    centre = (share + z**2 / (2 * n)) / shrink
-    half = z / shrink * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrink = 1 + z**2 / n
+        centre = (share + z**2 / (2 * n)) / shrink
+        half = z / shrink * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # At 0 and at 1 the limit is exact; rounding would leave it a hair off.
-    low = 0.0 if share <= 0 else centre - half
-    high = 1.0 if share >= 1 else centre + half
-    return Interval(low, high, "Wilson [W]")
+    low = np.where(share <= 0, 0.0, centre - half)
+    return low, np.where(share >= 1, 1.0, centre + half)
+
+
+def clopper_pearson(share: float, n: float, level: float) -> Interval:
+    """The exact interval of a proportion of ``n`` (effective) trials (Clopper and Pearson 1934).
+
+    Its coverage is at least ``level`` whatever the proportion.
+
+    >>> interval = clopper_pearson(20 / 200, 200, 0.95)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.0622, 0.1502)
+    """
+    from scipy.special import betaincinv
+
+    method = "Clopper-Pearson"
+    if not n > 0:
+        return missing(method, "too_few_rows")
+    hits, tail = share * n, (1 - level) / 2
+    low = 0.0 if share <= 0 else float(betaincinv(hits, n - hits + 1, tail))
+    high = 1.0 if share >= 1 else float(betaincinv(hits + 1, n - hits, 1 - tail))
+    return Interval(low, high, method)
+
+
+def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
+    """Interval of ``first − second`` from the intervals of two independent estimates, each side by
+    the limits that face it (MOVER; Newcombe's tenth method where both are Wilson's).
+
+    >>> a, b = wilson(56 / 70, 70, 0.95), wilson(48 / 80, 80, 0.95)  # Newcombe 1998, example (a)
+    >>> interval = difference(0.8, a, 0.6, b)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.0524, 0.3339)
+    """
+    value = first - second
+    return Interval(
+        value - math.hypot(first - a.low, b.high - second),
+        value + math.hypot(a.high - first, second - b.low),
+        "MOVER",
+    )
+
+
+def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
+    """Interval of ``first − second``, the shares of ``n`` (effective) rows in two sets of rows that
+    have none in common: Wald's after adding a row to each set (Bonett and Price 2012).
+
+    That is the difference of two paired proportions, such as two accuracies on the same rows, when
+    the sets are the rows that only the one and only the other gets right.
+
+    >>> interval = paired_shares(12 / 100, 4 / 100, 100, 0.95)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (-0.0017, 0.1585)
+    """
+    a, b = ((share * n + 1) / (n + 2) for share in (first, second))
+    half = z_of(level) * math.sqrt((a + b - (a - b) ** 2) / (n + 2))
+    return Interval(a - b - half, a - b + half, "Bonett-Price").within(-1.0, 1.0)
 
 
 def on_logit(value: float, se: float, level: float, method: str) -> Interval:

@@ -133,7 +133,7 @@ def delong_error(
     positive: npt.NDArray[np.bool_], scores: Sequence[Scores], weight: FloatArray | None
 ) -> float:
     """DeLong's standard error of the difference of two AUCs on the same rows."""
-    placements = [_row_placements(positive, score, weight) for score in scores]
+    placements = [row_placements(positive, score, weight) for score in scores]
     difference = placements[0] - placements[1]
     errors = (
         Moments.from_rows(difference[rows], None if weight is None else weight[rows]).standard_error
@@ -142,7 +142,7 @@ def delong_error(
     return math.hypot(*errors)
 
 
-def _row_placements(
+def row_placements(
     positive: npt.NDArray[np.bool_], score: Scores, weight: FloatArray | None
 ) -> FloatArray:
     """Each row's placement among the rows of the other class."""

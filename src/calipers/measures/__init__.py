@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.measures import counts, probabilities, regression, retrieval, scores
+from calipers.measures import (
+    calibration,
+    counts,
+    decisions,
+    multilabel,
+    probabilities,
+    ranks,
+    regression,
+    retrieval,
+    scores,
+)
 from calipers.measures.definition import (
     REASONS,
     TASKS,
@@ -31,7 +41,7 @@ def catalogue(family: str | None = None) -> list[Measure]:
     """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
 
     >>> import calipers as cal
-    >>> [str(m) for m in cal.measures(family="scores")]
+    >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
     return [d.example() for d in definitions(family)]
@@ -53,12 +63,16 @@ __all__ = [
     "Definition",
     "Measure",
     "UnknownMeasureError",
+    "calibration",
     "canonical_name",
     "catalogue",
     "counts",
+    "decisions",
     "definitions",
+    "multilabel",
     "parse",
     "probabilities",
+    "ranks",
     "regression",
     "retrieval",
     "scores",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.measures.definition import INFINITY, ConfusionMatrix, FloatArray, measure
 
@@ -38,6 +39,21 @@ ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
 ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1) < 2}
 
 
+def _occurring(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+    """Which classes there are: both of two; of more, those in truth or prediction."""
+    return np.asarray((c.truth + c.prediction > 0) | (c.counts.shape[-1] == 2))
+
+
+EMPTY_CLASS = {
+    "no_positive": lambda c, _: (c.counts.shape[-1] == 2) & (c.positive == 0),
+    "no_negative": lambda c, _: (c.counts.shape[-1] == 2) & (c.negative == 0),
+    "class_without_rows": lambda c, _: (
+        (c.counts.shape[-1] > 2) & (_occurring(c) & (c.truth == 0)).any(axis=-1)
+    ),
+    "no_rows": lambda c, _: c.total == 0,
+}
+
+
 @count("TP", aliases=("true_positives",))
 def true_positives(c: ConfusionMatrix) -> FloatArray:
     """True positives: positives predicted positive."""
@@ -62,13 +78,13 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
     return c.tn
 
 
-@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total")
+@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as what they are: (TP + TN) / (P + N)."""
     return c.correct / c.total
 
 
-@error("error-rate", aliases=("error_rate", "zero_one_loss"), share_of="total")
+@error("error-rate", aliases=("error_rate", "zero_one_loss"), share_of="total", any_classes=True)
 def error_rate(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as something else: (FP + FN) / (P + N)."""
     return (c.total - c.correct) / c.total
@@ -136,15 +152,64 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
     return c.positive / c.total
 
 
+@measure(
+    "volume",
+    family="counts",
+    on=ConfusionMatrix,
+    higher_is_better=None,
+    range=(0, 1),
+    aliases=("predicted_positive_rate", "detection_prevalence"),
+    share_of="total",
+)
+def volume(c: ConfusionMatrix) -> FloatArray:
+    """Share of all rows that are predicted positive: (TP + FP) / (P + N)."""
+    return c.predicted_positive / c.total
+
+
+@ratio(
+    "lift",
+    higher_is_better=True,
+    uninformed=1.0,
+    undefined=NO_POSITIVE | {"nothing_predicted_positive": lambda c, _: c.predicted_positive == 0},
+)
+def lift(c: ConfusionMatrix) -> FloatArray:
+    """How much more often the predicted positives are positive than all rows are:
+    precision / prevalence."""
+    return precision(c) / prevalence(c)
+
+
+@measure(
+    "net-benefit",
+    family="counts",
+    on=ConfusionMatrix,
+    higher_is_better=True,
+    range=(-INFINITY, 1),
+    aliases=("net_benefit",),
+    undefined={"no_rows": lambda c, _: c.total == 0},
+    reference="Vickers and Elkin 2006",
+)
+def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
+    """Net benefit: TP/n − odds · FP/n, in true positives per row.
+
+    ``odds`` is how many true positives one false positive costs: p / (1 − p) for whoever would act
+    from a probability p on. Acting on nobody has a net benefit of 0.
+    """
+    return (c.tp - odds * c.fp) / c.total
+
+
 @rate(
     "balanced-accuracy",
     aliases=("balanced_accuracy", "balanced_accuracy_score"),
     uninformed=0.5,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=EMPTY_CLASS,
+    any_classes=True,
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
-    """Mean of recall and specificity."""
-    return (recall(c) + specificity(c)) / 2
+    """Mean over the classes of the share of their rows that is predicted right: of recall and
+    specificity for two classes, macro-recall for more."""
+    occurs = _occurring(c)
+    share = np.diagonal(c.counts, axis1=-2, axis2=-1) / c.truth
+    return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
 @rate(
@@ -174,6 +239,7 @@ def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None)
     "MCC",
     aliases=("matthews_corrcoef", "phi"),
     undefined=ONE_CLASS | ONE_PREDICTION,
+    any_classes=True,
     reference="Matthews 1975; Gorodkin 2004",
 )
 def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
@@ -207,6 +273,7 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
     undefined={
         "same_single_class": lambda c, _: (c.truth * c.prediction).sum(axis=-1) == c.total**2
     },
+    any_classes=True,
     reference="Cohen 1960",
 )
 def cohen_kappa(c: ConfusionMatrix) -> FloatArray:

@@ -8,6 +8,9 @@ measure's parameters. The name of a measure with its parameters reads
     NAME(K=V, …)    AP(rel=2)@100   the others, where they differ from their defaults
     NAMEVALUE       F2              the argument that ``suffix`` names
     NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
+    NAME[CLASS]     recall[child]   of one class against the rest
+    HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
+    NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
 """
 
 from __future__ import annotations
@@ -16,13 +19,15 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.statistics import (
+    ClassRanks,
     ConfusionMatrix,
     FloatArray,
     JudgedRankings,
@@ -40,8 +45,9 @@ INFINITY = float("inf")
 #: Which families each task's systems are measured by, in the order names are looked up.
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences"),
-    "classification": ("counts", "scores", "probabilities"),
+    "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
+    "multilabel": ("multilabel",),
 }
 
 #: Why a share of an empty margin is undefined.
@@ -78,7 +84,17 @@ REASONS = {
     "nothing_retrieved_or_relevant": "nothing was retrieved, and nothing is relevant",
     "grade_above_scale": "the topic has a grade above the highest one stated",
     "too_many_orders": "tied documents have too many orders to average over",
+    "class_without_value": "a class that occurs has no value, so that their mean has none",
+    "class_without_rows": "a class that is predicted has no row",
+    "no_occurring_class": "no class occurs",
+    "nothing_to_share": "no row has labels to compare",
+    "precision_not_reached": "at no threshold is the precision that high",
+    "empty_fpr_range": "the range of false positive rates is empty",
     "zero_probability": "a true class was given probability 0, so that the loss is infinite",
+    "certain_probability": "a probability is 0 or 1, whose logit is infinite",
+    "separated": "a threshold separates the classes, so that no line is the most likely",
+    "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
+    "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
 }
 
 
@@ -138,28 +154,56 @@ PARAMETERS: Mapping[str, Domain] = {
     "alpha": Domain(low=0, high=1),
     "base": Domain(low=1, open=True),
     "beta": Domain(low=0),
+    "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
+    "bins": Domain(low=1, whole=True),
     "collection": Domain(low=0, whole=True, usual=1000),
+    "cost_fn": Domain(low=0),
+    "cost_fp": Domain(low=0),
     "cutoff": Domain(low=1, whole=True, usual=10),
     "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
+    "delta": Domain(low=0, high=0.5),
     "denominator": Domain(choices=("R", "min(k,R)", "found")),
+    "estimator": Domain(choices=("equal-width", "equal-mass", "debiased", "sweep")),
+    "fpr": Domain(low=0, high=1, usual=0.1),
     "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
     "gains": Domain(holds="gains"),
     "ideal": Domain(choices=("judged", "uncut", "retrieved")),
     "judged_only": Domain(holds="switch"),
+    "loss": Domain(choices=("Brier", "log-loss")),
+    "max_fpr": Domain(low=0, high=1, usual=0.1),
+    "k": Domain(low=1, whole=True, usual=5),
     "max_grade": Domain(low=1, whole=True, usual=3),
+    "min_fpr": Domain(low=0, high=1),
     "min_grade": Domain(whole=True),
     "multiple": Domain(low=0, open=True),
+    "odds": Domain(low=0),
     "patience": Domain(low=0, high=1, open=True),
     "p": Domain(low=0, high=1, open=True),
+    "precision": Domain(low=0, high=1, usual=0.9),
+    "prevalence": Domain(low=0, high=1, usual=0.1),
     "recall": Domain(low=0, high=1, usual=0.1),
     "recalls": Domain(low=0, high=1, holds="numbers"),
     "rel": Domain(whole=True),
+    "sensitivity_share": Domain(low=0, high=1),
+    "slope": Domain(choices=("one", "fitted")),
     "rule": Domain(choices=("least", "nearest", "nine-tenths")),
     "T": Domain(low=0, open=True),
+    "tied": Domain(choices=("share", "optimistic", "pessimistic")),
     "tail": Domain(choices=("always", "with-unjudged")),
     "ties": Domain(choices=("id", "average", "best", "worst")),
+    "volume": Domain(low=0, high=1, usual=0.1),
     **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }
+
+#: How the values of classes become one, and what each way means.
+AVERAGES: Mapping[str, str] = {
+    "macro": "Macro average: the mean over the classes that occur in truth or prediction.",
+    "micro": "Micro average: the one-vs-rest counts of all classes are added up first.",
+    "weighted": "Weighted average: the mean over the classes by the weight of their true rows.",
+}
+
+#: The families whose measures can be asked of one class of several, and averaged over classes.
+OF_CLASSES = ("counts", "scores")
 
 #: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
 #: those that look at ranks.
@@ -180,8 +224,10 @@ class Definition:
     margin (or of the topics), which settles its interval and when it is undefined; ``interval``
     names the default interval where it is not the one of the statistic. ``summary`` is how values
     per topic become one. For measures of a value per row, ``rows`` computes that value from truth
-    and prediction, and ``constant`` the best constant prediction. ``at`` and ``suffix`` say which
-    parameter a name carries behind ``@`` and as a trailing number.
+    and prediction, and ``constant`` the best constant prediction. ``place`` is where among the
+    thresholds of a score table a value is attained (−1: nowhere), with the arguments of the
+    formula. ``at``, ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a
+    trailing number and in its middle.
     """
 
     name: str
@@ -200,10 +246,14 @@ class Definition:
     weight: Condition | None = None
     ties: str | Formula | None = None
     monotone: bool = True
-    rows: Callable[[FloatArray, FloatArray], FloatArray] | None = None
+    rows: Callable[..., FloatArray] | None = None
     constant: Callable[[FloatArray, FloatArray | None], float] | None = None
+    place: Callable[..., npt.NDArray[np.intp]] | None = None
     at: str = "cutoff"
     suffix: str | None = None
+    infix: str | None = None
+    #: Whether a formula over a confusion matrix takes any number of classes.
+    any_classes: bool = False
     reference: str = ""
 
     @cached_property
@@ -233,13 +283,13 @@ class Definition:
             names.append(EMPTY_MARGIN[self.share_of])
         return {name: REASONS[name] for name in names}
 
-    def losses(self, truth: FloatArray, prediction: FloatArray) -> FloatArray:
+    def losses(self, truth: FloatArray, prediction: FloatArray, **parameters: Any) -> FloatArray:
         """The value per row of a measure that has one."""
         if self.rows is None:
             raise TypeError(f"{self.name} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.rows(truth, prediction))
+            return np.asarray(self.rows(truth, prediction, **parameters))
 
     def example(self) -> Measure:
         """The measure with its defaults, and a usual value for what has to be given."""
@@ -294,10 +344,16 @@ def _frozen(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Measure:
-    """A definition with its parameters: ``str()`` names it, a call computes it."""
+    """A definition with its parameters: ``str()`` names it, a call computes it.
+
+    Of several classes, ``label`` says which one is looked at, or ``average`` (one of
+    :data:`AVERAGES`) how the values of all become one.
+    """
 
     definition: Definition
     values: tuple[tuple[str, Any], ...]
+    label: str | None = None
+    average: str | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -315,6 +371,8 @@ class Measure:
         name = d.name
         if d.suffix is not None and bound.get("alpha") is None:
             name += _written(bound.pop(d.suffix))
+        if d.infix is not None:
+            name = name.replace(f"-{d.infix}-", f"-{_written(bound.pop(d.infix))}-")
         at = bound.pop(d.at, None)
         extra = ",".join(
             f"{key}={_literal(key, value)}"
@@ -323,10 +381,50 @@ class Measure:
         )
         base, mark, key = name.partition("@")
         joint = f"{mark}{key}=" if mark else "@"
+        if self.average is not None:
+            base = f"{self.average}-{base}"
+        if self.label is not None:
+            base += f"[{self.label}]"
         return base + (f"({extra})" if extra else "") + ("" if at is None else joint + _written(at))
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"
+
+    @property
+    def plain(self) -> Measure:
+        """The measure of two classes that a class or an average is asked of."""
+        return replace(self, label=None, average=None) if self.viewed else self
+
+    @property
+    def viewed(self) -> bool:
+        """Whether a class or an average is asked for."""
+        return self.label is not None or self.average is not None
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        """Every reason why there may be no value, and what it means."""
+        if self.average in ("macro", "weighted"):
+            names = ("class_without_value", "no_occurring_class")
+            return {name: REASONS[name] for name in names}
+        return self.definition.reasons
+
+    @property
+    def title(self) -> str:
+        """What the measure is, in a line."""
+        view = f"class {self.label}" if self.label is not None else self.average
+        return self.definition.title + (f" ({view})" if view else "")
+
+    @property
+    def description(self) -> str:
+        """The docstring of the measure, and which class or average it is of."""
+        view = AVERAGES[self.average] if self.average is not None else ""
+        if self.label is not None:
+            view = f"Of class {self.label} against all others."
+        return f"{self.definition.description}\n\n{view}".strip()
+
+    def losses(self, truth: FloatArray, prediction: FloatArray) -> FloatArray:
+        """The value per row of a measure that has one, with the measure's parameters."""
+        return self.definition.losses(truth, prediction, **self.parameters)
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """The formula over a statistic, with its leading axes (or one value per topic).
@@ -338,6 +436,7 @@ class Measure:
                 f"{self} is a formula over {self.definition.on.__name__}, "
                 f"not over {type(statistic).__name__}"
             )
+        self._check_classes(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = self._value(statistic)
         for undefined in self.reasons(statistic).values():
@@ -345,6 +444,10 @@ class Measure:
         return value
 
     def _value(self, statistic: Statistic) -> FloatArray:
+        if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):
+            from calipers.measures.averages import average_over_classes
+
+            return average_over_classes(self, statistic)
         parameters, statistic = self.parameters, self._seen(statistic)
         if isinstance(statistic, JudgedRankings):
             del parameters["judged_only"]
@@ -359,15 +462,57 @@ class Measure:
         """The statistic as the measure looks at it."""
         if isinstance(statistic, JudgedRankings) and self.parameters["judged_only"]:
             return statistic.condensed()
+        if isinstance(statistic, ConfusionMatrix):
+            if self.label is not None:
+                seen: Statistic = statistic.of_class(self.label)
+                return seen
+            if self.average == "micro":
+                pooled: Statistic = statistic.pooled()
+                return pooled
         return statistic
+
+    def _check_classes(self, statistic: Statistic) -> None:
+        """That the statistic holds as many classes as the measure is about."""
+        if not isinstance(statistic, ConfusionMatrix):
+            if self.viewed:
+                raise TypeError(f"{self}: a {type(statistic).__name__} is about two classes")
+        elif (k := statistic.counts.shape[-1]) != 2 and not (
+            self.viewed or self.definition.any_classes
+        ):
+            raise TypeError(
+                f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
+                f"average such as macro-{self}"
+            )
+
+    def threshold(self, statistic: ScoreTable) -> FloatArray:
+        """The threshold at which the value is attained, the highest where there are several.
+
+        +∞ where it is attained with nothing predicted positive, NaN where it is undefined or not
+        that of a threshold.
+
+        >>> table = ScoreTable.from_rows(np.array([False, True, True]), np.array([0.2, 0.4, 0.9]))
+        >>> float(parse("recall@precision=0.9").threshold(table))
+        0.4
+        """
+        value = self.apply(statistic)
+        if self.definition.place is None:
+            return np.full(value.shape, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            place = self.definition.place(statistic, **self.parameters)
+        return np.where(np.isnan(value), np.nan, statistic.thresholds[place])
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
         """For each named condition, where it makes the value undefined."""
+        if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):
+            from calipers.measures.averages import classes_without_value
+
+            return classes_without_value(self, statistic)
         statistic = self._seen(statistic)
-        conditions = {
-            reason: condition(statistic, self.parameters)
-            for reason, condition in self.definition.undefined.items()
-        }
+        with np.errstate(divide="ignore", invalid="ignore"):
+            conditions = {
+                reason: condition(statistic, self.parameters)
+                for reason, condition in self.definition.undefined.items()
+            }
         margin = self.definition.share_of
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
@@ -436,6 +581,10 @@ _NAME = re.compile(
     """,
     re.VERBOSE,
 )
+_CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
+_AVERAGE = re.compile(r"(?P<average>macro|micro|weighted)[-_](?P<name>.+)$", re.IGNORECASE)
+_AVERAGE_BEHIND = re.compile(r"(?P<name>.+)_(?P<average>macro|micro|weighted)$", re.IGNORECASE)
+_INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?)$")
 
 
@@ -452,6 +601,10 @@ def parse(
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
     """
+    viewed = _view(text, family)
+    if viewed is not None:
+        bare, view = viewed
+        return replace(parse(bare, _of_classes(family), defaults), **view)  # type: ignore[arg-type]
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
@@ -464,11 +617,12 @@ def parse(
         name, written = f"{name}@{key}" if equals else name, {"at": number}
     readings = [(d, written) for d in _candidates(name, family)]
     readings += _by_trailing_number(name, family, written)
+    readings += _by_infix(name, family, written)
     if not readings:
         raise UnknownMeasureError(_unknown(text, family))
     definition, written = _chosen(text, name, readings, values)
     for place, number in written.items():
-        parameter = definition.suffix if place == "suffix" else definition.at
+        parameter = getattr(definition, place)
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         values[parameter] = _number(text, number)
@@ -515,7 +669,7 @@ def _can_bind(
     definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
 ) -> bool:
     """Whether these parameters, and no others, make a measure of the definition."""
-    given = {*values, *(definition.at if w == "at" else definition.suffix for w in written)}
+    given = {*values, *(getattr(definition, place) for place in written)}
     required = {k for k, v in definition.parameters.items() if v is inspect.Parameter.empty}
     return required <= given <= set(definition.parameters)
 
@@ -536,6 +690,37 @@ def _by_trailing_number(
     if match["joint"]:
         return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
     return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
+
+
+def _by_infix(
+    name: str, family: str | Sequence[str] | None, written: dict[str, str]
+) -> list[Reading]:
+    """Names with a number in their middle: ``top-5-accuracy``."""
+    match = _INFIX.match(name)
+    if match is None:
+        return []
+    # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
+    spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
+    found = {d: None for name in spelled for d in _candidates(name, family) if d.infix}
+    return [(d, {**written, "infix": match["number"]}) for d in found]
+
+
+def _view(text: str, family: str | Sequence[str] | None) -> tuple[str, dict[str, str]] | None:
+    """The name without the class or the average that it asks for, and these."""
+    text = text.strip()
+    if not _of_classes(family) or _candidates(text, family):
+        return None
+    match = _CLASS.match(text)
+    if match is not None:
+        return match["name"] + match["rest"], {"label": match["label"]}
+    match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
+    return None if match is None else (match["name"], {"average": match["average"].lower()})
+
+
+def _of_classes(family: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Those of the families whose measures can be asked of classes."""
+    families = OF_CLASSES if family is None else (family,) if isinstance(family, str) else family
+    return tuple(f for f in families if f in OF_CLASSES)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -584,6 +769,7 @@ __all__ = [
     "INFINITY",
     "REASONS",
     "TASKS",
+    "ClassRanks",
     "ConfusionMatrix",
     "Definition",
     "FloatArray",

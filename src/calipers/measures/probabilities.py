@@ -1,4 +1,8 @@
-"""Measures of predicted probabilities: a loss per row, averaged."""
+"""Measures of predicted probabilities: a loss per row, averaged.
+
+A prediction is the probability of the positive class, one a row, with truth 1 or 0; or a row of
+probabilities that sum to 1, one a class, with truth the number of the class, from 0.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +12,90 @@ import numpy as np
 
 from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
 
-loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False, perfect=0.0)
+loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False)
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
+INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
+
+#: e to a power above this one is more than a double holds.
+_LARGEST_POWER = float(np.log(np.finfo(np.float64).max))
 
 
 def base_rate(truth: FloatArray, weight: FloatArray | None) -> float:
-    """The best constant probability of both losses: the share of positives."""
+    """The best constant probability of all these losses: the share of positives."""
     return float(np.average(truth, weights=weight))
 
 
-def _log_loss(truth: FloatArray, probability: FloatArray) -> FloatArray:
-    return -np.log(np.where(truth > 0, probability, 1 - probability))
+def of_true_class(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """The probability that each row's true class was given."""
+    if probability.ndim == 1:
+        return np.where(truth > 0, probability, 1 - probability)
+    place = np.arange(0, probability.size, probability.shape[1])
+    return probability.take(place + truth.astype(np.int64, copy=False))
 
 
-def _squared_error(truth: FloatArray, probability: FloatArray) -> FloatArray:
-    return np.square(probability - truth)
+def log_losses(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """−ln p(true class) of each row.
+
+    >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
+    array([-0.   ,  0.693])
+    """
+    return -np.log(of_true_class(truth, probability))
+
+
+def squared_errors(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """(p − y)² of each row; summed over the classes where there is a column for each.
+
+    >>> squared_errors(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]]))
+    array([0.   , 0.375])
+    """
+    if probability.ndim == 1:
+        return np.square(probability - truth)
+    # Σ(p − y)² = Σp² − 2p(true) + 1, without cancellation where p(true) is near 1.
+    own = of_true_class(truth, probability)
+    out = np.einsum("ij,ij->i", probability, probability)
+    out -= np.square(own)
+    np.subtract(1, own, out=own)
+    out += np.square(own, out=own)
+    return np.asarray(out)
+
+
+def binary_cross_entropies(
+    truth: FloatArray, probability: FloatArray, delta: float = 1e-15
+) -> FloatArray:
+    """−Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row over all classes, two among them."""
+    if probability.ndim == 1:
+        right = np.clip(of_true_class(truth, probability), delta, 1 - delta)
+        return -2 * np.log(right)
+    own = of_true_class(truth, probability)
+    clipped = np.clip(probability, delta, 1 - delta)
+    right = np.clip(own, delta, 1 - delta)
+    return np.asarray(-np.log1p(-clipped).sum(axis=1) + np.log1p(-right) - np.log(right))
+
+
+def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
+    """H(p, q) = −Σ pₑ ln qₑ of distributions along the last axis, in nats.
+
+    Arrays ``(..., K)`` of the true distribution p and of the model's q. An event of probability 0
+    adds nothing, whatever the model says of it; one that the model holds to be impossible, and is
+    not, makes it infinite. ``cross_entropy(p, p)`` is the entropy of p. (003, §1.7)
+
+    >>> cross_entropy(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])).round(6)
+    np.float64(1.039721)
+    """
+    truth, model = np.broadcast_arrays(truth, model)
+    with np.errstate(divide="ignore"):
+        bits = np.log(model, out=np.zeros(model.shape), where=truth > 0)
+    return np.asarray(-(truth * bits).sum(axis=-1))[()]
 
 
 @loss(
     "log-loss",
-    aliases=("log_loss", "logloss", "binary_log_loss"),
+    aliases=("log_loss", "logloss", "binary_log_loss", "cross-entropy"),
     range=(0, INFINITY),
-    undefined=NO_ROWS | {"zero_probability": lambda m, _: ~np.isfinite(m.mean)},
-    rows=_log_loss,
+    perfect=0.0,
+    undefined=NO_ROWS | INFINITE,
+    rows=log_losses,
     constant=base_rate,
 )
 def log_loss(m: Moments) -> FloatArray:
@@ -46,12 +110,52 @@ def log_loss(m: Moments) -> FloatArray:
 @loss(
     "Brier",
     aliases=("brier_score", "brier_score_loss"),
-    range=(0, 1),
+    range=(0, 2),
+    perfect=0.0,
     undefined=NO_ROWS,
-    rows=_squared_error,
+    rows=squared_errors,
     constant=base_rate,
     reference="Brier 1950",
 )
 def brier(m: Moments) -> FloatArray:
-    """Brier score: mean of (p − y)² with y = 1 for the positive class, 0 for the other."""
+    """Brier score: mean of (p − y)² with y = 1 for the positive class, 0 for the other.
+
+    With more than two classes (p − y)² is summed over them, as Brier did, so that the score reaches
+    2; with two classes it is the half of that, and reaches 1.
+    """
     return np.asarray(m.mean)
+
+
+@loss(
+    "binary-cross-entropy",
+    aliases=("binary_cross_entropy",),
+    range=(0, INFINITY),
+    perfect=0.0,
+    undefined=NO_ROWS | INFINITE,
+    rows=binary_cross_entropies,
+    constant=base_rate,
+    interval="total",
+)
+def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
+    """Cross-entropy of every class against the rest, summed over rows and classes, in nats.
+
+    −Σₓ Σₖ (cₖ(x) ln yₖ(x) + (1 − cₖ(x)) ln(1 − yₖ(x))), where cₖ(x) is 1 for the class of x and 0
+    for the others, each yₖ(x) moved into [Δ, 1 − Δ] with ``delta`` = Δ. It grows with the rows;
+    with two classes it is 2n times the log loss.
+    """
+    return np.asarray(m.weight * m.mean)
+
+
+@loss(
+    "perplexity",
+    range=(1, INFINITY),
+    perfect=1.0,
+    undefined=NO_ROWS | {"zero_probability": lambda m, _: ~(np.asarray(m.mean) < _LARGEST_POWER)},
+    rows=log_losses,
+    constant=base_rate,
+    interval="exponential",
+)
+def perplexity(m: Moments) -> FloatArray:
+    """Perplexity: e to the log loss, the number of equally likely classes that is as uncertain."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.exp(m.mean))

@@ -9,11 +9,19 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
-from calipers.measures.definition import FloatArray, ScoreTable, measure
+from calipers.measures.counts import accuracy, f_measure, informedness
+from calipers.measures.definition import INFINITY, FloatArray, ScoreTable, measure
 
 NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
 NO_NEGATIVE = {"no_negative": lambda s, _: s.total_negative == 0}
+NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
+
+Places = npt.NDArray[np.intp]
+
+#: What rounding may take from a share: a bound met up to it is met.
+ROUNDING = 1e-12
 
 area = partial(
     measure, family="scores", on=ScoreTable, higher_is_better=True, range=(0, 1), perfect=1.0
@@ -95,3 +103,297 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     # log1p keeps its digits when the block is small against what went before.
     grown = np.log1p(np.divide(t + f, tp + fp, out=np.zeros_like(t), where=tp + fp > 0))
     return np.asarray(np.where(tp + fp > 0, t / a - b / a**2 * grown, t / a))
+
+
+@area(
+    "AP-DG",
+    aliases=("davis_goadrich", "PR-AUC-DG"),
+    undefined=NO_POSITIVE,
+    reference="Davis and Goadrich 2006",
+)
+def davis_goadrich_area(s: ScoreTable) -> FloatArray:
+    """Area under the precision-recall curve by Davis and Goadrich's interpolation: between two
+    thresholds false positives grow linearly with true positives, so that precision is
+    x/(x + fp(x)); before the first one precision is that of its rows."""
+    tp, fp = (running[..., :-1] for running in s.running)
+    area = np.where(s.positive > 0, _tied_area(tp, fp, s.positive, s.negative), 0.0)
+    return np.asarray(area.sum(axis=-1) / s.total_positive)
+
+
+@measure(
+    "PRG-AUC",
+    family="scores",
+    on=ScoreTable,
+    higher_is_better=True,
+    range=(-INFINITY, 1),
+    perfect=1.0,
+    uninformed=0.0,
+    aliases=("AUPRG", "auprg"),
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+    reference="Flach and Kull 2015",
+)
+def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
+    """Area under the precision-recall-gain curve from recall gain 0 to 1.
+
+    With the odds of the classes c = P/N, precision gain is 1 − c·FP/TP and recall gain
+    1 − c·FN/TP: both are 0 for the answer that everything is positive. Points are joined by
+    straight lines, which is interpolating TP and FP linearly; where the curve crosses recall gain
+    0, at TP = P²/(P + N), it is cut.
+    """
+    positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
+    tp, fp = s.running
+    start = np.clip(positives**2 / (positives + negatives), tp[..., :-1], tp[..., 1:])
+    slope = np.divide(s.negative, s.positive, out=np.zeros_like(start), where=s.positive > 0)
+    fp_start = fp[..., :-1] + (start - tp[..., :-1]) * slope
+    odds = positives / negatives
+    some = (s.positive > 0) & (tp[..., 1:] > start)
+    # d(recall gain) = c·P·(1/start − 1/end); of a block that ends before the crossing, nothing.
+    width = np.where(some, odds * positives * (1 / start - 1 / tp[..., 1:]), 0.0)
+    height = np.where(some, 1 - odds * (fp_start / start + fp[..., 1:] / tp[..., 1:]) / 2, 0.0)
+    return _dot(width, height)
+
+
+@measure(
+    "Gini",
+    family="scores",
+    on=ScoreTable,
+    higher_is_better=True,
+    range=(-1, 1),
+    perfect=1.0,
+    uninformed=0.0,
+    aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+    interval="gini",
+)
+def gini(s: ScoreTable) -> FloatArray:
+    """Gini coefficient of the ROC curve (Somers' D, accuracy ratio): 2·AUC − 1."""
+    return 2 * roc_auc(s) - 1
+
+
+@measure(
+    "pAUC",
+    family="scores",
+    on=ScoreTable,
+    higher_is_better=True,
+    range=(-INFINITY, 1),
+    perfect=1.0,
+    uninformed=0.5,
+    aliases=("partial_auc", "partial-AUC"),
+    undefined=NO_POSITIVE
+    | NO_NEGATIVE
+    | {"empty_fpr_range": lambda s, p: _everywhere(s, p["min_fpr"] >= p["max_fpr"])},
+    reference="McClish 1989",
+)
+def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArray:
+    """Partial AUC, standardised by McClish: ½(1 + (A − m)/(M − m)), where A is the area under the
+    ROC curve between two false positive rates, m that under the diagonal there, and M the width.
+
+    It is ½ for a constant scorer and 1 where every positive is found at ``min_fpr``. From
+    ``min_fpr`` 0 on it is at least 0; a range that begins higher can take it below.
+    """
+    tp, fp = s.running
+    negatives = s.total_negative[..., None]
+    ends = np.clip(fp, min_fpr * negatives, max_fpr * negatives)
+    slope = np.divide(s.positive, s.negative, out=np.zeros_like(s.positive), where=s.negative > 0)
+    # The curve halfway between the ends of what of each step lies within.
+    middle = (ends[..., 1:] + ends[..., :-1]) / 2
+    height = tp[..., :-1] + (middle - fp[..., :-1]) * slope
+    found = _dot(ends[..., 1:] - ends[..., :-1], height) / (s.total_positive * s.total_negative)
+    width, diagonal = max_fpr - min_fpr, (max_fpr**2 - min_fpr**2) / 2
+    return np.asarray((1 + (found - diagonal) / (width - diagonal)) / 2)
+
+
+@measure(
+    "EER",
+    family="scores",
+    on=ScoreTable,
+    higher_is_better=False,
+    range=(0, 1),
+    perfect=0.0,
+    uninformed=0.5,
+    aliases=("equal_error_rate",),
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+)
+def equal_error_rate(s: ScoreTable) -> FloatArray:
+    """Equal error rate: where FPR and FNR are equal on the ROC curve, whose points are joined by
+    straight lines."""
+    tp, fp = s.running
+    rate = fp / s.total_negative[..., None]
+    excess = (s.total_positive[..., None] - tp) / s.total_positive[..., None] - rate
+    # At +∞ the excess is 1, and at the lowest score −1.
+    after = np.maximum(_first(excess <= 0), 1)
+    (e0, e1), (r0, r1) = ((_take(c, after - 1), _take(c, after)) for c in (excess, rate))
+    return np.asarray(r0 + e0 / (e0 - e1) * (r1 - r0))
+
+
+# ------------------------------------------------------------------- values at one threshold
+
+
+def _everywhere(s: ScoreTable, holds: bool) -> npt.NDArray[np.bool_]:
+    return np.full(s.positive.shape[:-1], holds)
+
+
+def _first(holds: npt.NDArray[np.bool_]) -> Places:
+    """The first place along the last axis where it holds; −1 where it does nowhere."""
+    place = holds.argmax(axis=-1)
+    return np.asarray(np.where(_take(holds, place), place, -1))
+
+
+def highest(values: FloatArray) -> Places:
+    """The first place of the largest value, which is the highest threshold that attains it."""
+    values = np.where(np.isnan(values), -np.inf, values)
+    return _first(values >= values.max(axis=-1, keepdims=True) - ROUNDING)
+
+
+def _take(column: npt.NDArray[np.generic], place: Places) -> FloatArray:
+    return np.asarray(np.take_along_axis(column, place[..., None], axis=-1)[..., 0])
+
+
+def _rates(s: ScoreTable, place: Places) -> tuple[FloatArray, FloatArray]:
+    """True and false positives at a place of the thresholds."""
+    tp, fp = (_take(running, place) for running in s.running)
+    return tp, fp
+
+
+def _at_recall(s: ScoreTable, recall: float) -> Places:
+    return _first(s.running[0] >= (recall - ROUNDING) * s.total_positive[..., None])
+
+
+def _at_recall_not_empty(s: ScoreTable, recall: float) -> Places:
+    tp, fp = s.running
+    reached = tp >= (recall - ROUNDING) * s.total_positive[..., None]
+    return _first(reached & (tp + fp > 0))
+
+
+def _at_volume(s: ScoreTable, volume: float) -> Places:
+    tp, fp = s.running
+    taken = tp + fp
+    return _first((taken >= (volume - ROUNDING) * taken[..., -1:]) & (taken > 0))
+
+
+def _at_precision(s: ScoreTable, precision: float) -> Places:
+    tp, fp = s.running
+    taken = tp + fp
+    holds = (tp >= (precision - ROUNDING) * taken) & (taken > 0)
+    first = np.where(holds, tp, -1.0).argmax(axis=-1)
+    return np.asarray(np.where(holds.any(axis=-1), first, -1))
+
+
+def _at_fpr(s: ScoreTable, fpr: float) -> Places:
+    tp, fp = s.running
+    holds = fp <= (fpr + ROUNDING) * s.total_negative[..., None]
+    return np.asarray(np.where(holds, tp, -1.0).argmax(axis=-1))
+
+
+@area(
+    "precision@recall",
+    aliases=("PPV@recall", "precision@sensitivity", "precision@TPR"),
+    at="recall",
+    place=_at_recall_not_empty,
+    undefined=NO_POSITIVE,
+)
+def precision_at_recall(s: ScoreTable, recall: float) -> FloatArray:
+    """Precision at a recall: the precision at the highest threshold with recall ≥ r, of those at
+    which anything is predicted positive. Nothing is interpolated."""
+    tp, fp = _rates(s, _at_recall_not_empty(s, recall))
+    return tp / (tp + fp)
+
+
+@area(
+    "precision@volume",
+    aliases=("PPV@volume",),
+    at="volume",
+    place=_at_volume,
+    perfect=None,
+    undefined=NO_ROWS,
+)
+def precision_at_volume(s: ScoreTable, volume: float) -> FloatArray:
+    """Precision at a volume: the precision at the highest threshold at which at least the share v
+    of all rows (and not nothing) is predicted positive. Nothing is interpolated."""
+    tp, fp = _rates(s, _at_volume(s, volume))
+    return tp / (tp + fp)
+
+
+@area(
+    "recall@precision",
+    aliases=("sensitivity@precision", "TPR@precision", "recall@PPV"),
+    at="precision",
+    place=_at_precision,
+    undefined=NO_POSITIVE
+    | {"precision_not_reached": lambda s, p: _at_precision(s, p["precision"]) < 0},
+)
+def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
+    """Recall at a precision: the largest recall of a threshold with precision ≥ p. Predicting
+    nothing positive has no precision and so never satisfies the bound. Nothing is interpolated."""
+    return _rates(s, _at_precision(s, precision))[0] / s.total_positive
+
+
+@area(
+    "recall@FPR",
+    aliases=("sensitivity@FPR", "TPR@FPR"),
+    at="fpr",
+    place=_at_fpr,
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+)
+def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
+    """Recall at a false positive rate: the largest recall of a threshold with FPR ≤ f; 0 where
+    only predicting nothing positive keeps to it. Nothing is interpolated."""
+    return _rates(s, _at_fpr(s, fpr))[0] / s.total_positive
+
+
+@area(
+    "FPR@recall",
+    aliases=("FPR@sensitivity", "FPR@TPR"),
+    at="recall",
+    place=_at_recall,
+    higher_is_better=False,
+    perfect=0.0,
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+)
+def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
+    """False positive rate at a recall: the smallest FPR of a threshold with recall ≥ r. Nothing is
+    interpolated."""
+    return _rates(s, _at_recall(s, recall))[1] / s.total_negative
+
+
+@area(
+    "KS",
+    aliases=("kolmogorov_smirnov", "ks_statistic"),
+    uninformed=0.0,
+    place=lambda s: highest(informedness(s.confusion())),
+    undefined=NO_POSITIVE | NO_NEGATIVE,
+)
+def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
+    """Kolmogorov-Smirnov statistic: the largest recall − FPR of all thresholds, which is the
+    largest Youden's J. One-sided: a system that ranks the classes the wrong way round gets 0."""
+    tp, fp = s.running
+    positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
+    return np.asarray((tp / positives - fp / negatives).max(axis=-1))
+
+
+@area(
+    "max-F",
+    aliases=("best-F", "max_f"),
+    suffix="beta",
+    place=lambda s, beta: highest(f_measure(s.confusion(), beta)),
+    undefined=NO_POSITIVE,
+)
+def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
+    """Largest F_β of all thresholds. It is chosen on the rows it is measured on, and so too high
+    for new rows."""
+    return np.asarray(f_measure(s.confusion(), beta).max(axis=-1))
+
+
+@area(
+    "max-accuracy",
+    aliases=("best-accuracy", "max_accuracy"),
+    place=lambda s: highest(accuracy(s.confusion())),
+    undefined=NO_ROWS,
+)
+def best_accuracy(s: ScoreTable) -> FloatArray:
+    """Largest accuracy of all thresholds, predicting nothing positive among them. It is chosen on
+    the rows it is measured on, and so too high for new rows."""
+    # Accuracy is (TP + N − FP) / (P + N), and largest where TP − FP is.
+    tp, fp = s.running
+    negatives = s.total_negative
+    return np.asarray(((tp - fp).max(axis=-1) + negatives) / (s.total_positive + negatives))

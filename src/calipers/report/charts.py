@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from statistics import NormalDist
 from typing import Any
 
 from calipers.report import numbers
@@ -32,7 +34,8 @@ Spec = dict[str, Any]
 #: Okabe and Ito's colours, which colour-blind readers tell apart, without yellow and black: one
 #: is too pale on white, the other vanishes on a dark page.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4))
+#: One more than there are colours, so that a colour that comes again has another pattern.
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (10, 2, 2, 2, 2, 2), (1, 3))
 
 #: The most bars that a chart of units draws; more are thinned, evenly over the sorted units.
 MOST_BARS = 400
@@ -255,37 +258,89 @@ def _difference_datum(d: Difference, row: str) -> Spec:
 def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     """The curves of one kind, with bands, the line of chance, and a threshold under the pointer.
 
-    ``systems`` gives the order of the colours where not every system has a curve. The vertices are
-    joined by straight lines.
+    ``systems`` gives the order of the colours where not every system has a curve. Curves that
+    belong to one system and differ in their class or measure are named by that.
     """
-    names = labels(systems or [c.system for c in curves], _LABEL)
+    by, order = _told_apart(curves, systems)
+    names = labels(order, _LABEL)
     shown = list(names.values())
-    line = [row for c in curves for row in _line_data(c, names[c.system])]
-    band = [row for c in curves for row in _band_data(c, names[c.system])]
     x, y = _axes(curves)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
     if sum(map(len, shown)) > _LEGEND_LINE:
-        legend["columns"] = 1
+        legend["columns"] = 1 if max(map(len, shown)) > _LEGEND_LINE // 3 else 3
     hue = _category("system", scale=_scale(shown, PALETTE), legend=legend)
     dashes = [list(dash) for dash in DASHES]
     dash = _category("system", scale=_scale(shown, dashes), legend=legend)
     if len(shown) == 1:
         hue, dash = {"value": PALETTE[0]}, {"value": [1, 0]}
+    # The points are written once and drawn twice: as a line, and as what the pointer finds.
+    line = [row for c in curves for row in _line_data(c, names[by(c)])]
     layers = [_chance_layer(curves, x, y)] if any(c.chance for c in curves) else []
-    if band:
-        layers.append(_band_layer(band, x, y, hue))
-    layers += [_line_layer(line, x, y, hue, dash), _hover_layer(line, x, y, hue, curves[0])]
-    if curves[0].at != "threshold":  # few points, which were chosen: show them
-        layers[-2]["mark"]["point"] = {"filled": True, "size": 36, "opacity": 1}
-    return _spec(width=400, height=360, layer=layers)
+    layers += _reference_layers(curves, x, y)
+    for wide, opacity in ((True, 0.08), (False, 0.16)):
+        band = [row for c in curves for row in _band_data(c, names[by(c)], wide=wide)]
+        if band:
+            layers.append(_band_layer(band, x, y, hue, opacity))
+    layers.append(_line_layer(x, y, hue, dash, curves[0]))
+    layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
+    layers.append(_hover_layer(x, y, hue, curves[0]))
+    return _spec(width=400, height=360, datasets={_LINE: line}, layer=layers)
 
 
-def _line_data(curve: Curve, system: str) -> list[Spec]:
-    return [
-        {"i": i, "x": _finite(x), "y": _finite(y), "system": system, "threshold": threshold_text(t)}
-        for i, (x, y, t) in enumerate(zip(curve.x, curve.y, curve.threshold, strict=True))
-        if math.isfinite(x) and math.isfinite(y)
-    ]
+#: The name of the data that the line and the pointer share.
+_LINE = "line"
+
+
+def _told_apart(
+    curves: Sequence[Curve], systems: Sequence[str]
+) -> tuple[Callable[[Curve], str], list[str]]:
+    """What each curve is called in a legend, and the names in the order of their colours."""
+
+    def of_class(c: Curve) -> str:
+        return c.series
+
+    def of_measure(c: Curve) -> str:
+        return c.y_label
+
+    def of_system(c: Curve) -> str:
+        return c.system
+
+    if any(c.series for c in curves):
+        return of_class, [c.series for c in curves]
+    if curves[0].kind == "threshold":
+        return of_measure, [c.y_label for c in curves]
+    return of_system, list(systems or [c.system for c in curves])
+
+
+def _line_data(curve: Curve, name: str) -> list[Spec]:
+    """A point a row; a row without a value breaks the line."""
+    rows = []
+    for place, (x, y) in enumerate(zip(*_drawn(curve), strict=True)):
+        if not math.isfinite(x):
+            continue
+        shown = math.isfinite(y) and not y < curve.bottom
+        datum = {"x": _finite(x, 4), "y": _finite(y, 4) if shown else None, "system": name}
+        if curve.at and curve.threshold[place] != x:
+            datum["threshold"] = threshold_text(curve.threshold[place])
+        rows.append(datum)
+    return rows
+
+
+def _drawn(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
+    """The points in the units of the drawing; a rate that has no place there is NaN."""
+    if curve.scale != "deviate":
+        return curve.x.tolist(), curve.y.tolist()
+    return [deviate(x) for x in curve.x.tolist()], [deviate(y) for y in curve.y.tolist()]
+
+
+def deviate(rate: float) -> float:
+    """The normal deviate of a rate, where a drawing has room for it."""
+    return NormalDist().inv_cdf(rate) if _RAREST <= rate <= 1 - _RAREST else float("nan")
+
+
+#: Rates of a DET curve are drawn from here on.
+_RAREST = 0.001
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
 def threshold_text(t: float) -> str:
@@ -295,21 +350,40 @@ def threshold_text(t: float) -> str:
     return f"{t:.4g}" if math.isfinite(t) else ("∞" if t > 0 else "-∞")
 
 
-def _band_data(curve: Curve, system: str) -> list[Spec]:
+def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
+    limits = (curve.wide_low, curve.wide_high) if wide else (curve.low, curve.high)
+    if not all(map(len, limits)):
+        return []
     return [
-        {"x": _finite(x), "low": _finite(low), "high": _finite(high), "system": system}
-        for x, low, high in zip(curve.band_x, curve.low, curve.high, strict=True)
+        {"x": _finite(x, 4), "low": _finite(low, 4), "high": _finite(high, 4), "system": name}
+        for x, low, high in zip(curve.band_x, *limits, strict=True)
         if math.isfinite(x) and math.isfinite(low) and math.isfinite(high)
     ]
 
 
 def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
     first = curves[0]
-    x = _quantity("x", title=visible(first.x_label), scale=_domain([c.x for c in curves]))
-    y = _quantity("y", title=visible(first.y_label), scale=_domain([c.y for c in curves]))
+    y_title = "" if first.kind == "threshold" else visible(first.y_label)
+    x = _quantity("x", title=visible(first.x_label))
+    y = _quantity("y", title=y_title or None)
+    if first.scale == "deviate":
+        places = [_finite(NormalDist().inv_cdf(rate)) for rate in _RATES]
+        ends = {"domain": [places[0], places[-1]], "nice": False}
+        written = "format(cumulativeNormal(datum.value), '.2~%')"
+        axis = {"values": places, "labelExpr": written}
+        return {**x, "scale": ends, "axis": axis}, {**y, "scale": ends, "axis": axis}
+    lines = [point for c in curves for line in c.references.values() for point in line]
+    bottoms = [c.bottom for c in curves if math.isfinite(c.bottom)]
+    x["scale"] = _domain([c.x for c in curves])
+    y["scale"] = _domain([c.y[~(c.y < c.bottom)] for c in curves])
+    if bottoms:
+        tops = [y for c in curves for y in c.y.tolist() if math.isfinite(y)]
+        tops += [point[1] for point in lines]
+        y["scale"] = {"domain": [_finite(min(bottoms)), _finite(max(tops))], "nice": False}
     tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
     if first.at != "threshold" and max(tops, default=1.0) <= _LOW:
         y["scale"] = {"zero": True}
+    # Asked for once a chart: every layer shares the axes.
     x["axis"] = y["axis"] = {"tickCount": 5}
     return x, y
 
@@ -323,36 +397,116 @@ def _domain(columns: Sequence[FloatArray]) -> Spec:
 
 def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
     lines = dict.fromkeys(c.chance for c in curves if c.chance is not None)
-    data = [
-        {"x": _finite(a), "y": _finite(b), "x2": _finite(c), "y2": _finite(d)}
-        for (a, b), (c, d) in lines
-    ]
+    data = []
+    for start, end in lines:
+        if curves[0].scale == "deviate":
+            # A straight line here too: the deviate of 1 − f is minus that of f.
+            rates = ((min(max(v, _RAREST), 1 - _RAREST) for v in point) for point in (start, end))
+            (a, b), (c, d) = (map(deviate, point) for point in rates)
+        else:
+            (a, b), (c, d) = start, end
+        data.append({"x": _finite(a), "y": _finite(b), "x2": _finite(c), "y2": _finite(d)})
     mark = {"type": "rule", "strokeDash": [3, 3], "opacity": 0.55, "color": "currentColor"}
     ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
     return {"data": {"values": data}, "mark": mark, "encoding": {"x": x, "y": y, **ends}}
 
 
-def _band_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec) -> Spec:
+def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
+    """The other lines that a curve is read against, each with its name at its highest point."""
+    own = _OWN if len({c.system for c in curves}) > 1 else ""
+    lines = dict.fromkeys(
+        (name, tuple((a, b) for a, b in points))
+        for c in curves
+        for name, points in c.references.items()
+        if name != own
+    )
+    if not lines:
+        return []
+    data = [
+        {"x": _finite(a, 4), "y": _finite(b, 4), "line": i}
+        for i, (_, points) in enumerate(lines)
+        for a, b in points
+    ]
+    tops = {name: max(points, key=itemgetter(1)) for name, points in lines}
+    mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
+            "opacity": 0.7}  # fmt: skip
+    grouped = {"x": _unsorted(x), "y": y, "detail": {"field": "line", "type": "nominal"}}
+    layers: list[Spec] = [{"data": {"values": data}, "mark": mark, "encoding": grouped}]
+    for left in (True, False):
+        named = [
+            {"x": _finite(a, 4), "y": _finite(b, 4), "name": visible(name)}
+            for name, (a, b) in tops.items()
+            if (a < 1 / 2) is left
+        ]
+        text = {"type": "text", "align": "left" if left else "right", "dx": 4 if left else -4,
+                "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
+        encoding = {"x": x, "y": y, "text": {"field": "name", "type": "nominal"}}
+        if named:
+            layers.append({"data": {"values": named}, "mark": text, "encoding": encoding})
+    return layers
+
+
+#: Drawn where there is one system only: several would not be told apart.
+_OWN = "threshold in use"
+
+
+def _unsorted(x: Spec) -> Spec:
+    """The axis of a line whose points are joined in the order of the data."""
+    return {**x, "sort": None}
+
+
+def _band_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, opacity: float) -> Spec:
     limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
-    mark = {"type": "area", "opacity": 0.16}
+    mark = {"type": "area", "opacity": opacity}
     encoding = {"x": x, **limits, "color": hue}
     return {"data": {"values": data}, "mark": mark, "encoding": encoding}
 
 
-def _line_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, dash: Spec) -> Spec:
-    encoding = {"x": x, "y": y, "color": hue, "strokeDash": dash, "order": _quantity("i")}
-    mark = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
-    return {"data": {"values": data}, "mark": mark, "encoding": encoding}
+def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
+    encoding = {"x": _unsorted(x), "y": y, "color": hue, "strokeDash": dash}
+    mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
+    if curve.shape == "step":
+        mark["interpolate"] = "step-before"
+    if curve.at != "threshold":  # few points, which were chosen: show them
+        mark["point"] = {"filled": True, "size": 36, "opacity": 1}
+    return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
 
 
-def _hover_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
+def _mark_layers(
+    curves: Sequence[Curve], names: Mapping[Curve, str], x: Spec, y: Spec, hue: Spec
+) -> list[Spec]:
+    """Where the threshold in use is: an upright line against thresholds, else a dot."""
+    if curves[0].kind == "threshold":
+        cuts = sorted({c.cut for c in curves if math.isfinite(c.cut)})
+        return [_cut_layer(cut, x) for cut in cuts]
+    data = []
+    for c in curves:
+        if c.mark is None:
+            continue
+        at = [deviate(v) for v in c.mark] if c.scale == "deviate" else list(c.mark)
+        if all(map(math.isfinite, at)) and not at[1] < c.bottom:
+            data.append({"x": _finite(at[0], 4), "y": _finite(at[1], 4), "system": names[c]})
+    if not data:
+        return []
+    mark = {"type": "point", "filled": True, "size": 90, "opacity": 1}
+    encoding = {"x": x, "y": y, "color": hue}
+    return [{"data": {"values": data}, "mark": mark, "encoding": encoding}]
+
+
+def _cut_layer(cut: float, x: Spec) -> Spec:
+    mark = {"type": "rule", "strokeDash": [5, 3], "opacity": 0.8, "color": "currentColor"}
+    place = {**x, "field": "cut"}
+    return {"data": {"values": [{"cut": _finite(cut)}]}, "mark": mark, "encoding": {"x": place}}
+
+
+def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
     near = {"name": "near", "select": {"type": "point", "nearest": True, "on": "pointerover",
                                        "clear": "pointerout"}}  # fmt: skip
     seen = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": _tips(curve)}}
     return {
         "name": HOVER,
-        "data": {"values": data},
+        "data": {"name": _LINE},
         "params": [near],
         "mark": mark,
         "encoding": {"x": x, "y": y, "color": hue, "opacity": seen},
@@ -367,11 +521,21 @@ def _tips(curve: Curve) -> str:
     """
     row = "(datum.datum || datum)"
     x_name, y_name = (json.dumps(visible(name)) for name in (curve.x_label, curve.y_label))
-    place = f"{json.dumps(visible(curve.at))}: {row}.threshold, " if curve.at else ""
-    return (
-        f"{{'system': {row}.system, {place}"
-        f"{x_name}: format({row}.x, '.4~f'), {y_name}: format({row}.y, '.4~f')}}"
-    )
+    who = '"system"'
+    if curve.kind == "threshold":
+        who, y_name = '"measure"', '"value"'
+    elif curve.series:
+        who = '"class"'
+    value = f"{row}.%s"
+    if curve.scale == "deviate":
+        value = f"cumulativeNormal({row}.%s)"
+    x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
+    place = ""
+    if curve.at and curve.at.lower() != curve.x_label.lower() and curve.kind != "net benefit":
+        place = f"{json.dumps(visible(curve.at))}: {row}.threshold, "
+    if curve.kind == "threshold":
+        x = f"format({row}.x, '.4~g')"
+    return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"
 
 
 #: The layer that only a pointer can see.
@@ -380,9 +544,90 @@ HOVER = "hover"
 
 def still(spec: Spec) -> Spec:
     """``spec`` without what only a pointer can see, for a picture."""
+    if "vconcat" in spec:
+        return {**spec, "vconcat": [still(panel) for panel in spec["vconcat"]]}
     if "layer" not in spec:
         return spec
     return {**spec, "layer": [layer for layer in spec["layer"] if layer.get("name") != HOVER]}
+
+
+# --- Densities ------------------------------------------------------------------------------------
+
+
+def density_chart(negative: Curve, positive: Curve) -> Spec:
+    """The densities of the scores of both classes, with the threshold in use and, in the legend,
+    what lies on both sides of it: errors are drawn strong, the rest pale."""
+    names = labels((negative.series, positive.series), _LABEL // 2)
+    of = [(c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))]
+    split = math.isfinite(negative.cut)
+    bars: list[Spec] = []
+    outlines: list[Spec] = []
+    colors: dict[str, str] = {}
+    for curve, name, (pale, strong) in of:
+        sides = _sides(curve, name) if split else (name, name)
+        wrong = int(curve is negative)
+        for side, text in enumerate(sides):
+            colors[text] = strong if split and side == wrong else pale
+        for x, x2, y in zip(curve.x[:-1], curve.x[1:], curve.y[:-1], strict=True):
+            if math.isfinite(y):
+                place = {"x": _finite(x), "x2": _finite(x2), "y": _finite(y, 4)}
+                bars.append({**place, "area": sides[int(x >= curve.cut)]})
+        for x, y in zip(curve.x, curve.y, strict=True):
+            outlines.append({"x": _finite(x), "y": _finite(y, 4), "color": strong, "name": name})
+    # What is strong lies on top, or the other class would hide it.
+    strong_colors = {_ORANGES[1], _BLUES[1]}
+    bars.sort(key=lambda bar: colors[bar["area"]] in strong_colors)
+    domain = [float(negative.x[0]), float(negative.x[-1])]
+    x = _quantity(
+        "x",
+        title=visible(negative.x_label),
+        scale={"domain": [_finite(v) for v in domain], "nice": False},
+        axis={"tickCount": 5},
+    )
+    y = _quantity("y", title=visible(negative.y_label), axis={"tickCount": 4})
+    legend = {
+        "columns": 1 if max(map(len, colors)) > _LEGEND_LINE - 8 else 2,
+        "symbolType": "square",
+    }
+    scale = {"domain": list(colors), "range": list(colors.values())}
+    area = _category("area", scale=scale, legend={**legend, "symbolOpacity": 0.75})
+    ends = {"x2": {"field": "x2"}, "y2": {"datum": 0}}
+    tips = _tooltip(("area", "area"), ("x", "from"), ("x2", "to"), ("y", "density"))
+    layers: list[Spec] = [
+        {
+            "data": {"values": bars},
+            "mark": {"type": "rect", "opacity": 0.6, "stroke": None},
+            "encoding": {"x": x, "y": y, **ends, "color": area, "tooltip": tips},
+        },
+        {
+            "data": {"values": outlines},
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5},
+            "encoding": {"x": _unsorted(x), "y": y, "detail": _category("name"),
+                         "stroke": {"field": "color", "type": "nominal", "scale": None}},
+        },
+    ]  # fmt: skip
+    if split and domain[0] <= negative.cut <= domain[1]:
+        layers.append(_cut_layer(negative.cut, x))
+    return _spec(width=400, height=260, layer=layers)
+
+
+#: Pale for what is right, strong for errors: of the negatives, and of the positives.
+_ORANGES = ("#F0B98D", "#D55E00")
+_BLUES = ("#8FC1E3", "#0072B2")
+
+
+def _sides(curve: Curve, name: str) -> tuple[str, str]:
+    """What lies below the threshold and what at or above it, in words."""
+    total = sum(curve.areas.values())
+    below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
+    return tuple(  # type: ignore[return-value]
+        f"{key} {numbers.number(curve.areas[key])} ({_percent(curve.areas[key], total)} of {name})"
+        for key in (below, above)
+    )
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "–"
 
 
 # --- Units ----------------------------------------------------------------------------------------

@@ -24,14 +24,17 @@ from calipers.report.names import short, visible
 from calipers.report.rows import (
     EstimateRow,
     arrow,
+    call_of,
     definitions_of,
     difference_rows,
     direction_text,
     estimate_rows,
+    finding_numbers,
     heading,
     provenance_rows,
     range_text,
 )
+from calipers.report.slices import MOST_ON_A_PAGE, left_out_text, p_label, slice_groups
 from calipers.report.verdict import comparison_headlines, headlines, is_adjusted, sentences
 from calipers.results import Comparison, Definition, Estimate, Evaluation
 
@@ -59,6 +62,7 @@ def page(evaluation: Evaluation) -> str:
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
         sentences=_sentences(evaluation),
+        slices=_slices(evaluation),
         definitions=[_glossary(d) for d in evaluation.definitions],
         provenance=provenance_rows(evaluation.provenance),
     )
@@ -75,6 +79,7 @@ def comparison_fragment(comparison: Comparison) -> str:
         "fragment.html.j2",
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
+        findings=[],
         notes=(),
         groups=[],
         comparison=_compared(comparison),
@@ -89,6 +94,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "heading": heading(evaluation),
         "headlines": headlines(evaluation, _isolated),
+        "findings": _findings(evaluation),
         "notes": evaluation.notes,
         "groups": groups,
         "has": {name: any(getattr(r, name) for r in rows) for name in _OPTIONAL},
@@ -112,6 +118,23 @@ def _sentences(evaluation: Evaluation) -> list[str]:
         return []
     found = sentences(comparison, _isolated)
     return [] if found == headlines(evaluation, _isolated) else found
+
+
+def _findings(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The findings; each measure by its place among the definitions, where it has one."""
+    places = {d.measure: i for i, d in enumerate(evaluation.definitions)}
+    return [
+        {
+            "severity": found.severity,
+            "call": call_of(found),
+            "sentence": found.sentence,
+            "rule": found.rule,
+            "level": f"{100 * found.level:.4g}%",
+            "numbers": finding_numbers(found),
+            "measures": [(short(name), places.get(name)) for name in found.measures],
+        }
+        for found in evaluation.findings
+    ]
 
 
 def _compared(comparison: Comparison) -> dict[str, Any]:
@@ -187,6 +210,36 @@ def _group(
         ends=_ends(domain),
         rows=tuple((row, _whisker(row.estimate, domain, systems)) for row in rows),
     )
+
+
+def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The slices by the column that cuts them, measure by measure."""
+    slices = evaluation.slices
+    if slices is None:
+        return None
+    groups, left_out = slice_groups(slices, MOST_ON_A_PAGE)
+    definitions = definitions_of(evaluation)
+    systems = {name: i for i, name in enumerate(evaluation.systems)}
+    columns: dict[str, list[dict[str, Any]]] = {}
+    for group in groups:
+        estimates = [row.row.estimate for row in group.rows]
+        domain = _domain(estimates, definitions.get(group.name))
+        columns.setdefault(group.column, []).append(
+            {
+                "measure": group.measure,
+                "arrow": arrow(definitions.get(group.name)),
+                "told_apart": group.told_apart,
+                "ends": _ends(domain),
+                "rows": [(row, _whisker(row.row.estimate, domain, systems)) for row in group.rows],
+                "remarks": any(row.remarks for row in group.rows),
+            }
+        )
+    return {
+        "columns": columns,
+        "level": numbers.percent(slices.level),
+        "p": p_label(slices),
+        "left_out": left_out_text(left_out) if left_out else "",
+    }
 
 
 def _domain(

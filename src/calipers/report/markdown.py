@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from calipers.report import numbers
+from calipers.report.confusion import MOST_CLASSES, class_table
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     arrow,
+    call_of,
     definitions_of,
     difference_rows,
     estimate_rows,
@@ -16,8 +18,10 @@ from calipers.report.rows import (
     provenance_rows,
     unit_label,
 )
+from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
+from calipers.report.slices import cells as slice_cells
 from calipers.report.verdict import headlines, is_adjusted
-from calipers.results import Comparison, Evaluation
+from calipers.results import Comparison, Confusion, Evaluation, Finding, Slices
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
 
@@ -30,11 +34,18 @@ def markdown(evaluation: Evaluation) -> str:
 def _lines(evaluation: Evaluation) -> Iterator[str]:
     yield from (f"## {escape(heading(evaluation), punctuation=False)}", "")
     yield from _bullets(headlines(evaluation, _name))
+    if evaluation.findings:
+        yield from ("### Findings", "")
+        yield from (f"- {_finding(found)}" for found in evaluation.findings)
+        yield ""
     yield from _bullets([f"**Note:** {escape(visible(note))}" for note in evaluation.notes])
     if evaluation.estimates:
         yield from (*_estimates(evaluation), "")
     if evaluation.comparison is not None and len(evaluation.comparison):
         yield from (*_comparison(evaluation.comparison), "")
+    yield from _confusions(evaluation.confusions)
+    if evaluation.slices is not None:
+        yield from _slices(evaluation.slices)
     if evaluation.provenance:
         yield from ("<details><summary>Provenance</summary>", "")
         rows = provenance_rows(evaluation.provenance)
@@ -54,6 +65,12 @@ def escape(text: str, *, punctuation: bool = True) -> str:
     # What would start a list, a rule or a mention.
     text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
     return re.sub(r"^[-+=@]", lambda found: f"&#{ord(found[0])};", text)
+
+
+def _finding(found: Finding) -> str:
+    """The sentence; how grave it is stands before it."""
+    call = call_of(found).strip()
+    return (f"**{call}** " if call else "") + escape(visible(found.sentence))
 
 
 def _name(text: str) -> str:
@@ -105,6 +122,32 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
         "remarks": [escape(r.remarks) for r in rows],
     }
     return _table(cells, right=("difference", p, "effect"))
+
+
+def _confusions(confusions: Sequence[Confusion]) -> Iterator[str]:
+    """The matrix of each system, and the table of its classes where there are more than two."""
+    for own in confusions:
+        if len(own.labels) > MOST_CLASSES:
+            continue
+        of = f" of {_name(own.system)}" if len(confusions) > 1 else ""
+        yield from (f"### Confusion matrix{of}", "", own.to_markdown(), "")
+        if len(own.labels) > 2:
+            head, rows = class_table(own)
+            yield _row([escape(cell) for cell in head])
+            yield _row(["---", *["---:"] * (len(head) - 1)])
+            yield from (_row([escape(row[0]), *row[1:]]) for row in rows)
+            yield ""
+
+
+def _slices(slices: Slices) -> Iterator[str]:
+    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
+    for column in slices.columns:
+        yield from (f"### Slices by {escape(short(column))}", "")
+        shown, numeric = slice_cells([g for g in groups if g.column == short(column)], slices)
+        numbers_only = {name: [escape(cell) for cell in cells] for name, cells in shown.items()}
+        yield from (*_table(numbers_only, right=numeric), "")
+    if left_out:
+        yield from (left_out_text(left_out), "")
 
 
 def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Iterator[str]:

@@ -10,7 +10,15 @@ from typing import Any
 from calipers.report import numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.verdict import Outcome, outcome, undefined_text
-from calipers.results import NO_INTERVAL, Comparison, Definition, Difference, Estimate, Evaluation
+from calipers.results import (
+    NO_INTERVAL,
+    Comparison,
+    Definition,
+    Difference,
+    Estimate,
+    Evaluation,
+    Finding,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,21 @@ def remarks(result: Estimate | Difference) -> str:
     if result.no_interval is not None and not result.has_interval:
         why = NO_INTERVAL.get(result.no_interval, result.no_interval)
         parts.append(f"no interval: {short(why)}")
+    if isinstance(result, Estimate):
+        parts += _of_thresholds(result)
     return "; ".join(parts)
+
+
+def _of_thresholds(e: Estimate) -> list[str]:
+    """Where it is attained, and what it is on rows that the threshold was not chosen on."""
+    parts = []
+    if math.isinf(e.threshold):
+        parts.append("only with nothing predicted positive")
+    elif not math.isnan(e.threshold):
+        parts.append(f"at the threshold {e.threshold:.4g}")
+    if not math.isnan(e.out_of_bag):
+        parts.append(f"out of bag {e.out_of_bag:.3f}")
+    return parts
 
 
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
@@ -140,6 +162,25 @@ def arrow(definition: Definition | None) -> str:
     if definition is None or definition.higher_is_better is None:
         return ""
     return "↑" if definition.higher_is_better else "↓"
+
+
+#: How a finding is announced.
+_CALLS = {"warning": "Warning", "caution": "Caution"}
+
+
+def call_of(found: Finding) -> str:
+    """``Warning: ``, ``Caution: ``, or nothing."""
+    return f"{_CALLS[found.severity]}: " if found.severity in _CALLS else ""
+
+
+def finding_numbers(found: Finding) -> list[tuple[str, str]]:
+    """What a finding rests on, each number with the digits that its interval supports."""
+    out = []
+    for name, value in found.numbers.items():
+        low, high = found.intervals.get(name, (math.nan, math.nan))
+        digits = numbers.rounding([(value, low, high)], keep_sign=True)
+        out.append((visible(name), digits.triple(value, low, high)))
+    return out
 
 
 def definitions_of(evaluation: Evaluation) -> dict[str, Definition]:

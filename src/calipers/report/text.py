@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from calipers.report import numbers
 from calipers.report.names import short, visible
 from calipers.report.rows import (
+    call_of,
     difference_rows,
     estimate_rows,
     heading,
@@ -19,8 +20,10 @@ from calipers.report.rows import (
     remarks,
     unit_label,
 )
+from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
+from calipers.report.slices import cells as slice_cells
 from calipers.report.verdict import headlines, is_adjusted, sentences
-from calipers.results import Comparison, Estimate, Evaluation
+from calipers.results import Comparison, Estimate, Evaluation, Slices
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,6 +71,23 @@ def comparison_table(comparison: Comparison) -> str:
     return out.getvalue().strip("\n")
 
 
+def slices_table(slices: Slices) -> str:
+    """The slices, a table a column that they are cut by."""
+    out = io.StringIO()
+    _print_slices(slices, _console(out, plain=True))
+    return out.getvalue().strip("\n")
+
+
+def _print_slices(slices: Slices, console: Console) -> None:
+    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
+    for column in slices.columns:
+        _print_lines(["", f"Slices by {short(column)}"], console, style="bold")
+        shown, numeric = slice_cells([g for g in groups if g.column == short(column)], slices)
+        _print_table(_table(shown, right=numeric), console)
+    if left_out:
+        _print_lines(["", left_out_text(left_out)], console)
+
+
 def _console(file: TextIO, *, plain: bool) -> Console:
     from rich.console import Console
 
@@ -82,10 +102,16 @@ def _console(file: TextIO, *, plain: bool) -> Console:
 
 def _print(evaluation: Evaluation, console: Console) -> None:
     _print_lines([heading(evaluation)], console, style="bold")
+    if evaluation.findings:
+        _print_lines(["", "Findings"], console, style="bold")
+        found = [f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings]
+        _print_lines(found, console)
     if evaluation.estimates:
         _print_table(_estimates(evaluation), console)
     if evaluation.comparison is not None and len(evaluation.comparison):
         _print_table(_differences(evaluation.comparison), console)
+    if evaluation.slices is not None:
+        _print_slices(evaluation.slices, console)
     _print_lines(["", *headlines(evaluation)], console, style="bold")
     _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
 

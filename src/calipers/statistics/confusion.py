@@ -143,6 +143,44 @@ class ConfusionMatrix(Statistic):
             size = weight**2 / getattr(replace(self, counts=self.squares), margin)
         return np.where(weight > 0, size, 0.0)
 
+    def one_vs_rest(self) -> Self:
+        """Every class against all others: matrices of two classes, shape ``(..., K, 2, 2)``.
+
+        >>> matrix = ConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
+        >>> matrix.one_vs_rest().tp.tolist(), matrix.one_vs_rest().fp.tolist()
+        ([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
+        """
+        counts = _collapsed(self.counts)
+        squares = counts if self.squares is self.counts else _collapsed(self.squares)
+        return replace(self, counts=counts, squares=squares, labels=("rest", "class"))
+
+    def of_class(self, label: str) -> Any:
+        """One class against all others, shape ``(..., 2, 2)``.
+
+        Raises ``ValueError`` when there is no such class.
+        """
+        if label not in self.labels:
+            raise ValueError(f"{label!r} is no class of {', '.join(self.labels)}")
+        each, place = self.one_vs_rest(), self.labels.index(label)
+        counts = each.counts[..., place, :, :]
+        squares = counts if each.squares is each.counts else each.squares[..., place, :, :]
+        return replace(each, counts=counts, squares=squares, labels=("rest", label))
+
+    def pooled(self) -> Any:
+        """The matrices of :meth:`one_vs_rest` added up, of which micro averages are taken."""
+        each = self.one_vs_rest()
+        counts = each.counts.sum(axis=-3)
+        squares = counts if each.squares is each.counts else each.squares.sum(axis=-3)
+        return replace(each, counts=counts, squares=squares)
+
+    def averaging(self, average: str | None) -> FloatArray:
+        """What each of the matrices of :meth:`one_vs_rest` counts for in a mean over classes, shape
+        ``(..., K)``: the weight of its true rows for ``"weighted"``, else 1 where the class occurs
+        in truth or prediction."""
+        if average == "weighted":
+            return self.positive
+        return (self.positive + self.predicted_positive > 0).astype(np.float64)
+
     def constant(self) -> Self:
         """The K matrices of always answering one class, as a leading axis."""
         k = len(self.labels)
@@ -163,3 +201,50 @@ class ConfusionMatrix(Statistic):
         draws = generator.multinomial(n, (self.counts / self.counts.sum()).ravel(), size=replicates)
         counts = draws.astype(np.float64).reshape(replicates, *self.counts.shape)
         return replace(self, counts=counts, squares=counts)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMatrices(ConfusionMatrix):
+    """One matrix of two classes for each of L labels that a row may have several of: ``counts`` has
+    shape ``(..., L, 2, 2)``, and ``labels`` holds their L names."""
+
+    @classmethod
+    def from_sets(
+        cls,
+        truth: npt.NDArray[np.bool_],
+        predicted: npt.NDArray[np.bool_],
+        labels: Sequence[str],
+        weight: FloatArray | None = None,
+    ) -> Self:
+        """The matrices of rows (n, L) that say which labels each has, and is said to have."""
+        place = np.arange(len(labels)) * 4
+        cell = (place + 2 * truth + predicted).ravel()
+        sums = []
+        for w in (None,) if weight is None else (weight, np.square(weight)):
+            each = None if w is None else np.repeat(w, len(labels))
+            sums.append(np.bincount(cell, each, 4 * len(labels)).astype(np.float64))
+        counts = sums[0].reshape(-1, 2, 2)
+        squares = counts if weight is None else sums[1].reshape(-1, 2, 2)
+        return cls(counts, squares, tuple(labels), len(truth))
+
+    def one_vs_rest(self) -> Any:
+        """The matrices themselves."""
+        return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
+
+
+def _collapsed(counts: FloatArray) -> FloatArray:
+    """Sums of cells, ``(..., K, K)`` to ``(..., K, 2, 2)``: each class against the rest.
+
+    What is left of a margin comes by subtraction. That is exact for counts; of weights rounding may
+    leave a hair where no row is, so that cells without rows are found by counting and set to 0.
+    """
+
+    def parts(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        hit = np.diagonal(cells, axis1=-2, axis2=-1)
+        missed, wrong = cells.sum(axis=-1) - hit, cells.sum(axis=-2) - hit
+        rest = cells.sum(axis=(-1, -2))[..., None] - missed - wrong - hit
+        return np.stack([rest, wrong, missed, hit], axis=-1)
+
+    sums, filled = parts(counts), parts((counts > 0).astype(np.int64))
+    out = np.where(filled > 0, np.maximum(sums, 0.0), 0.0)
+    return np.asarray(out.reshape(*out.shape[:-1], 2, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -98,19 +99,24 @@ class ScoreTable(Statistic):
         """+∞ (nothing is positive), then every distinct score, descending."""
         return np.concatenate([[np.inf], self.scores])
 
+    @cached_property
+    def running(self) -> tuple[FloatArray, FloatArray]:
+        """True and false positives at every threshold, shape ``(..., D + 1)``."""
+        return _running(self.positive), _running(self.negative)
+
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
 
-        def matrices(positive: FloatArray, negative: FloatArray) -> FloatArray:
-            tp, fp = (_from_zero(np.cumsum(w, axis=-1)) for w in (positive, negative))
-            of_negatives = np.stack([fp[..., -1:] - fp, fp], axis=-1)
-            of_positives = np.stack([tp[..., -1:] - tp, tp], axis=-1)
-            return np.stack([of_negatives, of_positives], axis=-2)
+        def matrices(tp: FloatArray, fp: FloatArray) -> FloatArray:
+            # Each cell lies in memory by itself, since formulas take them one at a time.
+            cells = np.empty((2, 2, *tp.shape))
+            cells[0] = fp[..., -1:] - fp, fp
+            cells[1] = tp[..., -1:] - tp, tp
+            return np.moveaxis(cells, (0, 1), (-2, -1))
 
-        counts = matrices(self.positive, self.negative)
-        squares = (
-            matrices(self.positive_squares, self.negative_squares) if self.weighted else counts
-        )
+        counts = squares = matrices(*self.running)
+        if self.weighted:
+            squares = matrices(_running(self.positive_squares), _running(self.negative_squares))
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def at(self, threshold: float) -> ConfusionMatrix:
@@ -152,6 +158,8 @@ class ScoreTable(Statistic):
         return negative_below / negatives, positive_above / positives
 
 
-def _from_zero(running: FloatArray) -> FloatArray:
+def _running(weight: FloatArray) -> FloatArray:
     """Running sums with the 0 that they start from."""
-    return np.concatenate([np.zeros_like(running[..., :1]), running], axis=-1)
+    out = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
+    np.cumsum(weight, axis=-1, out=out[..., 1:])
+    return out

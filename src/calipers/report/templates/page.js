@@ -1,9 +1,22 @@
 "use strict";
-// Put a chart that answers to the pointer in the place of each picture. The `ast` interpreter runs
+// Put a chart that answers to the pointer in the place of each picture: those in sight at once, one
+// after the other, those of a closed part of the page when it is opened. The `ast` interpreter runs
 // Vega's expressions without eval, which the page's policy forbids.
-for (const figure of document.querySelectorAll("figure[data-chart]")) {
+
+// Data by column, each a list or runs of equal values, as rows.
+function unpacked(columns) {
+  const lists = Object.entries(columns).map(([name, column]) => [
+    name,
+    column.runs ? column.runs.flatMap(([value, times]) => Array(times).fill(value)) : column,
+  ]);
+  const rows = lists.length === 0 ? [] : lists[0][1];
+  return rows.map((_, i) => Object.fromEntries(lists.map(([name, list]) => [name, list[i]])));
+}
+
+async function enliven(figure) {
   const plot = figure.querySelector(".plot");
   const spec = JSON.parse(figure.querySelector("script").textContent);
+  for (const name in spec.datasets) spec.datasets[name] = unpacked(spec.datasets[name]);
   const live = document.createElement("div");
   const options = {
     actions: false,
@@ -12,14 +25,37 @@ for (const figure of document.querySelectorAll("figure[data-chart]")) {
     renderer: "svg",
     tooltip: { disableDefaultStyle: true },
   };
-  vegaEmbed(live, spec, options).then(
-    () => {
-      plot.replaceChildren(live);
-      figure.dataset.rendered = "true";
-    },
-    (error) => {
-      figure.dataset.rendered = "failed"; // the picture stays
-      console.error(error);
-    },
-  );
+  figure.dataset.rendered = "pending";
+  try {
+    await vegaEmbed(live, spec, options);
+    plot.replaceChildren(live);
+    figure.dataset.rendered = "true";
+  } catch (error) {
+    figure.dataset.rendered = "failed"; // the picture stays
+    console.error(error);
+  }
 }
+
+
+// Data by column, each a list or runs of equal values, as rows.
+function unpacked(columns) {
+  const lists = Object.entries(columns).map(([name, column]) => [
+    name,
+    column.runs ? column.runs.flatMap(([value, times]) => Array(times).fill(value)) : column,
+  ]);
+  const rows = lists.length === 0 ? [] : lists[0][1];
+  return rows.map((_, i) => Object.fromEntries(lists.map(([name, list]) => [name, list[i]])));
+}
+
+async function enlivenAll(figures) {
+  for (const figure of figures) {
+    if (figure.dataset.rendered !== undefined) continue;
+    await enliven(figure);
+    await new Promise((resume) => setTimeout(resume)); // let the page answer in between
+  }
+}
+
+const figures = [...document.querySelectorAll("figure[data-chart]")];
+enlivenAll(figures.filter((figure) => !figure.closest("details.more:not([open])")));
+for (const part of document.querySelectorAll("details.more"))
+  part.addEventListener("toggle", () => enlivenAll(part.querySelectorAll("figure[data-chart]")));

@@ -1,0 +1,271 @@
+"""The columns of one evaluation: by name from a table, joined by an id, without missing values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.arrays import kept, missing_rows
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.tables import as_arrow, column, joined, read_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What may be done about missing values.
+MISSING = ("error", "drop")
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The columns, each as it was called, and what was left out of them."""
+
+    columns: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def gather(
+    columns: Mapping[str, Any], *, data: Any = None, by: str | None = None, missing: str = "error"
+) -> Gathered:
+    """The columns of an evaluation, of one length and in one order of rows.
+
+    Parameters
+    ----------
+    columns
+        By what they are called: ``truth``, ``score`` and so on. Each is None, a column, the name of
+        a column of ``data``, or a list or dict of those. ``"p_*"`` stands for all columns that
+        begin so, by what stands behind it.
+    data
+        A data frame, or the path of a table.
+    by
+        A column of ids in ``data``, by which tables among the columns (data frames or paths) are
+        joined to it.
+    missing
+        ``"error"``, or ``"drop"`` to leave out every row of which a value is missing, or whose id
+        another table does not have or has twice.
+
+    Raises
+    ------
+    InputError
+        When a name is unknown, or ids are missing, too many or there twice.
+    """
+    if missing not in MISSING:
+        raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
+    made, notes = dict(columns), []
+    if data is not None:
+        table = _table(data, "data")
+        join = None if by is None else _Join(table, by, drop=missing == "drop")
+        made = {what: _resolved(values, table, what, join) for what, values in made.items()}
+        if join is not None and join.lost.any():
+            made = {what: kept(values, ~join.lost) for what, values in made.items()}
+        notes += [] if join is None else join.notes()
+    elif by is not None:
+        raise InputError("id names a column of data=, which is not given")
+    if missing == "drop":
+        made, note = _complete(made)
+        notes += note
+    return Gathered(made, tuple(notes))
+
+
+def _table(data: Any, what: str) -> pa.Table:
+    if isinstance(data, str | os.PathLike):
+        return read_table(data)
+    try:
+        return as_arrow(data)
+    except InputError as error:
+        if not isinstance(data, Mapping):
+            raise InputError(
+                f"{what}: {type(data).__name__} is no table; expected a path, a dict of columns, "
+                "or a data frame (pandas, polars, Arrow)"
+            ) from None
+        raise InputError(f"{what}: {error}") from None
+
+
+def _resolved(values: Any, table: pa.Table, what: str, join: _Join | None) -> Any:
+    """Names of columns as what they stand for."""
+    if isinstance(values, str):
+        return by_name(table, values, "data")
+    if isinstance(values, Mapping):
+        return {
+            name: _resolved(value, table, f"{what} {name!r}", join)
+            for name, value in values.items()
+        }
+    if isinstance(values, list | tuple) and values and isinstance(values[0], str):
+        named = [name for name in values if name in table.column_names or name.endswith("*")]
+        if len(named) == len(values):
+            return {system_name(name): by_name(table, name, "data") for name in values}
+        if len(values) != table.num_rows:
+            unknown = next(name for name in values if name not in named)
+            raise InputError(f"data: no column {unknown!r}; " + _hint(table, unknown))
+    if join is not None and (isinstance(values, os.PathLike) or _is_frame(values)):
+        return join.column(_table(values, what), what)
+    return values
+
+
+def _is_frame(values: Any) -> bool:
+    return hasattr(values, "columns") or hasattr(values, "column_names")
+
+
+def _hint(table: pa.Table, name: str) -> str:
+    return did_you_mean(name, table.column_names)
+
+
+def by_name(table: pa.Table, name: str, where: str) -> Any:
+    """A column of a table; for ``p_*``, a dict of all columns that begin so."""
+    if not name.endswith("*") or name in table.column_names:
+        return column(table, name, where)
+    start = name[:-1]
+    found = {
+        other[len(start) :]: column(table, other, where)
+        for other in table.column_names
+        if other.startswith(start) and other != start
+    }
+    if not found:
+        raise InputError(f"{where}: no column begins with {start!r}; {_hint(table, start)}")
+    return found
+
+
+def system_name(columns: str) -> str:
+    """What a system is called whose columns are given: ``forest`` for ``forest_*``."""
+    return columns[:-1].rstrip("_-.:/ ") or "system" if columns.endswith("*") else columns
+
+
+class _Join:
+    """Puts the rows of other tables in the order of the ids of the first."""
+
+    def __init__(self, table: pa.Table, by: str, *, drop: bool) -> None:
+        if by not in table.column_names:
+            raise InputError(f"data: no column {by!r} of ids; {_hint(table, by)}")
+        self.by, self.drop = by, drop
+        self.ids = joined(table.column(by))
+        self.lost = np.zeros(table.num_rows, bool)
+        self._said: list[str] = []
+        self._refuse_twice(self.ids, "data")
+
+    def _refuse_twice(self, ids: pa.Array, where: str) -> None:
+        if ids.null_count:
+            row = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(f"{where}: {ids.null_count} ids are missing, the first in row {row}")
+        twice = _repeated(ids)
+        if len(twice):
+            raise InputError(f"{where}: {_several(twice, 'id')} there more than once")
+
+    def column(self, table: pa.Table, what: str) -> Any:
+        """The values of another table, in the order of the first."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self.by not in table.column_names:
+            raise InputError(f"{what}: no column {self.by!r} of ids; {_hint(table, self.by)}")
+        ids, wanted = joined(table.column(self.by)), self.ids
+        if ids.type != wanted.type:  # 7 of a CSV file is the id '7' of another table
+            ids, wanted = pc.cast(ids, pa.string()), pc.cast(wanted, pa.string())
+        twice = _repeated(ids)
+        if not self.drop:
+            self._refuse_twice(ids, what)
+        found = pc.index_in(wanted, value_set=ids)
+        absent = found.is_null().to_numpy(zero_copy_only=False)
+        extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=wanted))))
+        if not self.drop and absent.any():
+            raise InputError(f"{what}: {_several(wanted.filter(pa.array(absent)), 'id')} missing")
+        if not self.drop and len(extra):
+            raise InputError(f"{what}: {_several(extra, 'id')} there that data do not have")
+        if len(twice):
+            absent |= pc.is_in(wanted, value_set=twice).to_numpy(zero_copy_only=False)
+        for ids_of, said in (
+            (wanted.filter(pa.array(absent)), "missing or there more than once"),
+            (extra, "there that data do not have"),
+        ):
+            if len(ids_of):
+                self._said.append(f"{what}: {_several(ids_of, 'id')} {said}.")
+        self.lost |= absent
+        return _values(table.drop_columns([self.by]).take(pc.fill_null(found, 0)), what)
+
+    def notes(self) -> list[str]:
+        """What was left out, and why."""
+        if not self._said:
+            return []
+        lost = int(self.lost.sum())
+        return [
+            f"{lost} of {len(self.lost)} rows are left out by their ids. {' '.join(self._said)}"
+        ]
+
+
+def _repeated(ids: pa.Array) -> pa.Array:
+    """The ids that stand more than once, in the order of their first row."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    counted = pc.value_counts(ids)
+    if len(counted) == len(ids):
+        return ids.slice(0, 0)
+    return counted.field("values").filter(pc.greater(counted.field("counts"), pa.scalar(1)))
+
+
+def _several(ids: Any, what: str) -> str:
+    """``the ids 'a', 'b', 'c' and 4 more are``."""
+    shown = ", ".join(repr(value.as_py()) for value in ids[:3])
+    if len(ids) == 1:
+        return f"the {what} {shown} is"
+    return f"the {what}s {shown}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "") + " are"
+
+
+def _values(table: pa.Table, what: str) -> Any:
+    """What a table has beside its ids: one column, the one called so, or columns of classes."""
+    kind = what.split(" ", maxsplit=1)[0]
+    if table.num_columns == 1:
+        return joined(table.column(0))
+    if kind in table.column_names:
+        return joined(table.column(kind))
+    if kind == "probability" and table.num_columns > 1:
+        return table
+    shown = ", ".join(map(repr, table.column_names)) or "none"
+    raise InputError(
+        f"{what}: beside its ids the table has the columns {shown}; expected one, or one called "
+        f"{kind!r}"
+    )
+
+
+def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
+    """Every column with what it is called."""
+    if isinstance(values, Mapping):
+        for name, value in values.items():
+            inner = f"{what} of" if "'" in what else what
+            again = what.endswith(f" {str(name)!r}")  # as a slice by one column has it
+            yield from _leaves(value, what if again else f"{inner} {str(name)!r}")
+    elif _is_frame(values):
+        names = values.column_names if hasattr(values, "column_names") else values.columns
+        for name in names:
+            yield f"{what} of {str(name)!r}", values[name]
+    elif values is not None:
+        yield what, values
+
+
+def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The rows of which no value is missing, and what was left out and why."""
+    lost: Mask | None = None
+    said = []
+    for what, values in columns.items():
+        for name, leaf in _leaves(values, what):
+            mask = missing_rows(leaf, name)
+            if lost is not None and len(mask) != len(lost):
+                raise InputError(f"{name}: has {len(mask)} rows, truth has {len(lost)}")
+            if mask.any():
+                said.append(f"{int(mask.sum())} in {name}")
+            lost = mask if lost is None else lost | mask
+    if lost is None or not lost.any():
+        return dict(columns), []
+    if lost.all():
+        raise InputError(f"no row is complete; values are missing: {', '.join(said)}")
+    note = (
+        f"{int(lost.sum())} of {len(lost)} rows are left out because values are missing: "
+        f"{', '.join(said)}."
+    )
+    return {what: kept(values, ~lost) for what, values in columns.items()}, [note]

@@ -1,0 +1,460 @@
+"""Operating points: which threshold to use, and what it will be worth on other rows.
+
+A rule is written
+
+    youden   F2   closest   cost(cost_fp=1,cost_fn=5)   any measure of counts: its best value
+    recall@precision=0.9                                a measure of scores that has a threshold
+    specificity>=0.9                                    the best recall, that being so
+    F1 where recall>=0.8 & precision>=0.5               the best value under bounds
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.errors import InputError
+from calipers.inference import intervals
+from calipers.inference.scores import Drawn
+from calipers.measures import Measure, UnknownMeasureError, parse
+from calipers.measures.scores import ROUNDING, highest
+from calipers.results import Estimate, Evaluation
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+
+#: A bound on one of these leaves recall to be maximised, on one of those specificity.
+_GUARDS = {
+    "recall": ("specificity", "FPR", "precision", "FDR"),
+    "specificity": ("recall", "FNR", "NPV", "FOR"),
+}
+
+_BOUND = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A measure of counts that has to be at least, or at most, a value."""
+
+    measure: Measure
+    value: float
+    at_least: bool
+
+    def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+        """Where it does; a measure without a value keeps to no bound."""
+        values, sign = self.measure.apply(matrices), 1 if self.at_least else -1
+        with np.errstate(invalid="ignore"):
+            return np.asarray(sign * (values - self.value) >= -ROUNDING)
+
+    def __str__(self) -> str:
+        return f"{self.measure}{'>=' if self.at_least else '<='}{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What makes a threshold the best one: a measure, and bounds that others have to keep to."""
+
+    measure: Measure
+    bounds: tuple[Bound, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str, defaults: Mapping[str, Any] | None = None) -> Rule:
+        """The rule that a text means; ``defaults`` are parameters that it does not mention."""
+        if not isinstance(text, str):
+            raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
+        head, where, tail = text.strip().partition(" where ")
+        if not where and _BOUND.match(head):
+            head, tail = "", head
+        bounds = tuple(_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip())
+        try:
+            measure = parse(head or _left_to_maximise(bounds, text), ("counts", "scores"), defaults)
+        except UnknownMeasureError as error:
+            raise InputError(f"rule {text!r}: {error}") from None
+        definition = measure.definition
+        if definition.family == "scores" and (definition.place is None or bounds):
+            raise InputError(f"rule {text!r}: {measure} is not read off one threshold")
+        if definition.higher_is_better is None:
+            raise InputError(f"rule {text!r}: neither high nor low {measure} is better")
+        return cls(measure, bounds)
+
+    def place(self, table: ScoreTable) -> npt.NDArray[np.intp]:
+        """Where among the thresholds it is best, the highest of several; −1 where none will do."""
+        if self.measure.definition.family == "scores":
+            assert self.measure.definition.place is not None
+            with np.errstate(divide="ignore", invalid="ignore"):
+                place = self.measure.definition.place(table, **self.measure.parameters)
+            return np.where(np.isnan(self.measure.apply(table)), -1, place)
+        matrices = table.confusion()
+        sign = 1 if self.measure.definition.higher_is_better else -1
+        values = sign * self.measure.apply(matrices)
+        usable = ~np.isnan(values)
+        for bound in self.bounds:
+            usable &= bound.holds(matrices)
+        values = np.where(usable, values, -np.inf)
+        return np.where(usable.any(axis=-1), highest(values), -1)
+
+    def threshold(self, table: ScoreTable) -> FloatArray:
+        """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
+        place = self.place(table)
+        return np.where(place < 0, np.nan, table.thresholds[place])
+
+    def __str__(self) -> str:
+        return " where ".join([str(self.measure), *([self._bounds] if self.bounds else [])])
+
+    @property
+    def _bounds(self) -> str:
+        return " & ".join(map(str, self.bounds))
+
+
+def _bound(text: str) -> Bound:
+    match = _BOUND.match(text.strip())
+    try:
+        if match is None:
+            raise ValueError
+        measure, value = parse(match["measure"].strip(), "counts"), float(match["value"])
+    except UnknownMeasureError as error:
+        raise InputError(f"bound {text.strip()!r}: {error}") from None
+    except ValueError:
+        raise InputError(f"bound {text.strip()!r}: expected one such as recall>=0.9") from None
+    return Bound(measure, value, match["sign"] in (">=", "≥"))
+
+
+def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
+    """What a bound is set against."""
+    named = {bound.measure.definition.name for bound in bounds}
+    for measure, guards in _GUARDS.items():
+        if bounds and named <= set(guards):
+            return measure
+    raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """A threshold that a rule chose on the rows it is used on, and what that does to the numbers.
+
+    The choice is repeated on bootstrap replicates of the rows, and each threshold tried on the rows
+    that its replicate left out, about 37%. The confusion matrices of these, added up, are what the
+    out-of-bag value of a measure comes from, once scaled to as many rows as there are.
+    """
+
+    system: str
+    rule: Rule
+    threshold: float
+    drawn: Drawn
+
+    @cached_property
+    def _again(self) -> tuple[FloatArray, ConfusionMatrix]:
+        """The thresholds that replicates choose, and the out-of-bag matrix."""
+
+        def choose(drawn: ScoreTable, left_out: ScoreTable | None) -> tuple[FloatArray, FloatArray]:
+            assert left_out is not None
+            place = self.rule.place(drawn)
+            tp, fp = (
+                np.take_along_axis(column, place[:, None], axis=-1)[:, 0]
+                for column in left_out.running
+            )
+            positive, negative = left_out.running[0][:, -1], left_out.running[1][:, -1]
+            cells = np.stack([negative - fp, fp, positive - tp, tp], axis=-1)[place >= 0]
+            thresholds = np.where(place < 0, np.nan, drawn.thresholds[place])
+            return thresholds, cells.sum(axis=0).reshape(2, 2)
+
+        parts = list(self.drawn.each(choose, out_of_bag=True))
+        counts = np.sum([counts for _, counts in parts], axis=0)
+        table = self.drawn.table
+        with np.errstate(invalid="ignore"):
+            counts *= (table.total_positive + table.total_negative) / counts.sum()
+        thresholds = np.concatenate([thresholds for thresholds, _ in parts])
+        return thresholds, ConfusionMatrix(counts, counts)
+
+    @property
+    def _wanted(self) -> bool:
+        return self.drawn.settings.interval in ("auto", "bootstrap")
+
+    def out_of_bag(self, measure: Measure) -> float:
+        """The value of a measure of counts on rows that the threshold was not chosen on."""
+        return float(measure.apply(self._again[1])) if self._wanted else float("nan")
+
+    def estimate(self, n: int) -> Estimate:
+        """The threshold itself, with a bootstrap interval."""
+        settings = self.drawn.settings
+        made = settings.refuses(self.threshold, bootstrap=True) or intervals.percentile(
+            self._again[0], settings.level
+        )
+        return Estimate(
+            measure="threshold",
+            value=self.threshold,
+            low=made.low,
+            high=made.high,
+            level=settings.level,
+            method=made.method,
+            n=n,
+            of=n,
+            no_interval=made.reason,
+            system=self.system,
+        )
+
+    def note(self, table: ScoreTable) -> str:
+        """What a reader has to know of it."""
+        at = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
+        text = (
+            f"{self.system}: the threshold {at} was chosen on these same rows, for the best "
+            f"{self.rule}, so what is measured there is too good for other rows"
+        )
+        if not self._wanted or self.rule.measure.definition.family == "scores":
+            return f"{text}."
+        here = table.at(self.threshold)
+        both = " and ".join(
+            f"{measure} is {float(measure.apply(here)):.3f} here, {self.out_of_bag(measure):.3f} "
+            "out of bag"
+            for measure in (self.rule.measure, *(bound.measure for bound in self.rule.bounds))
+        )
+        return (
+            f"{text}: {both} ({self.drawn.settings.resamples:,} replicates choose anew, and each "
+            "is tried on the rows that it left out)."
+        )
+
+
+def operating_point(
+    truth: Any,
+    score: Any = None,
+    *,
+    rule: str = "youden",
+    system: str | None = None,
+    positive: Any = None,
+    weight: Any = None,
+    cluster: Any = None,
+    prevalence: float | None = None,
+    costs: tuple[float, float] | None = None,
+    measures: Any = None,
+    interval: str = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Evaluation:
+    """The threshold that a rule chooses, and every measure of counts there.
+
+    Parameters
+    ----------
+    truth, score, positive, weight, cluster
+        As :func:`calipers.classification` takes them; or, as ``truth``, an evaluation that it made
+        of two classes from scores or probabilities.
+    rule
+        ``"youden"``, ``"closest"`` (to FPR 0 and recall 1), ``"cost"``, or any other measure of
+        counts, such as ``"F2"``, ``"MCC"``, ``"accuracy"`` or
+        ``"sens-spec(sensitivity_share=0.7)"``: the threshold of its best value.
+        ``"specificity>=0.9"`` is the one of the best recall with such a specificity,
+        ``"recall>=0.9"`` the reverse; ``"F1 where recall>=0.8 & precision>=0.5"`` says what is to
+        be best. ``"recall@precision=0.9"`` and its like are read off the scores. Of several
+        thresholds that are equally good, the highest.
+    system
+        Which system of an evaluation of several.
+    prevalence
+        The share of positives where the system will be used: PPV and NPV there are added, and
+        costs are expected there.
+    costs
+        What a false positive and a false negative cost, for the rule ``"cost"``.
+    measures
+        Measures of counts; the usual ones if none are named.
+    interval, level, resamples, seed
+        See the documentation on inference.
+
+    Returns
+    -------
+    Evaluation
+        Its first row is the threshold. Intervals of the others take the threshold as given. Each
+        estimate has ``out_of_bag``, the value that the rule gets on rows it did not see, and
+        ``optimism``, by how much ``value`` exceeds it.
+
+    Raises
+    ------
+    InputError
+        For a rule that no threshold satisfies, or that is none, and for what
+        :func:`calipers.classification` refuses.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> point = cal.operating_point([0, 0, 1, 1, 1], [0.1, 0.4, 0.35, 0.6, 0.8], rule="accuracy")
+    >>> point["threshold"].value, point["accuracy"].value
+    (0.6, 0.8)
+    """
+    from calipers.evaluate.classification import OF_COUNTS, classification
+
+    if isinstance(truth, Evaluation):
+        given = _of_evaluation(truth, system)
+    else:
+        if score is None:
+            raise InputError("an operating point needs scores")
+        given = {
+            "truth": truth,
+            "score": score,
+            "positive": positive,
+            "weight": weight,
+            "cluster": cluster,
+        }
+    defaults: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
+    if costs is not None:
+        defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
+    chosen = Rule.parse(rule, defaults)
+    if measures is None:
+        own = chosen.measure.definition.family == "counts"
+        measures = [*([chosen.measure] if own else []), *(b.measure for b in chosen.bounds)]
+        measures += [parse(name, "counts") for name in OF_COUNTS]
+        if prevalence is not None:
+            places = ("precision@prevalence", "NPV@prevalence")
+            measures += [parse(f"{name}={prevalence}", "counts") for name in places]
+    return classification(
+        **given,
+        threshold=chosen,
+        measures=measures,
+        curves=False,
+        interval=interval,
+        level=level,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
+    """The columns of a system of an evaluation."""
+    systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
+    if name is None and len(systems) > 1:
+        raise InputError(f"there are several systems; say which: system={next(iter(systems))!r}")
+    one = next(iter(systems.values()), None) if name is None else systems.get(name)
+    if one is None and systems:
+        raise InputError(f"there is no system {name!r}, only {', '.join(systems)}")
+    if getattr(one, "score", None) is None:
+        raise InputError("an operating point needs an evaluation of two classes, made from scores")
+    assert one is not None
+    names = np.array(one.labels.names)
+    return {
+        "truth": names[one.labels.positive.astype(np.intp)],
+        "positive": one.labels.names[1],
+        "score": {one.name: one.score},
+        "weight": one.weight,
+        "cluster": None if one.clusters is None else one.clusters.code,
+    }
+
+
+class NoThresholdError(InputError):
+    """No threshold satisfies a rule."""
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Scores at or above ``rule_in`` say that a row is positive, scores below ``rule_out`` that it
+    is not, and those between leave it open.
+
+    ``ruling_in`` and ``ruling_out`` are the evaluations at either threshold; None, and the
+    threshold NaN, where none will do or none was asked for. ``shares`` are the shares of all rows
+    in the regions ``"in"``, ``"open"`` and ``"out"``, ``positives`` those of positives in each, NaN
+    where a region is empty. Where the two regions overlap, the overlap is ruled in.
+    """
+
+    rule_in: float
+    rule_out: float
+    ruling_in: Evaluation | None
+    ruling_out: Evaluation | None
+    shares: Mapping[str, float] = field(default_factory=dict)
+    positives: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        where = {
+            "in": f"at {self.rule_in:.6g} and above",
+            "open": "between",
+            "out": f"below {self.rule_out:.6g}",
+        }
+        return "\n".join(
+            f"{name:>4}: {where[name]}, {share:.1%} of the rows, {self.positives[name]:.1%} of "
+            "them positive"
+            for name, share in self.shares.items()
+            if share > 0
+        )
+
+
+def rule_in_rule_out(
+    truth: Any,
+    score: Any = None,
+    *,
+    ppv: float | None = None,
+    specificity: float | None = None,
+    npv: float | None = None,
+    sensitivity: float | None = None,
+    prevalence: float | None = None,
+    system: str | None = None,
+    **options: Any,
+) -> Regions:
+    """Which scores rule a row in, which rule it out, and which do neither.
+
+    The rule-in region is the largest with at least that ``ppv`` and ``specificity``, the rule-out
+    region the largest with at least that ``npv`` and ``sensitivity``; a bound left away does not
+    count, and a region without bounds is left out.
+
+    Parameters
+    ----------
+    truth, score, system
+        As :func:`operating_point` takes them; of one system.
+    ppv, specificity, npv, sensitivity
+        The bounds.
+    prevalence
+        The share of positives where the system will be used, for ``ppv`` and ``npv``.
+    options
+        ``positive``, ``weight``, ``cluster``, ``measures``, ``interval``, ``level``, ``resamples``
+        and ``seed``, as for :func:`operating_point`.
+
+    Raises
+    ------
+    InputError
+        For no bound at all, and for what :func:`operating_point` refuses.
+
+    Examples
+    --------
+    >>> truth, score = [0, 0, 0, 1, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+    >>> regions = rule_in_rule_out(truth, score, ppv=0.9, npv=0.9)
+    >>> regions.rule_in, regions.rule_out, regions.shares["open"]
+    (0.6, 0.4, 0.25)
+    """
+    at = "" if prevalence is None else f"@prevalence={prevalence}"
+    bounds = {
+        "recall": {f"precision{at}": ppv, "specificity": specificity},
+        "specificity": {f"NPV{at}": npv, "recall": sensitivity},
+    }
+    made: list[Evaluation | None] = []
+    for best, of in bounds.items():
+        wanted = [f"{name}>={value}" for name, value in of.items() if value is not None]
+        rule = f"{best} where {' & '.join(wanted)}"
+        point = {"rule": rule, "system": system, "prevalence": prevalence, **options}
+        try:
+            made.append(operating_point(truth, score, **point) if wanted else None)
+        except NoThresholdError:
+            made.append(None)
+    if all(value is None for of in bounds.values() for value in of.values()):
+        raise InputError("no bound was given: ppv=, specificity=, npv= or sensitivity=")
+    ruling_in, ruling_out = made
+    rule_in, rule_out = (float("nan") if e is None else e["threshold"].value for e in made)
+    shares, positives = _shares(ruling_in or ruling_out, rule_in, rule_out)
+    return Regions(rule_in, rule_out, ruling_in, ruling_out, shares, positives)
+
+
+def _shares(
+    evaluation: Evaluation | None, rule_in: float, rule_out: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Of all rows in the regions, and of positives in each."""
+    if evaluation is None:
+        return {"in": 0.0, "open": 1.0, "out": 0.0}, {}
+    (system,) = evaluation.sources.by_name.values()
+    table: ScoreTable = system.table
+    above, below = table.scores >= rule_in, table.scores < rule_out
+    regions = {"in": above, "open": ~(above | below), "out": below & ~above}
+    positive = {name: float(table.positive[of].sum()) for name, of in regions.items()}
+    rows = {name: positive[name] + float(table.negative[of].sum()) for name, of in regions.items()}
+    total = sum(rows.values())
+    nan = float("nan")
+    return (
+        {name: weight / total for name, weight in rows.items()},
+        {name: positive[name] / weight if weight else nan for name, weight in rows.items()},
+    )

@@ -1,0 +1,264 @@
+"""Rows that differ only in which cell they fall into: truth × prediction, or × a second prediction.
+
+The counts of the cells are all there is to such rows, so that redrawing cells is redrawing rows.
+Only cells that hold rows are kept, so that hundreds of classes cost no more than they have to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference import intervals
+from calipers.inference.clusters import Clusters
+from calipers.inference.estimate import MeasureLike, Settings
+from calipers.inference.intervals import Interval
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 4_000_000
+
+#: The step of a numerical derivative, as a share of the count.
+_STEP = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells that hold rows: ``place`` are their positions in an array of this ``shape``,
+    ascending; ``counts`` and ``squares`` the sums of weights and of squared weights."""
+
+    shape: tuple[int, ...]
+    place: IntArray
+    counts: FloatArray
+    squares: FloatArray
+    flat: npt.NDArray[np.int64]
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+
+    @classmethod
+    def from_codes(
+        cls,
+        codes: Sequence[npt.NDArray[np.integer[Any]]],
+        shape: tuple[int, ...],
+        weight: FloatArray | None = None,
+        clusters: Clusters | None = None,
+    ) -> Cells:
+        """The cells of rows that give a position along each axis of ``shape``."""
+        flat = np.asarray(codes[0], np.int64)
+        for code, size in zip(codes[1:], shape[1:], strict=True):
+            flat = flat * size + code
+        if (size := math.prod(shape)) <= 4 * len(flat) + 10_000:
+            rows = np.bincount(flat, minlength=size)
+            place = np.flatnonzero(rows)
+            sums = [_sums(flat, w, size)[place] for w in _weights(weight)]
+        else:
+            place, inverse = np.unique(flat, return_inverse=True)
+            sums = [_sums(inverse, w, len(place)) for w in _weights(weight)]
+        return cls(shape, place, sums[0], sums[-1], flat, weight, clusters)
+
+    def row(self) -> npt.NDArray[np.uint32]:
+        """Which of the cells each row falls into."""
+        return np.searchsorted(self.place, self.flat).astype(np.uint32)
+
+    def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
+        """Counts of the cells (..., C) added up along the other axes, an array of these axes."""
+        where = np.unravel_index(self.place, self.shape)
+        shape = tuple(self.shape[axis] for axis in axes)
+        target = np.ravel_multi_index([where[axis] for axis in axes], shape)
+        order = np.argsort(target, kind="stable")
+        distinct, start = np.unique(target[order], return_index=True)
+        out = np.zeros((*counts.shape[:-1], math.prod(shape)))
+        out[..., distinct] = np.add.reduceat(counts[..., order], start, axis=-1)
+        return out.reshape(*counts.shape[:-1], *shape)
+
+    def drawn(self, settings: Settings) -> Iterator[FloatArray]:
+        """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
+        row weighs one, else rows (or clusters) drawn one by one."""
+        if self.clusters is not None:
+            sums = self.clusters.matrices(self.row(), (len(self.place),))
+            yield self.clusters.redrawn(sums, settings)
+        elif self.weight is not None:
+            from calipers import _core
+
+            drawn = _core.bootstrap_cells(
+                self.row(), self.weight, len(self.place), settings.seed, settings.resamples
+            )
+            yield np.asarray(drawn).reshape(settings.resamples, len(self.place))
+        else:
+            generator = np.random.Generator(np.random.Philox(settings.seed))
+            share = self.counts / self.counts.sum()
+            rows = round(float(self.counts.sum()))
+            step = max(1, _AT_ONCE // math.prod(self.shape[:2]))
+            for begin in range(0, settings.resamples, step):
+                size = min(step, settings.resamples - begin)
+                yield generator.multinomial(rows, share, size=size).astype(np.float64)
+
+    def error(self, influence: FloatArray) -> float:
+        """Standard error of a sum over rows, each of which adds its weight times the ``influence``
+        of its cell (an array of ``shape``, or of the cells)."""
+        at = influence.ravel()[self.place] if influence.shape == self.shape else influence
+        if self.clusters is None:
+            return math.sqrt(float(np.dot(self.squares, np.square(at))))
+        number = self.clusters.number
+        if number < 2:
+            return math.nan
+        of_row = at[self.row()] if self.weight is None else at[self.row()] * self.weight
+        part = np.bincount(self.clusters.code, of_row)
+        return math.sqrt(float(np.square(part).sum()) * number / (number - 1))
+
+
+def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
+    return (None,) if weight is None else (weight, np.square(weight))
+
+
+def _sums(place: npt.NDArray[np.integer[Any]], weight: FloatArray | None, size: int) -> FloatArray:
+    return np.bincount(place, weight, minlength=size).astype(np.float64)
+
+
+def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
+    """The derivative of a measure by each cell of the matrix, shape ``(K, K)``; 0 where no row is.
+
+    Measures of counts do not change when all counts are doubled, so that Σ n·gradient is 0, and
+    the standard error by the delta method is √(Σ n·gradient²). (For macro- and micro-F1 that is
+    Takahashi et al. 2022.) Measures of one class, and averages over classes, are differentiated by
+    the four counts of each class; a row of class i called j is a false negative of i, a false
+    positive of j, and a true negative of all others.
+    """
+    counts = matrix.counts
+    if not measure.viewed:
+        return _partial(measure.apply, matrix, counts)
+    (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
+    out = np.asarray((missed - rest)[:, None] + (wrong - rest)[None, :] + rest.sum())
+    np.fill_diagonal(out, rest.sum() + hit - rest)
+    return np.where(counts > 0, out, 0.0)
+
+
+def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
+    """The derivative by the four counts of each class (or label), shape ``(K, 2, 2)``, of a measure
+    of one class, or averaged over classes."""
+    each, plain = matrix.one_vs_rest(), measure.plain
+    if measure.average == "micro":
+        pooled = matrix.pooled()
+        return np.broadcast_to(_partial(plain.apply, pooled, pooled.counts), each.counts.shape)
+    if measure.label is not None:
+        share = np.array([label == measure.label for label in matrix.labels], np.float64)
+    else:
+        share = each.averaging(measure.average)
+        share = share / share.sum()
+    out = np.zeros(each.counts.shape)
+    for k in np.flatnonzero(share):
+        out[k] = share[k] * _partial(plain.apply, each, each.counts[k])
+    if measure.average == "weighted":  # the weights too vary with the rows
+        values = np.where(share > 0, plain.apply(each), 0.0)
+        out[:, 1, :] += ((values - (share * values).sum()) / each.positive.sum())[:, None]
+    return out
+
+
+def _partial(
+    apply: Callable[[Any], FloatArray], matrix: ConfusionMatrix, counts: FloatArray
+) -> FloatArray:
+    """Central differences by each cell that holds rows."""
+    out, cells = np.zeros(counts.size), np.flatnonzero(counts)
+    at_once = max(1, _AT_ONCE // counts.size)
+    for begin in range(0, len(cells), at_once):
+        some = cells[begin : begin + at_once]
+        steps = counts.ravel()[some] * _STEP
+        ends = []
+        for sign in (1, -1):
+            moved = np.repeat(counts.reshape(1, -1), len(some), axis=0)
+            moved[np.arange(len(some)), some] += sign * steps
+            moved = moved.reshape(len(some), *counts.shape)
+            ends.append(apply(replace(matrix, counts=moved, squares=moved)))
+        out[some] = (ends[0] - ends[1]) / (2 * steps)
+    return out.reshape(counts.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """A confusion matrix of any number of classes, and how the rows behind it are redrawn."""
+
+    matrix: ConfusionMatrix
+    cells: Cells
+    settings: Settings
+    #: Measures that are bootstrapped in one pass with the first of them.
+    together: tuple[Any, ...] = ()
+    _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+
+    def interval(self, measure: Any, value: float) -> Interval:
+        """Wilson for shares of rows; else the bootstrap, or the delta method where no bootstrap is
+        wanted."""
+        seen = self.share_of(measure)
+        wilson = seen is not None and not self.settings.prefers_bootstrap
+        if self.clusters is not None and self.settings.interval == "auto":
+            # Clusters that agree altogether leave the bootstrap nothing to draw.
+            wilson = wilson and value in (0.0, 1.0)
+        refused = self.settings.refuses(value, bootstrap=False)
+        if refused is not None:
+            return refused
+        level = self.settings.level
+        if wilson and seen is not None:
+            return self._wilson(measure, seen, value)
+        if self.settings.interval == "analytic":
+            se = self.cells.error(gradient(measure, self.matrix))
+            return self._normal(value, se).within(*measure.definition.range)
+        name = "bootstrap [B]" if self.clusters is None else self.clusters.bootstrap
+        return intervals.percentile(self.replicates([measure])[measure], level, name)
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """What the rows come from."""
+        return self.cells.clusters
+
+    def share_of(self, measure: Any) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one.
+
+        Of micro averages these are shares of what is, or is called, positive, where every row
+        stands once; as a negative it stands K − 1 times.
+        """
+        margin = measure.definition.share_of
+        if margin is None or measure.average in ("macro", "weighted"):
+            return None
+        seen: ConfusionMatrix | None = self.matrix
+        if measure.label is not None:
+            seen = self.matrix.of_class(measure.label)
+        elif measure.average == "micro":
+            seen = self.matrix.pooled() if margin in ("positive", "predicted_positive") else None
+        return seen
+
+    def _wilson(self, measure: Any, seen: ConfusionMatrix, value: float) -> Interval:
+        margin = measure.definition.share_of
+        size, level = float(seen.effective_size(margin)), self.settings.level
+        if self.clusters is None:
+            return intervals.wilson(value, size, level)
+        cells = self.clusters.matrices(self.cells.flat, self.cells.shape)
+        split = replace(self.matrix, counts=cells, squares=cells)
+        if measure.label is not None:
+            split = split.of_class(measure.label)
+        elif measure.average == "micro":
+            split = split.pooled()
+        return self.clusters.share_interval(value, split, measure.plain, size, level)
+
+    def _normal(self, value: float, se: float) -> Interval:
+        if not se > 0:
+            return intervals.missing("delta", "no_spread")
+        if self.clusters is not None:
+            return self.clusters.normal(value, se, self.settings.level, "delta")
+        return replace(intervals.normal_mean(value, se, self.settings.level), method="delta")
+
+    def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
+        """Bootstrap replicates of each measure, all from the same draws."""
+        todo = [m for m in dict.fromkeys((*measures, *self.together)) if m not in self._spread]
+        if todo:
+            parts: list[list[FloatArray]] = [[] for _ in todo]
+            for drawn in self.cells.drawn(self.settings):
+                counts = self.cells.onto((0, 1), drawn)
+                matrix = replace(self.matrix, counts=counts, squares=counts)
+                for part, measure in zip(parts, todo, strict=True):
+                    part.append(measure.apply(matrix))
+            self._spread.update(zip(todo, map(np.concatenate, parts), strict=True))
+        return self._spread

@@ -1,0 +1,236 @@
+"""Rows that come in clusters: several from one user, patient or site, and so not independent.
+
+The bootstrap draws whole clusters. Where no bootstrap is wanted, errors come from the sums of each
+cluster: a share by its ratio estimator, the AUC after Obuchowski (1997), a mean of losses by the
+same sums. In ``f`` and ``g`` below a row of weight w counts w times.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+
+if TYPE_CHECKING:
+    from calipers.statistics import ConfusionMatrix, FloatArray
+
+#: Below this many clusters no method is to be relied on.
+FEW_CLUSTERS = 10
+
+
+class Draws(Protocol):
+    """What the bootstrap has to know."""
+
+    @property
+    def seed(self) -> int:
+        """Where the random numbers begin."""
+
+    @property
+    def resamples(self) -> int:
+        """How many replicates."""
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster of each row, and the row's weight.
+
+    ``code`` holds a number from 0 to ``size`` − 1, by the order of the clusters' names; it is what
+    a cluster is drawn by, and so it stays as it is in a part of the rows: the same cluster is drawn
+    equally often in both parts that it belongs to.
+    """
+
+    code: npt.NDArray[np.uint32]
+    size: int
+    weight: FloatArray | None = None
+
+    @classmethod
+    def from_names(cls, names: npt.NDArray[Any], weight: FloatArray | None = None) -> Clusters:
+        """The clusters of rows that name theirs."""
+        found, code = np.unique(names, return_inverse=True)
+        return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
+
+    def taken(self, rows: npt.NDArray[np.bool_]) -> Clusters:
+        """Of some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, code=self.code[rows], weight=weight)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Weighted sums of a value per row (n, k), by cluster (size, k)."""
+        weighted = values if self.weight is None else values * self.weight[:, None]
+        summed = [np.bincount(self.code, column, self.size) for column in weighted.T]
+        return np.column_stack(summed).astype(np.float64)
+
+    def matrices(self, cell: npt.NDArray[np.integer[Any]], shape: tuple[int, ...]) -> FloatArray:
+        """The weight in each cell of each cluster, as confusion matrices (size, *shape)."""
+        cells = math.prod(shape)
+        place = self.code.astype(np.int64) * cells + cell
+        counts = np.bincount(place, self.weight, self.size * cells).astype(np.float64)
+        return counts.reshape(self.size, *shape)
+
+    @cached_property
+    def number(self) -> int:
+        """How many clusters there are, rows of weight 0 aside."""
+        code = self.code if self.weight is None else self.code[self.weight > 0]
+        return len(np.unique(code))
+
+    @property
+    def bootstrap(self) -> str:
+        """The name of the bootstrap, as intervals carry it."""
+        return self.named("cluster bootstrap [B]")
+
+    def named(self, method: str) -> str:
+        """A method with the number of clusters that it had."""
+        return f"{method}, {self.number} cluster{'' if self.number == 1 else 's'}"
+
+    def redrawn(self, sums: FloatArray, draws: Draws) -> FloatArray:
+        """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
+        comes Poisson(1) times, by a number that depends on the seed, the replicate and it alone."""
+        from calipers import _core
+
+        table = sums.reshape(self.size, -1)
+        out = np.zeros((draws.resamples, table.shape[1]))
+        whole = np.zeros(self.size, np.uint32)
+        for j in np.flatnonzero(table.any(axis=0)):
+            column = np.ascontiguousarray(table[:, j])
+            drawn = _core.bootstrap_cells(whole, column, 1, draws.seed, draws.resamples)
+            out[:, j] = np.asarray(drawn)[:, 0]
+        return out.reshape(draws.resamples, *sums.shape[1:])
+
+    def means(self, values: FloatArray, draws: Draws) -> FloatArray:
+        """Bootstrap replicates (B, k) of the weighted means of values (n, k)."""
+        with_size = np.column_stack([values, np.ones(len(values))])
+        drawn = self.redrawn(self.sums(with_size), draws)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(drawn[:, :-1] / drawn[:, -1:])
+
+    def mean_error(self, values: FloatArray) -> float:
+        """Standard error of the weighted mean of a value per row: √(C/(C − 1)·Σ f²), where f is
+        what a cluster adds to mean − its expectation, Σ w(x − mean)/Σw."""
+        weight = np.ones(len(values)) if self.weight is None else self.weight
+        used = weight > 0
+        values, weight, code = values[used], weight[used], self.code[used]
+        total = weight.sum()
+        mean = np.dot(weight, values) / total
+        part = np.bincount(code, weight * (values - mean), self.size) / total
+        return _root(_spread(part, part, self.number))
+
+    def auc_error(self, positive: npt.NDArray[np.bool_], placement: FloatArray) -> float:
+        """Obuchowski's (1997) standard error of an AUC, or of a difference of AUCs.
+
+        ``placement`` is each row's placement among the rows of the other class, or the difference
+        of two systems' placements. With f and g the sums over a cluster of w(placement − AUC)/Σw
+        of its positive and its negative rows, the variance is I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² +
+        2·I/(I − 1)·Σfg; I₁ and I₀ clusters have positive and negative rows. Every row its own
+        cluster is DeLong's.
+        """
+        weight = np.ones(len(placement)) if self.weight is None else self.weight
+        parts, sizes = [], []
+        for of_class in (positive, ~positive):
+            own = weight * of_class
+            total = own.sum()
+            mean = np.dot(own, placement) / total
+            parts.append(np.bincount(self.code, own * (placement - mean), self.size) / total)
+            sizes.append(len(np.unique(self.code[own > 0])))
+        f, g = parts
+        return _root(
+            _spread(f, f, sizes[0]) + _spread(g, g, sizes[1]) + 2 * _spread(f, g, self.number)
+        )
+
+    def widened(self, se: float, level: float) -> float:
+        """A standard error times t/z, t being Student's quantile with C − 1 degrees of freedom, so
+        that normal limits become his."""
+        from scipy.special import stdtrit
+
+        if self.number < 2:
+            return float("nan")
+        return se * float(stdtrit(self.number - 1, (1 + level) / 2)) / intervals.z_of(level)
+
+    def normal(self, value: float, se: float, level: float, method: str) -> Interval:
+        """Student's interval of an estimate with this standard error."""
+        if self.number < 2:
+            return intervals.missing("none", "too_few_clusters")
+        made = intervals.normal_mean(value, self.widened(se, level), level)
+        return replace(made, method=self.named(method))
+
+    def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> float:
+        """Standard error of a share of a margin: a ratio of the sums of clusters, which hold
+        ``margin`` each and of it this ``share`` (NaN where it holds nothing)."""
+        part = np.where(margin > 0, margin * (np.nan_to_num(share) - value), 0.0)
+        return _root(_spread(part, part, int(np.count_nonzero(margin)))) / float(margin.sum())
+
+    def share_size(
+        self, value: float, share: FloatArray, margin: FloatArray, rows: float, level: float
+    ) -> float:
+        """The effective size n/deff of a share, for Wilson's interval (Korn and Graubard 1998).
+
+        The design effect of Kish is the variance by :meth:`share_error` over that of as many
+        independent rows (``rows``, Kish's size where they have weights); it is at least 1. Where
+        nothing varies each cluster counts as one row. Student's quantile takes the place of the
+        normal one: n/deff·(z/t)².
+        """
+        se = self.share_error(value, share, margin)
+        if se > 0 and rows > 1:
+            size = min(rows, value * (1 - value) / se**2 * rows / (rows - 1))
+        else:
+            size = float(margin.sum() ** 2 / np.square(margin).sum())
+        return float(size / self.widened(1.0, level) ** 2)
+
+    def share_interval(
+        self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
+    ) -> Interval:
+        """Wilson's interval of a share of a margin with the size that :meth:`share_size` gives;
+        ``matrix`` has the clusters as its leading axis, ``of`` is the measure."""
+        if self.number < 2:
+            return intervals.missing("none", "too_few_clusters")
+        margin = np.asarray(getattr(matrix, of.definition.share_of))
+        size = self.share_size(value, of.apply(matrix), margin, rows, level)
+        if not math.isfinite(size):
+            return intervals.missing("none", "too_few_clusters")
+        made = intervals.wilson(value, size, level)
+        return replace(made, method=self.named("Wilson [W], clustered"))
+
+    def auc_interval(
+        self, area: float, positive: npt.NDArray[np.bool_], placement: FloatArray, level: float
+    ) -> Interval:
+        """Obuchowski's error on the logit scale; at 0 and 1 the exact bound of separation, in which
+        pairs of different clusters are what is independent."""
+        if self.number < 2:
+            return intervals.missing("none", "too_few_clusters")
+        if area in (0.0, 1.0):
+            live = np.ones(len(positive), bool) if self.weight is None else self.weight > 0
+            of_class = [len(np.unique(self.code[live & c])) for c in (positive, ~positive)]
+            made = intervals.separated(area, min(*of_class, self.number // 2), level)
+            return replace(made, method=self.named(made.method))
+        se = self.widened(self.auc_error(positive, placement), level)
+        if not se > 0:
+            return intervals.missing("none", "too_few_clusters")
+        return intervals.on_logit(area, se, level, self.named("Obuchowski, logit"))
+
+    def notes(self) -> list[str]:
+        """What a reader has to know before the numbers."""
+        if self.number >= FEW_CLUSTERS:
+            return []
+        found = f"{self.number} cluster{'' if self.number == 1 else 's'}"
+        text = (
+            f"The rows come in {found} only: intervals from fewer than {FEW_CLUSTERS} clusters are "
+            "too short as a rule."
+        )
+        return [text]
+
+
+def _spread(a: FloatArray, b: FloatArray, clusters: int) -> float:
+    """C/(C − 1)·Σab over clusters."""
+    if clusters < 2:
+        return float("nan")
+    return float(np.dot(a, b)) * clusters / (clusters - 1)
+
+
+def _root(variance: float) -> float:
+    return math.sqrt(max(variance, 0.0)) if math.isfinite(variance) else float("nan")

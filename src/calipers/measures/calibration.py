@@ -1,0 +1,304 @@
+"""Measures of how far probabilities can be taken at their word, over the table of probabilities.
+
+Everything here is read off the distinct probabilities and the weight of both classes at each.
+Bins are (0, 1/B], (1/B, 2/B], …, with 0 in the first (``equal-width``); or hold as equal shares of
+the weight as tied probabilities allow (``equal-mass``). In bin b, w is its share of the weight, p̄
+its mean probability and ȳ its share of positives.
+
+With more than two classes, errors, recalibration and Spiegelhalter's test are those of the label
+that is given: whether the most probable class is the true one, and its probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+
+from calipers.measures.definition import INFINITY, FloatArray, Formula, ScoreTable, measure
+from calipers.statistics.calibration import Levels
+
+NAN = float("nan")
+
+
+def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArray:
+    """What is computed from the levels of each table of a stack; NaN for one without rows."""
+    shape = table.positive.shape[:-1]
+    out = np.full(shape, NAN)
+    for place in np.ndindex(shape):
+        of = replace(table, positive=table.positive[place], negative=table.negative[place])
+        levels = Levels.of(of)
+        if len(levels):
+            out[place] = compute(levels)
+    return out
+
+
+def _formula(compute: Callable[..., float]) -> Formula:
+    @wraps(compute)
+    def over_tables(table: ScoreTable, **parameters: Any) -> FloatArray:
+        return _of_levels(table, lambda levels: compute(levels, **parameters))
+
+    return over_tables
+
+
+def _where(holds: Callable[[Levels, Mapping[str, Any]], bool]) -> Any:
+    """A condition on levels as one on tables."""
+    return lambda table, given: _of_levels(table, lambda levels: holds(levels, given)) == 1
+
+
+def registered(name: str, **traits: Any) -> Callable[[Callable[..., float]], Formula]:
+    """Put a formula over levels into the catalogue."""
+    reasons = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
+    traits["undefined"] = reasons | traits.get("undefined", {})
+
+    def register(compute: Callable[..., float]) -> Formula:
+        put = measure(name, family="calibration", on=ScoreTable, **traits)
+        formula: Formula = put(_formula(compute))
+        return formula
+
+    return register
+
+
+error = partial(registered, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal")
+
+ONE_CLASS = {"one_class": _where(lambda x, _: x.one_class)}
+IMPOSSIBLE = {
+    "zero_probability": _where(lambda x, given: _is_log(given) and math.isinf(_loss(x, "log-loss")))
+}
+
+
+def _is_log(given: Mapping[str, Any]) -> bool:
+    return bool(given.get("loss", "log-loss") == "log-loss")
+
+
+# --- Losses and their parts -----------------------------------------------------------------------
+
+
+def _loss(x: Levels, loss: str, answer: FloatArray | float | None = None) -> float:
+    """The mean loss of an answer to each level, of the probabilities themselves by default."""
+    answer = np.broadcast_to(x.probability if answer is None else answer, x.total.shape)
+    if loss == "Brier":
+        each = x.positive * np.square(1 - answer) + (x.total - x.positive) * np.square(answer)
+        return float(each.sum()) / x.weight
+    out = 0.0
+    for weight, likely in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
+        if (likely[weight > 0] <= 0).any():
+            return INFINITY
+        out -= float(np.dot(weight[weight > 0], np.log(likely[weight > 0])))
+    return out / x.weight
+
+
+def _skill(x: Levels, loss: str) -> float:
+    return NAN if x.one_class else 1 - _loss(x, loss) / _loss(x, loss, x.prevalence)
+
+
+skill = partial(
+    registered, higher_is_better=True, range=(-INFINITY, 1), perfect=1.0, uninformed=0.0
+)
+
+
+@skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS)
+def brier_skill(x: Levels) -> float:
+    """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
+    answer, the prevalence π, that is saved; negative where that answer is better."""
+    return _skill(x, "Brier")
+
+
+@skill("log-loss-skill", aliases=("log_loss_skill", "d2_log_loss_score"),
+       undefined=ONE_CLASS | IMPOSSIBLE)  # fmt: skip
+def log_loss_skill(x: Levels) -> float:
+    """Skill by the log loss: 1 − log loss/H(π), the share of the labels' entropy that is saved.
+
+    H(π) = −π ln π − (1 − π) ln(1 − π) is what the best constant answer, the prevalence π, loses.
+    """
+    return _skill(x, "log-loss")
+
+
+@error("miscalibration", aliases=("MCB",), range=(0, INFINITY), undefined=IMPOSSIBLE,
+       reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
+def miscalibration(x: Levels, loss: str = "Brier") -> float:
+    """Miscalibration: what the mean loss would gain if the probabilities were recalibrated.
+
+    Loss(p) − Loss(p̂), where p̂ is the isotonic regression of the outcome on p (CORP). With
+    ``discrimination`` and ``uncertainty``, loss = miscalibration − discrimination + uncertainty,
+    exactly.
+    """
+    return max(_loss(x, loss) - _loss(x, loss, x.fitted), 0.0)
+
+
+@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, INFINITY),
+            interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
+def discrimination(x: Levels, loss: str = "Brier") -> float:
+    """Discrimination: what the recalibrated probabilities gain over the best constant answer.
+
+    Loss(π) − Loss(p̂), with the prevalence π and the isotonic regression p̂ (CORP).
+    """
+    return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.fitted), 0.0)
+
+
+@registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)))
+def uncertainty(x: Levels, loss: str = "Brier") -> float:
+    """Uncertainty: the mean loss of the best constant answer, the prevalence π.
+
+    π(1 − π) by the Brier score, the entropy of the labels by the log loss.
+    """
+    return _loss(x, loss, x.prevalence)
+
+
+@error("reliability", reference="Murphy 1973")
+def reliability(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
+    """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
+
+    With ``binning='distinct'`` every probability is its own bin and Brier = reliability −
+    resolution + uncertainty exactly; otherwise what varies inside of bins is left over.
+    """
+    b = _binned(x, bins, binning)
+    return float(np.dot(b.total, np.square(b.probability - b.share))) / b.weight
+
+
+@registered("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
+            reference="Murphy 1973")  # fmt: skip
+def resolution(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
+    """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
+    b = _binned(x, bins, binning)
+    return float(np.dot(b.total, np.square(b.share - x.prevalence))) / b.weight
+
+
+# --- Calibration errors ---------------------------------------------------------------------------
+
+
+def _binned(x: Levels, bins: int, binning: str) -> Levels:
+    """The levels by bin."""
+    if binning == "distinct":
+        return x
+    first = {"equal-width": x.equal_width, "equal-mass": x.equal_mass}[binning](bins)
+    return x.gathered(first)
+
+
+def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
+    return given["estimator"] == "debiased" and bool(
+        (_binned(x, given["bins"], "equal-mass").total <= 1).any()
+    )
+
+
+@error("ECE", aliases=("expected_calibration_error",),
+       undefined={"one_row_in_a_bin": _where(_lonely)},
+       reference="Naeini, Cooper and Hauskrecht 2015; debiased: Kumar, Liang and Ma 2019; "
+                 "sweep: Roelofs and others 2022")  # fmt: skip
+def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equal-width") -> float:
+    """Expected calibration error, by a named estimator.
+
+    All are biased upwards where probabilities are nearly right, and so are the limits of their
+    intervals there: no bootstrap gets hold of 0. ``Spiegelhalter-z`` and the band of the
+    calibration curve test for it.
+    ``equal-width`` and ``equal-mass``: Σ w|p̄ − ȳ| over bins. ``sweep``: the same over as many bins
+    of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
+    ``debiased``: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1)) over bins of equal mass with n rows
+    each, 0 where the sum is negative; it is undefined where a bin holds one row.
+    """
+    if estimator == "sweep":
+        b = x.gathered(x.sweep())
+    else:
+        b = _binned(x, bins, "equal-mass" if estimator == "debiased" else estimator)
+    gap = np.abs(b.probability - b.share)
+    if estimator == "debiased":
+        squares = np.square(gap) - b.share * (1 - b.share) / (b.total - 1)
+        return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
+    return float(np.dot(b.total, gap)) / b.weight
+
+
+@error("MCE", aliases=("maximum_calibration_error",),
+       reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
+def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-width") -> float:
+    """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""
+    b = _binned(x, bins, binning)
+    return float(np.abs(b.probability - b.share).max())
+
+
+# --- Recalibration --------------------------------------------------------------------------------
+
+#: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
+CERTAIN = {"certain_probability": _where(lambda x, given: x.clipped(given["delta"]).certain)}
+SEPARATED = {
+    "separated": _where(
+        lambda x, given: given.get("slope") != "one" and x.clipped(given["delta"]).separated
+    )
+}
+
+
+recalibrated = partial(
+    registered,
+    higher_is_better=None,
+    range=(-INFINITY, INFINITY),
+    interval="recalibration",
+    reference="Cox 1958; Van Calster and others 2019",
+)
+
+
+@recalibrated("calibration-slope", undefined=CERTAIN | SEPARATED)
+def calibration_slope(x: Levels, delta: float = 0.0) -> float:
+    """Calibration slope: the most likely b in logit P(y = 1) = a + b·logit(p); 1 is calibrated.
+
+    Below 1 the probabilities are too extreme (overfitted, as a rule), above 1 too timid. A
+    probability of 0 or 1 has no logit; ``delta`` = Δ moves all into [Δ, 1 − Δ].
+    """
+    x = x.clipped(delta)
+    return NAN if x.certain or x.separated else x.line()[1]
+
+
+@recalibrated("calibration-intercept", aliases=("calibration-in-the-large",),
+              undefined=ONE_CLASS | CERTAIN | SEPARATED)  # fmt: skip
+def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> float:
+    """Calibration intercept: the most likely a in logit P(y = 1) = a + logit(p); 0 is calibrated.
+
+    Calibration in the large: above 0 the probabilities are too low, below 0 too high. With
+    ``slope='fitted'`` it is the a of the line of ``calibration-slope``. ``delta`` is that of
+    ``calibration-slope``.
+    """
+    x = x.clipped(delta)
+    if x.certain or x.one_class:
+        return NAN
+    if slope == "one":
+        return x.offset()
+    return NAN if x.separated else x.line()[0]
+
+
+# --- Spiegelhalter's test -------------------------------------------------------------------------
+
+NO_VARIANCE = {"nothing_to_test": _where(lambda x, _: not _expected_variance(x) > 0)}
+
+
+def _expected_variance(x: Levels) -> float:
+    p = x.probability
+    return float(np.dot(x.total, np.square(1 - 2 * p) * p * (1 - p)))
+
+
+def _spiegelhalter(x: Levels) -> float:
+    variance = _expected_variance(x)
+    if not variance > 0:
+        return NAN
+    p = x.probability
+    return float(np.dot(x.positive - x.total * p, 1 - 2 * p)) / math.sqrt(variance)
+
+
+@registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
+            range=(-INFINITY, INFINITY), undefined=NO_VARIANCE,
+            reference="Spiegelhalter 1986")  # fmt: skip
+def spiegelhalter_z(x: Levels) -> float:
+    """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
+
+    It is the Brier score minus what it should be if all probabilities were right, in standard
+    errors. A row of weight w counts as w rows.
+    """
+    return _spiegelhalter(x)
+
+
+@registered("Spiegelhalter-p", higher_is_better=None, range=(0, 1), undefined=NO_VARIANCE,
+            interval="none", reference="Spiegelhalter 1986")  # fmt: skip
+def spiegelhalter_p(x: Levels) -> float:
+    """Spiegelhalter's p: how often calibrated probabilities have a |z| as large or larger."""
+    return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))

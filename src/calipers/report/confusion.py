@@ -1,0 +1,235 @@
+"""Confusion matrices, shown: as text, as Markdown and as a heat map; and an order of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.report import numbers
+from calipers.report.names import labels as told_apart
+from calipers.report.names import short
+
+if TYPE_CHECKING:
+    from calipers.results import Confusion, FloatArray
+
+#: More classes than this make no table that a person would read.
+MOST_CLASSES = 20
+#: More than these make no picture: the cells would be smaller than a letter.
+MOST_DRAWN = 60
+#: Up to so many classes their counts are written into the cells.
+WRITTEN = 12
+_LABEL = 24
+
+
+def block_order(counts: FloatArray) -> tuple[int, ...]:
+    """The order of classes in which confusions gather along the diagonal.
+
+    The likeness of two classes is the mean of the shares of either that are taken for the other.
+    Classes are clustered by it (average linkage), and the leaves of the tree ordered so that
+    neighbours are as alike as can be (Bar-Joseph, Gifford and Jaakkola 2001). Among equals those
+    beside each other stay so; without any confusion the order stays as it is.
+
+    >>> block_order(np.array([[5, 0, 4, 0], [0, 5, 0, 4], [4, 0, 5, 0], [0, 4, 0, 5.0]]))
+    (0, 2, 3, 1)
+    """
+    k = len(counts)
+    truth = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, truth, out=np.zeros_like(counts), where=truth > 0)
+    alike = (share + share.T) / 2
+    np.fill_diagonal(alike, 0.0)
+    if k < 3 or not alike.any():
+        return tuple(range(k))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    place = np.arange(k)
+    # A hair per step apart keeps classes that are equally alike in the order given.
+    apart = 1 - alike / alike.max() + 1e-6 * np.abs(place[:, None] - place[None, :]) / k
+    np.fill_diagonal(apart, 0.0)
+    tree = linkage(squareform(apart, checks=False), "average", optimal_ordering=k <= 200)
+    order = [int(i) for i in leaves_list(tree)]
+    return tuple(order if order[0] < order[-1] else order[::-1])
+
+
+def common_order(confusions: Sequence[Confusion]) -> tuple[int, ...] | None:
+    """One order for the matrices of all systems, so that they can be compared; two classes stay in
+    theirs."""
+    if not confusions or len(confusions[0].labels) < 3:
+        return None
+    return block_order(np.sum([c.counts for c in confusions], axis=0))
+
+
+def _cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
+    """The cells as text: counts in full, weights and shares rounded."""
+    if not shares and (values == np.round(values)).all():
+        return [[f"{x:,.0f}" for x in row] for row in values]
+    digits = numbers.Rounding(3) if shares else numbers.single(float(values.max()))
+    return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
+
+
+def _corner(orientation: str) -> str:
+    return "truth \\ predicted" if orientation == "truth-rows" else "predicted \\ truth"
+
+
+def grid(
+    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """The head of the matrix as a table, and its rows; a row begins with its class."""
+    names = list(told_apart(confusion.labels, _LABEL).values())
+    cells = _cells(confusion.table(orientation, normalise), shares=normalise is not None)
+    rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
+    return [_corner(orientation), *names], rows
+
+
+def text_table(
+    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+) -> str:
+    """The matrix in columns of plain text."""
+    head, rows = grid(confusion, orientation, normalise)
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in (head, *rows)
+    )
+
+
+def markdown_table(
+    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+) -> str:
+    """The matrix as a Markdown table."""
+    from calipers.report.markdown import escape
+
+    head, rows = grid(confusion, orientation, normalise)
+    lines = [[escape(cell) for cell in head], ["---", *["---:"] * (len(head) - 1)]]
+    lines += [[f"**{escape(row[0])}**", *row[1:]] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def class_table(confusion: Confusion) -> tuple[list[str], list[list[str]]]:
+    """The table of classes: its head and its rows."""
+    rows = confusion.class_rows()
+    names = list(told_apart(confusion.labels, _LABEL).values())
+    sizes = _cells(
+        np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), shares=False
+    )
+    digits = numbers.Rounding(3)
+    values = [
+        ["" if np.isnan(v[k]) else digits(float(v[k])) for v in confusion.per_class.values()]
+        for k in range(len(rows))
+    ]
+    head = ["class", "truth", "predicted", *map(short, confusion.per_class)]
+    return head, [[n, *s, *v] for n, s, v in zip(names, sizes, values, strict=True)]
+
+
+def most_confused(confusion: Confusion, most: int = 10) -> list[tuple[str, str, float]]:
+    """The largest cells beside the diagonal: true class, what it is taken for, count."""
+    off = confusion.counts.copy()
+    np.fill_diagonal(off, 0.0)
+    best = np.argsort(-off, axis=None, kind="stable")[:most]
+    found = [np.unravel_index(cell, off.shape) for cell in best]
+    return [
+        (confusion.labels[i], confusion.labels[j], float(off[i, j])) for i, j in found if off[i, j]
+    ]
+
+
+def summary(confusion: Confusion) -> str:
+    """The matrix in a sentence."""
+    total, right = float(confusion.counts.sum()), float(np.trace(confusion.counts))
+    text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
+    worst = most_confused(confusion, 1)
+    if not worst:
+        return f"{text}."
+    true, predicted, count = worst[0]
+    return (
+        f"{text}; the most frequent confusion takes {short(true)} for {short(predicted)} "
+        f"({numbers.number(count)})."
+    )
+
+
+def caption(confusion: Confusion, before: Sequence[str]) -> str:
+    """What the heat map shows, and in which order when that is not the one ``before``."""
+    parts = [summary(confusion), "Colour: the share of the true class, by row."]
+    if (confusion.low == confusion.low).any():
+        parts.append(f"Point at a cell for its {numbers.percent(confusion.level)} interval.")
+    if tuple(before) != confusion.labels:
+        parts.append("Classes that are taken for each other stand side by side.")
+    return " ".join(parts)
+
+
+# --- The heat map ---------------------------------------------------------------------------------
+
+
+def heat_map(confusion: Confusion) -> dict[str, Any]:
+    """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
+    tells its count, its share and the interval of that."""
+    from calipers.report.charts import PALETTE, _quantity, _spec, _tooltip
+
+    names = list(told_apart(confusion.labels, _LABEL).values())
+    data = _data(confusion, names)
+    step = max(10, min(46, 560 // len(names)))
+    axis = {"labelLimit": 160, "grid": False}
+    sides: dict[str, Any] = {
+        "x": {
+            "field": "predicted", "type": "nominal", "sort": names, "title": "predicted",
+            "axis": {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0},
+        },
+        "y": {"field": "truth", "type": "nominal", "sort": names, "title": "truth", "axis": axis},
+        "tooltip": _tooltip(
+            ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
+            ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
+        ),
+    }  # fmt: skip
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rect"},
+            "encoding": {
+                "color": _quantity(
+                    "share",
+                    title=None,
+                    scale={"domain": [0, 1], "range": ["#0072B21A", PALETTE[0]]},
+                    legend={"format": ".0%", "gradientLength": 160},
+                )
+            },
+        }
+    ]
+    if len(names) <= WRITTEN:
+        on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
+        layers.append(
+            {
+                "mark": {"type": "text", "fontSize": 12},
+                "encoding": {
+                    "text": {"field": "count", "type": "nominal"},
+                    "color": {**on_dark, "value": "currentColor"},
+                },
+            }
+        )
+    return _spec(
+        width={"step": step},
+        height={"step": step},
+        datasets={"cells": data},
+        data={"name": "cells"},
+        encoding=sides,
+        layer=layers,
+    )
+
+
+def _data(confusion: Confusion, names: Sequence[str]) -> list[dict[str, Any]]:
+    share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
+    counts = _cells(confusion.counts, shares=False)
+    digits = numbers.Rounding(3)
+    return [
+        {
+            "truth": true,
+            "predicted": predicted,
+            "count": counts[i][j],
+            "share": None if np.isnan(share[i, j]) else round(float(share[i, j]), 4),
+            "shares": digits.triple(
+                float(share[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
+            ),
+            "ofPrediction": digits(float(of_prediction[i, j])),
+        }
+        for i, true in enumerate(names)
+        for j, predicted in enumerate(names)
+    ]

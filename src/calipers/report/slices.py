@@ -1,0 +1,153 @@
+"""The rows of the slices, by column and measure; text, Markdown and HTML lay them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from calipers.report import numbers
+from calipers.report.names import labels, short
+from calipers.report.rows import remarks, used
+from calipers.report.verdict import Outcome, outcome
+from calipers.results import Slice, Slices
+
+#: So many rows are shown; what is beyond them is in the data.
+MOST_IN_TEXT = 150
+MOST_ON_A_PAGE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """One measure of one system on one slice, as its cells."""
+
+    row: Slice
+    outcome: Outcome
+    slice: str
+    system: str
+    value: str
+    interval: str
+    n: str
+    difference: str
+    difference_interval: str
+    p: str
+    test: str
+    remarks: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceGroup:
+    """All slices of one column on one measure."""
+
+    column: str
+    name: str
+    measure: str
+    rows: tuple[SliceRow, ...]
+
+    @property
+    def told_apart(self) -> list[str]:
+        """The slices that differ from the rest, by name."""
+        several = len({r.system for r in self.rows}) > 1
+        return [
+            f"{r.slice} ({r.system})" if several else r.slice
+            for r in self.rows
+            if r.outcome.decided
+        ]
+
+
+def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
+    """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
+    out; each column has its share of the rows."""
+    systems = labels(s.estimate.system for s in slices)
+    by_column: dict[str, dict[str, list[Slice]]] = {}
+    for s in slices:
+        by_column.setdefault(s.column, {}).setdefault(s.estimate.measure, []).append(s)
+    share = most // max(1, len(by_column))
+    shown: list[SliceGroup] = []
+    left_out = 0
+    for of_column in by_column.values():
+        room = share
+        for rows in of_column.values():
+            if len(rows) > room and room < share:
+                left_out += len(rows)
+                continue
+            # The first measure of a column is shown however many slices it has.
+            room -= len(rows)
+            shown.append(_group(rows, systems))
+    return shown, left_out
+
+
+def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
+    slices = labels(s.slice for s in rows)
+    digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
+    apart = numbers.rounding(
+        ((s.to_rest.value, s.to_rest.low, s.to_rest.high) for s in rows), keep_sign=True
+    )
+    first = rows[0]
+    return SliceGroup(
+        column=short(first.column),
+        name=first.estimate.measure,
+        measure=short(first.estimate.measure),
+        rows=tuple(
+            SliceRow(
+                row=s,
+                outcome=outcome(s.to_rest),
+                slice=slices[s.slice],
+                system=systems[s.estimate.system],
+                value=digits(s.estimate.value),
+                interval=digits.interval(s.estimate.low, s.estimate.high),
+                n=used(s.estimate.n, s.estimate.of),
+                difference=apart(s.to_rest.value),
+                difference_interval=apart.interval(s.to_rest.low, s.to_rest.high),
+                p=numbers.p_digits(s.to_rest.p_adjusted),
+                test="" if s.to_rest.test == "none" else short(s.to_rest.test),
+                remarks=_remarks(s),
+            )
+            for s in rows
+        ),
+    )
+
+
+def _remarks(s: Slice) -> str:
+    own = remarks(s.estimate)
+    # An undefined slice has said why; a slice that has no difference has to.
+    if s.estimate.undefined or s.to_rest.no_interval is None:
+        return own
+    rest = f"difference: {remarks(s.to_rest)}"
+    return f"{own}; {rest}" if own else rest
+
+
+def p_label(slices: Slices) -> str:
+    """What stands above the p-values."""
+    return f"p ({short(slices.adjustment)})"
+
+
+def left_out_text(rows: int) -> str:
+    """What is said of the rows that are not shown."""
+    return f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() have them all."
+
+
+def cells(
+    groups: Sequence[SliceGroup], slices: Slices
+) -> tuple[dict[str, list[str]], tuple[str, ...]]:
+    """A table by column, and which columns hold numbers."""
+    rows = [(group, row) for group in groups for row in group.rows]
+    level, p = numbers.percent(slices.level), p_label(slices)
+    out = {
+        "measure": [g.measure for g, _ in rows],
+        "slice": [r.slice for _, r in rows],
+        "system": [r.system for _, r in rows],
+        "value": [r.value for _, r in rows],
+        f"{level} interval": [r.interval for _, r in rows],
+        "rows": [r.n for _, r in rows],
+        "less the rest": [r.difference for _, r in rows],
+        f"{level} interval of it": [r.difference_interval for _, r in rows],
+        p: [r.p for _, r in rows],
+        "verdict": [r.outcome.value if r.outcome.decided else "" for _, r in rows],
+        "remarks": [r.remarks for _, r in rows],
+    }
+    if len({s.estimate.system for s in slices}) == 1:
+        del out["system"]
+    numeric = (
+        "value", f"{level} interval", "rows", "less the rest", f"{level} interval of it", p
+    )  # fmt: skip
+    return out, numeric

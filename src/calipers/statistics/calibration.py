@@ -1,0 +1,235 @@
+"""What calibration is read off: the levels of a table of probabilities; pooled, binned, fitted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.statistics.base import FloatArray, IntArray
+from calipers.statistics.scores import ScoreTable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: How often all violators are pooled at once before the rest are pooled one by one.
+_SWEEPS = 50
+_NEWTON_STEPS = 200
+#: Bounds of bins that rows reach exactly must not depend on rounding.
+_HAIR = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Distinct probabilities, ascending, with the positive and the total weight at each.
+
+    Levels without weight are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.array([0.2, 0.2, 0.6, 0.8])
+    >>> levels = Levels.of(ScoreTable.from_rows(np.array([False, True, False, True]), p))
+    >>> levels.share.tolist(), levels.fitted.round(4).tolist()
+    ([0.5, 0.0, 1.0], [0.3333, 0.3333, 1.0])
+    """
+
+    probability: FloatArray
+    positive: FloatArray
+    total: FloatArray
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> Self:
+        """The levels of a table of probabilities (without leading axes)."""
+        positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
+        kept = total > 0
+        return cls(table.scores[::-1][kept], positive[kept], total[kept])
+
+    def __len__(self) -> int:
+        return len(self.total)
+
+    @cached_property
+    def share(self) -> FloatArray:
+        """The share of positives at each level."""
+        return np.asarray(self.positive / self.total)
+
+    @cached_property
+    def weight(self) -> float:
+        """Weight of all rows."""
+        return float(self.total.sum())
+
+    @cached_property
+    def prevalence(self) -> float:
+        """The share of positives."""
+        return float(self.positive.sum()) / self.weight
+
+    @property
+    def one_class(self) -> bool:
+        """Whether all rows are of one class."""
+        return not 0 < float(self.positive.sum()) < self.weight
+
+    def gathered(self, first: IntArray) -> Self:
+        """Runs of levels, beginning at ``first``, each with its mean probability."""
+        total = np.add.reduceat(self.total, first)
+        probability = np.add.reduceat(self.total * self.probability, first) / total
+        return type(self)(probability, np.add.reduceat(self.positive, first), total)
+
+    def clipped(self, delta: float) -> Self:
+        """The same with probabilities moved into [Δ, 1 − Δ]."""
+        moved = np.clip(self.probability, delta, 1 - delta)
+        return type(self)(moved, self.positive, self.total)
+
+    def isotonic(self) -> IntArray:
+        """Where the blocks of the isotonic regression of the outcome on the probability begin.
+
+        Pool adjacent violators: neighbours whose shares do not ascend are merged until all do
+        (Ayer and others 1955). The order of merging does not matter, so whole runs go at once, and
+        what a few sweeps leave is merged from left to right.
+        """
+        first = np.arange(len(self))
+        positive, total = self.positive, self.total
+        for _ in range(_SWEEPS):
+            share = positive / total
+            begins = np.append(True, share[1:] > share[:-1])
+            if begins.all():
+                return first
+            kept = np.flatnonzero(begins)
+            positive, total = np.add.reduceat(positive, kept), np.add.reduceat(total, kept)
+            first = first[kept]
+        return first[_stacked(positive.tolist(), total.tolist())]
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """The isotonic regression at each level."""
+        first = self.isotonic()
+        sizes = np.diff(np.append(first, len(self)))
+        return np.repeat(self.gathered(first).share, sizes)
+
+    def equal_width(self, bins: int) -> IntArray:
+        """Where bins of equal width begin: (0, 1/B], (1/B, 2/B], …, 0 itself in the first; empty
+        ones are left out."""
+        place = np.ceil(self.probability * bins - _HAIR).astype(np.int64)
+        return _beginnings(np.maximum(place, 1))
+
+    def equal_mass(self, bins: int) -> IntArray:
+        """Where bins of as equal weight as ties allow begin: a level goes where its middle lies."""
+        first = np.searchsorted(self._middle, np.arange(bins) / bins)
+        return np.unique(first[first < len(self)])
+
+    @cached_property
+    def _middle(self) -> FloatArray:
+        """The share of the weight below each level and half of its own."""
+        return np.asarray((np.cumsum(self.total) - self.total / 2) / self.weight + _HAIR)
+
+    def sweep(self) -> IntArray:
+        """Bins of equal weight, as many as there can be before their shares of positives stop
+        ascending (Roelofs and others 2022); every level its own where the shares ascend anyway."""
+        if (np.diff(self.share) >= -_HAIR).all():
+            return np.arange(len(self))
+        positive, total = (
+            np.concatenate([[0.0], np.cumsum(column)]) for column in (self.positive, self.total)
+        )
+        best = np.zeros(1, np.int64)
+        for bins in range(2, len(self) + 1):
+            first = self.equal_mass(bins)
+            ends = np.append(first, len(self))
+            share = np.diff(positive[ends]) / np.diff(total[ends])
+            if (np.diff(share) < -_HAIR).any():
+                break
+            best = first
+        return best
+
+    @property
+    def certain(self) -> bool:
+        """Whether a probability is 0 or 1, so that its logit is infinite."""
+        return bool(self.probability[0] <= 0 or self.probability[-1] >= 1)
+
+    @property
+    def separated(self) -> bool:
+        """Whether a threshold separates the classes (or all probabilities are equal), so that no
+        slope is the most likely."""
+        of_positive = np.flatnonzero(self.positive > 0)
+        of_negative = np.flatnonzero(self.positive < self.total)
+        if not len(of_positive) or not len(of_negative):
+            return True
+        p = self.probability
+        upwards = p[of_positive[0]] >= p[of_negative[-1]]
+        return bool(upwards or p[of_positive[-1]] <= p[of_negative[0]])
+
+    @property
+    def logit(self) -> FloatArray:
+        """ln(p/(1 − p)) of each probability."""
+        return np.asarray(np.log(self.probability) - np.log1p(-self.probability))
+
+    def offset(self) -> float:
+        """The most likely a in logit P(y) = a + logit(p).
+
+        It is where Σw·expit(a + logit p) equals the weight of the positives: Newton's steps, halved
+        where they leave the bracket that the extreme logits give.
+        """
+        logit = self.logit
+        centre = np.log(self.prevalence / (1 - self.prevalence))
+        low, high = float(centre - logit[-1]), float(centre - logit[0])
+        goal, a = self.positive.sum(), min(max(0.0, low), high)
+        for _ in range(_NEWTON_STEPS):
+            fitted = expit(a + logit)
+            excess = float(np.dot(self.total, fitted) - goal)
+            low, high = (low, a) if excess > 0 else (a, high)
+            step = excess / max(float(np.dot(self.total, fitted * (1 - fitted))), 1e-300)
+            moved = a - step if low < a - step < high else (low + high) / 2
+            if abs(moved - a) <= 1e-15 * (1 + abs(a)):
+                return moved
+            a = moved
+        return a
+
+    def line(self) -> tuple[float, float]:
+        """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
+        squares whose steps are halved until they gain."""
+        logit = self.logit
+        centre = float(np.dot(self.total, logit)) / self.weight
+        scale = float(np.sqrt(np.dot(self.total, np.square(logit - centre)) / self.weight))
+        design = np.column_stack([np.ones(len(self)), (logit - centre) / scale])
+        beta = np.array([np.log(self.prevalence / (1 - self.prevalence)), 0.0])
+        value = self._deviance(design @ beta)
+        for _ in range(_NEWTON_STEPS):
+            fitted = expit(design @ beta)
+            gradient = design.T @ (self.positive - self.total * fitted)
+            curvature = design.T @ ((self.total * fitted * (1 - fitted))[:, None] * design)
+            step = np.linalg.solve(curvature, gradient)
+            if float(gradient @ step) <= 1e-13 * (1 + value):
+                beta = beta + step  # so near that rounding decides which of the two fits better
+                break
+            while (new := self._deviance(design @ (beta + step))) > value:
+                step = step / 2
+            beta, value = beta + step, new
+        slope = float(beta[1] / scale)
+        return float(beta[0]) - slope * centre, slope
+
+    def _deviance(self, eta: FloatArray) -> float:
+        """−ln of the likelihood of logits."""
+        softplus = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
+        return float(np.dot(self.total, softplus) - np.dot(self.positive, eta))
+
+
+def expit(x: FloatArray) -> FloatArray:
+    """1/(1 + e⁻ˣ), the inverse of the logit."""
+    return np.asarray(1 / (1 + np.exp(-np.maximum(x, -700.0))))  # below, exp would overflow
+
+
+def _beginnings(place: IntArray) -> IntArray:
+    """Where a value of an ascending sequence appears first."""
+    return np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+
+
+def _stacked(positive: list[float], total: list[float]) -> list[int]:
+    """Pool adjacent violators one by one: where the blocks begin."""
+    stack: list[tuple[float, float, int]] = []
+    for block in zip(positive, total, range(len(total)), strict=True):
+        pooled = block
+        while stack and stack[-1][0] * pooled[1] >= pooled[0] * stack[-1][1]:
+            hits, weight, first = stack.pop()
+            pooled = (hits + pooled[0], weight + pooled[1], first)
+        stack.append(pooled)
+    return [first for _, _, first in stack]

@@ -1,0 +1,70 @@
+"""Where the true class stands when the classes of a row are sorted by score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.statistics.base import FloatArray, Statistic
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRanks(Statistic):
+    """Rows counted (weights summed) by the place of their true class among K classes.
+
+    ``counts`` has shape ``(..., K, K)``: ``counts[a, t]`` is the weight of the rows in which ``a``
+    classes score strictly higher than the true one and ``t`` others score the same; leading axes
+    are replicates. ``squares`` holds the sums of squared weights. Without weights they are the
+    same.
+    """
+
+    counts: FloatArray
+    squares: FloatArray
+    rows: int = 0
+
+    @classmethod
+    def from_rows(
+        cls,
+        truth: npt.NDArray[np.integer[Any]],
+        score: npt.NDArray[np.floating[Any]],
+        weight: FloatArray | None = None,
+    ) -> Self:
+        """From the true class of each row (n), as a position, and all classes' scores (n, K)."""
+        k = score.shape[1]
+        cell = rank_cells(truth, score)
+        counts = np.bincount(cell, weight, k * k).astype(np.float64).reshape(k, k)
+        squares = counts
+        if weight is not None:
+            squares = np.bincount(cell, np.square(weight), k * k).astype(np.float64).reshape(k, k)
+        return cls(counts, squares, len(cell))
+
+    def __add__(self, other: Self) -> Self:
+        if self.counts.shape != other.counts.shape:
+            raise ValueError(f"{len(self.counts)} classes and {len(other.counts)} do not match")
+        return replace(
+            self,
+            counts=self.counts + other.counts,
+            squares=self.squares + other.squares,
+            rows=self.rows + other.rows,
+        )
+
+    @property
+    def total(self) -> FloatArray:
+        """Everything."""
+        return np.asarray(self.counts.sum(axis=(-1, -2)))
+
+
+def rank_cells(
+    truth: npt.NDArray[np.integer[Any]], score: npt.NDArray[np.floating[Any]]
+) -> npt.NDArray[np.int64]:
+    """Of each row K times the number of classes above the true one, plus that of others tied."""
+    own = np.take_along_axis(score, np.asarray(truth, np.int64)[:, None], axis=1)
+    above = np.count_nonzero(score > own, axis=1)
+    tied = np.count_nonzero(score == own, axis=1) - 1
+    return np.asarray(above * score.shape[1] + tied, np.int64)

@@ -1,0 +1,290 @@
+"""``calipers classification``: columns of classes, tables joined by id, missing values, slices."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calipers as cal
+from calipers import results
+from calipers.cli import classification as command
+from calipers.cli import main
+
+GENERATOR = np.random.default_rng(40)
+N = 60
+Y = GENERATOR.integers(0, 2, N)
+LABEL = np.array(["man", "child", "woman"])[GENERATOR.integers(0, 3, N)]
+P = GENERATOR.dirichlet([1, 1, 1], N)
+CHILD = LABEL == "child"
+TABLE = pd.DataFrame(
+    {
+        "row": np.arange(N),
+        "y": Y,
+        "s": np.round(Y + GENERATOR.normal(size=N), 3),
+        "t": np.round(GENERATOR.normal(size=N), 3),
+        "label": LABEL,
+        "p_child": P[:, 0],
+        "p_man": P[:, 1],
+        "p_woman": P[:, 2],
+        "site": np.where(np.arange(N) % 2, "x", "z"),
+        "age": np.arange(N),
+        "a=b": GENERATOR.random(N),
+    }
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The table, and two systems in tables of their own, in other orders."""
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_csv("t.csv", index=False)
+    TABLE.sample(frac=1, random_state=1)[["row", "s"]].to_csv("a.csv", index=False)
+    other = TABLE.sample(frac=1, random_state=2)[["row", "t"]].rename(columns={"t": "s"})
+    other.assign(row=other.row.astype(str)).to_parquet("b.parquet")
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    """The command in this process: its JSON, or its message where it fails."""
+    sys.argv = ["calipers", "classification", *arguments]
+    if not code:
+        sys.argv += ["--format", "json", "--resamples", "100"]
+    with pytest.raises(SystemExit) as done:
+        main()
+    out, err = capsys.readouterr()
+    assert done.value.code in (code, None if code == 0 else code), err
+    return json.loads(out) if not code else err
+
+
+def values(result: Any) -> dict[tuple[str, str], float]:
+    return {
+        (system["name"], estimate["measure"]): estimate["value"]
+        for system in result["systems"]
+        for estimate in system["estimates"]
+    }
+
+
+Capsys = pytest.CaptureFixture[str]
+
+
+def test_systems_in_tables_of_their_own(folder: Path, capsys: Capsys) -> None:
+    joined = run(
+        capsys, "t.csv", "--truth", "y", "--id", "row", "--score", "s",
+        "--system", "a=a.csv", "--system", "b=b.parquet", "-m", "AUC",
+    )  # fmt: skip
+    alone = run(capsys, "t.csv", "--truth", "y", "--score", "a=s", "--score", "b=t", "-m", "AUC")
+    assert values(joined) == values(alone)
+    assert [source["path"] for source in joined["provenance"]["inputs"]] == [
+        "t.csv", "a.csv", "b.parquet",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wanted", ["p_*", "p=p_*", "p=p_child,p_man,p_woman", "p_child,p_man,p_woman"]
+)
+def test_a_column_for_each_class(folder: Path, capsys: Capsys, wanted: str) -> None:
+    made = run(
+        capsys, "t.csv", "--truth", "label", "--probability", wanted, "--positive", "child",
+        "--labels", "child,man,woman", "-m", "AUC", "-m", "log-loss",
+    )  # fmt: skip
+    expected = cal.classification(CHILD, probability={"p": P[:, 0]}, measures=["AUC", "log-loss"])
+    found = values(made)
+    for name in ("AUC", "log-loss"):
+        assert found["p", name] == pytest.approx(expected[name].value)
+
+
+def test_a_column_whose_name_has_an_equals_sign(folder: Path, capsys: Capsys) -> None:
+    made = run(capsys, "t.csv", "--truth", "y", "--probability", "a=b", "-m", "AUC")
+    assert list(values(made)) == [("a=b", "AUC")]
+
+
+def test_missing_values_are_left_out_on_request(folder: Path, capsys: Capsys) -> None:
+    TABLE.assign(s=TABLE.s.where(TABLE.row > 1)).to_csv("m.csv", index=False)
+    arguments = ("m.csv", "--truth", "y", "--score", "s", "-m", "AUC")
+    assert "score 's': 2 of 60 values are missing, the first in rows 0, 1" in run(
+        capsys, *arguments, code=3
+    )
+    made = run(capsys, *arguments, "--missing", "drop")
+    expected = cal.classification(Y[2:], score=TABLE.s[2:], measures="AUC")["AUC"].value
+    assert values(made)["s", "AUC"] == pytest.approx(expected)
+    assert "2 of 60 rows are left out because values are missing: 2 in score 's'." in str(made)
+
+
+def test_ids_that_do_not_match(folder: Path, capsys: Capsys) -> None:
+    TABLE[["row", "s"]][3:].to_csv("few.csv", index=False)
+    arguments = (
+        "t.csv", "--truth", "y", "--id", "row", "--score", "s", "--system", "few=few.csv",
+        "-m", "AUC",
+    )  # fmt: skip
+    message = run(capsys, *arguments, code=3)
+    assert message == "calipers: score 'few': the ids 0, 1, 2 are missing\n"
+    made = run(capsys, *arguments, "--missing", "drop")
+    assert "3 of 60 rows are left out by their ids." in str(made)
+
+
+def test_slices(folder: Path, capsys: Capsys) -> None:
+    made = run(
+        capsys, "t.csv", "--truth", "y", "--score", "s", "-m", "AUC", "--slice", "site",
+        "--slice", "age", "--slice-bins", "age=20,40", "--slice", "site*age",
+    )  # fmt: skip
+    text = json.dumps(made)
+    for expected in ("site", "age", "20", "40"):
+        assert expected in text
+    ev = cal.classification(
+        "y", score=["s"], measures="AUC", data=TABLE, resamples=100,
+        slices=["site", "age", "site*age"], slice_bins={"age": [20, 40]},
+    )  # fmt: skip
+    assert ev.slices is not None
+    assert json.loads(ev.to_json())["slices"] == made["slices"]
+
+
+def test_clusters(folder: Path, capsys: Capsys) -> None:
+    made = run(
+        capsys, "t.csv", "--truth", "y", "--score", "s", "-m", "AUC", "--cluster-by", "site",
+        "--interval", "bootstrap",
+    )  # fmt: skip
+    assert "2 clusters" in json.dumps(made)
+
+
+def test_measures_at_a_place(folder: Path, capsys: Capsys) -> None:
+    made = run(
+        capsys, "t.csv", "--truth", "y", "--score", "s", "-m", "precision@recall=0.9",
+        "-m", "recall@FPR=0.01", "-m", "recall@precision=0.8",
+    )  # fmt: skip
+    for (_, name), value in values(made).items():
+        assert "@" in name
+        assert 0 <= value <= 1
+
+
+def test_a_rule_for_the_threshold(folder: Path, capsys: Capsys) -> None:
+    made = run(
+        capsys, "t.csv", "--truth", "y", "--score", "s", "--threshold", "cost", "--costs", "1,20",
+        "--prevalence", "0.01", "-m", "recall",
+    )  # fmt: skip
+    point = cal.operating_point(
+        Y, TABLE.s, rule="cost", costs=(1, 20), prevalence=0.01, measures=["recall"], resamples=100
+    )
+    found = values(made)
+    assert found["s", "threshold"] == point["threshold"].value
+    assert found["s", "recall"] == point["recall"].value
+    assert [name for _, name in found][2:] == ["precision@prevalence=0.01", "NPV@prevalence=0.01"]
+    called = (Y == 1) & (TABLE.s >= point["threshold"].value)
+    assert found["s", "recall"] == called.sum() / Y.sum()
+
+
+def test_several_classes(folder: Path, capsys: Capsys) -> None:
+    names = ["macro-F1", "recall[child]", "top-2-accuracy", "log-loss"]
+    options = [part for name in names for part in ("-m", name)]
+    made = run(capsys, "t.csv", "--truth", "label", "--probability", "p_*", *options)
+    expected = cal.classification(
+        LABEL, probability=dict(zip(["child", "man", "woman"], P.T, strict=True)), measures=names
+    )
+    assert values(made) == {("p", e.measure): pytest.approx(e.value) for e in expected}
+    ordered = run(
+        capsys, "t.csv", "--truth", "label", "--probability", "p_man,p_woman,p_child",
+        "--labels", "man,woman,child", *options,
+    )  # fmt: skip
+    assert values(ordered) == pytest.approx(values(made))
+
+
+def test_the_confusion_matrix(folder: Path, capsys: Capsys) -> None:
+    arguments = ["t.csv", "--truth", "label", "--probability", "p_*", "-m", "accuracy"]
+    sys.argv = ["calipers", "classification", *arguments, "--confusion", "prediction"]
+    sys.argv += ["--orientation", "predicted-rows"]
+    with pytest.raises(SystemExit):
+        main()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[-3:]]
+    names = np.array(["child", "man", "woman"])
+    called = names[P.argmax(axis=1)]
+    for row, name in zip(rows, names, strict=True):
+        shares = [(LABEL[called == name] == other).mean() for other in names]
+        assert row[0] == name
+        assert [float(cell) for cell in row[1:]] == pytest.approx(shares, abs=6e-4)
+
+
+def test_the_choices_are_those_of_a_confusion_matrix() -> None:
+    assert command.ORIENTATIONS == results.ORIENTATIONS
+    assert tuple(results.NORMALISED) == command.NORMALISED
+
+
+USAGE = {
+    "no system": ("t.csv --truth y", "give at least one of --score, --probability, --predicted"),
+    "an id without tables": ("t.csv --truth y --score s --id row", "--id and --system go together"),
+    "tables without an id": (
+        "t.csv --truth y --score s --system a=a.csv", "--id and --system go together",
+    ),
+    "a table without a name": (
+        "t.csv --truth y --score s --id row --system a.csv",
+        "--system 'a.csv': expected a name and a file, as in a=a.csv",
+    ),
+    "two columns of every table": (
+        "t.csv --truth y --score s --score t --id row --system a=a.csv",
+        "--score: give it once, for the column that every --system has",
+    ),
+    "columns without labels": (
+        "t.csv --truth label --probability p_man,p_child",
+        "--probability p_man,p_child: 2 columns for the classes of --labels, which are not given",
+    ),
+    "columns and other labels": (
+        "t.csv --truth label --probability p_man,p_child --labels man,child,woman",
+        "--probability p_man,p_child: 2 columns for the classes of --labels, which are 3",
+    ),
+    "a confusion matrix in a file": (
+        "t.csv --truth y --score s --confusion all -o x.json",
+        "--confusion goes with a table on the standard output; other formats have the counts",
+    ),
+    "costs without a rule": (
+        "t.csv --truth y --score s --threshold 1 --costs 1,2",
+        "--costs goes with a rule for --threshold, such as 'cost'",
+    ),
+    "costs that are no numbers": (
+        "t.csv --truth y --score s --threshold cost --costs 1",
+        "--costs '1': expected two numbers, as in 1,5",
+    ),
+    "bins that are no numbers": (
+        "t.csv --truth y --score s --slice age --slice-bins age=old",
+        "--slice-bins 'age=old': expected a column and numbers, as in age=40,65",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", USAGE)
+def test_usage_errors(folder: Path, capsys: Capsys, case: str) -> None:
+    arguments, message = USAGE[case]
+    assert message in run(capsys, *arguments.split(), code=2)
+
+
+BAD = {
+    "no such columns": (
+        "t.csv --truth label --probability q_* --positive man",
+        "t.csv: no column begins with 'q_'; ",
+    ),
+    "a class without a column": (
+        "t.csv --truth label --probability p_w* --positive man",
+        "t.csv: probability 'p_w': 'oman' is no class; did you mean 'woman'?",
+    ),
+    "a column that another table lacks": (
+        "t.csv --truth y --score t --id row --system a=a.csv", "a.csv: no column 't'; ",
+    ),
+    "an id that another table lacks": (
+        "t.csv --truth y --score s --id y --system a=a.csv", "a.csv: no column 'y'; ",
+    ),
+    "an unknown slice": (
+        "t.csv --truth y --score s --slice sight", "t.csv: no column 'sight'; did you mean 'site'?",
+    ),
+    "an unknown part of a slice": (
+        "t.csv --truth y --score s --slice site*agee", "t.csv: no column 'agee'; did you mean 'age'?",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(folder: Path, capsys: Capsys, case: str) -> None:
+    arguments, message = BAD[case]
+    assert run(capsys, *arguments.split(), code=3).startswith(f"calipers: {message}")

@@ -1,0 +1,266 @@
+"""Columns of labels and of probabilities from every library, encoded and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from calipers.data.arrays import (
+    classes,
+    coded,
+    is_per_class,
+    positive_probability,
+    predictions,
+    probabilities_of,
+    two_classes,
+)
+from calipers.data.errors import InputError
+
+WORDS = ["man", "child", "woman", "man", "child"]
+CODES = [1, 0, 2, 1, 0]
+
+HOLDERS: dict[str, Callable[[list[str]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "NumPy text": np.array,
+    "NumPy bytes": lambda v: np.array(v, "S"),
+    "NumPy objects": lambda v: np.array(v, object),
+    "every second of an array": lambda v: np.repeat(np.array(v), 2)[::2],
+    "pandas text": pd.Series,
+    "pandas objects": lambda v: pd.Series(v, dtype=object),
+    "pandas categorical": lambda v: pd.Series(v).astype("category"),
+    "a pandas Categorical": pd.Categorical,
+    "pandas text of Arrow": lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.string())),
+    "polars": pl.Series,
+    "polars categorical": lambda v: pl.Series(v, dtype=pl.Categorical),
+    "Arrow": pa.array,
+    "Arrow in chunks": lambda v: pa.chunked_array([v[:2], v[2:]]),
+    "Arrow dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "Arrow dictionaries in chunks": lambda v: pa.chunked_array(
+        [pa.array(v[:2]).dictionary_encode(), pa.array(v[2:]).dictionary_encode()]
+    ),
+    "Arrow views": lambda v: pa.array(v, pa.string_view()),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_text_of_every_library(holder: str) -> None:
+    found = classes(HOLDERS[holder](WORDS))
+    assert found.names == ("child", "man", "woman")
+    assert found.codes.tolist() == CODES
+    assert found.codes_of(HOLDERS[holder](WORDS[::-1]), "predicted").tolist() == CODES[::-1]
+
+
+@pytest.mark.parametrize(
+    "holder",
+    [k for k in HOLDERS if k not in ("NumPy text", "NumPy bytes", "every second of an array")],
+)
+def test_a_missing_label_is_counted_and_its_rows_are_named(holder: str) -> None:
+    values = HOLDERS[holder]([*WORDS, None, "man", None])  # type: ignore[list-item]
+    with pytest.raises(InputError, match=r"^truth: 2 of 8 values are missing, .* in rows 5, 7$"):
+        coded(values, "truth")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Categorical(["low", "high", "mid"], ["low", "mid", "high", "top"], ordered=True),
+        pl.Series(["low", "high", "mid"], dtype=pl.Enum(["low", "mid", "high"])),
+        pa.DictionaryArray.from_arrays([0, 2, 1], ["low", "mid", "high"], ordered=True),
+    ],
+    ids=["pandas", "polars", "Arrow"],
+)
+def test_an_ordered_categorical_keeps_its_order(column: Any) -> None:
+    found = classes(column)
+    assert found.names == ("low", "mid", "high")
+    assert found.codes.tolist() == [0, 2, 1]
+    # A class that only the predictions know stands at its end.
+    assert classes(column, also={"predicted": ["a"]}).names == ("low", "mid", "high", "a")
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([10, 9, 2], ("2", "9", "10")),
+        ([10.0, 9.0, 2.0], ("2", "9", "10")),
+        ([0.5, 10.0, 2.0], ("0.5", "2", "10")),
+        (np.array([200, 0, 7], np.uint8), ("0", "7", "200")),
+        (np.array([-128, 127, 0], np.int8), ("-128", "0", "127")),
+        ([2**62, -(2**62), 0], (str(-(2**62)), "0", str(2**62))),
+        (np.array([2**64 - 1, 2**64 - 3], np.uint64), (str(2**64 - 3), str(2**64 - 1))),
+        ([True, False, True], ("False", "True")),
+        (["10", "9", "2"], ("10", "2", "9")),
+        (["b", "", "ä"], ("", "b", "ä")),
+        (np.array([1, "a", 2.5], object), ("1", "2.5", "a")),
+        (np.array([1, 1.0, 2], object), ("1", "2")),
+        (pd.Categorical([3, 1, 2]), ("1", "2", "3")),
+        (pd.Series([3, 1], dtype="Int64"), ("1", "3")),
+    ],
+)
+def test_labels_of_every_type(values: Any, names: tuple[str, ...]) -> None:
+    found = classes(values)
+    assert found.names == names
+    text = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values]
+    assert [names[code] for code in found.codes] == text
+
+
+def test_what_is_equal_is_one_class() -> None:
+    found = classes([0, 1, 2, 1])
+    for same in ([0.0, 1.0, 2.0, 1.0], ["0", "1", "2", "1"], pd.Series(["0", "1", "2", "1"])):
+        assert found.codes_of(same, "predicted").tolist() == [0, 1, 2, 1]
+    assert found.codes_of([False, True, False, True], "predicted").tolist() == [0, 1, 0, 1]
+    assert classes([True, False]).codes_of([1, 0], "predicted").tolist() == [1, 0]
+
+
+def test_classes_without_a_row() -> None:
+    assert classes(WORDS, ["woman", "man", "child", "dog"]).codes.tolist() == [1, 2, 0, 1, 2]
+    assert classes(WORDS, also={"predicted": ["cat"]}).names == ("cat", "child", "man", "woman")
+    assert classes(WORDS, named=["dog"]).names == ("child", "dog", "man", "woman")
+    assert classes([0, 5], also={"predicted": [3]}, named=["10", "5"]).names == (
+        "0",
+        "10",
+        "3",
+        "5",
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'?"),
+        (lambda: classes(WORDS, ["a", "b", "a"]), "labels: 'a' stands there more than once"),
+        (lambda: classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
+        (lambda: classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
+        (lambda: classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
+        (lambda: classes({"a"}), "truth: set {'a'} is no column of values"),
+        (lambda: classes([]), "truth: is empty"),
+        (lambda: classes(pa.array([], pa.string())), "truth: is empty"),
+        (lambda: classes(np.zeros((2, 2))), "truth: has shape (2, 2), expected one value per row"),
+    ],
+)  # fmt: skip
+def test_bad_labels(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        call()
+    assert str(raised.value) == message
+
+
+def test_one_class_against_the_rest() -> None:
+    labels = two_classes(WORDS, "man")
+    assert labels.names == ("not man", "man")
+    assert labels.others == ("child", "woman")
+    assert labels.positive.tolist() == [code == 1 for code in CODES]
+    called = predictions(["man", "woman", "dog", "child", "man"], labels, "predicted")
+    assert called.tolist() == [True, False, False, False, True]
+
+
+BOOLEANS = {
+    "list": list,
+    "NumPy": np.array,
+    "NumPy objects": lambda v: np.array(v, object),
+    "pandas": pd.Series,
+    "nullable pandas": lambda v: pd.Series(v, dtype="boolean"),
+    "pandas of Arrow": lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.bool_())),
+    "polars": pl.Series,
+    "Arrow": pa.array,
+    "Arrow in chunks": lambda v: pa.chunked_array([v[:1], v[1:]]),
+}
+
+
+@pytest.mark.parametrize("holder", BOOLEANS)
+def test_booleans_of_every_library(holder: str) -> None:
+    labels = two_classes(BOOLEANS[holder]([True, False, True]))
+    assert labels.names == ("False", "True")
+    assert labels.positive.tolist() == [True, False, True]
+    called = predictions(BOOLEANS[holder]([False, False, True]), two_classes([0, 1, 1]), "called")
+    assert called.tolist() == [False, False, True]
+
+
+def test_a_column_for_each_of_two_classes() -> None:
+    """An array in the order of the classes, whichever is positive; names where there are some."""
+    table = np.array([[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]])
+    for positive, column in (("ill", 0), ("well", 1)):
+        labels = two_classes(["ill", "well", "well"], positive)
+        named = {"well": table[:, 1], "ill": table[:, 0]}
+        for given in (table, table.tolist(), named, pd.DataFrame(named)):
+            made = positive_probability(given, labels, "p")
+            np.testing.assert_array_equal(made, table[:, column])
+    np.testing.assert_array_equal(positive_probability([0.1, 0.8, 0.6], labels, "p"), table[:, 1])
+
+
+def test_random_columns_against_numpy() -> None:
+    """What comes out is what ``np.unique`` gives: 200 random columns."""
+    generator = np.random.default_rng(8)
+    for case in range(200):
+        values = generator.integers(-(10 ** (case % 12)), 10 ** (case % 12) + 1, 50)
+        given = [
+            values,
+            values.astype(str),
+            values.astype(float),
+            values.astype(str).astype(object),
+        ]
+        column = given[case % 4]
+        names, codes = np.unique(column, return_inverse=True)
+        found = classes(column)
+        assert found.codes.tolist() == codes.tolist()
+        assert len(found.names) == len(names)
+
+
+NAMES = ("a", "b", "c")
+TABLE = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
+SHUFFLED = {"c": TABLE[:, 2], "a": TABLE[:, 0], "b": TABLE[:, 1]}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [TABLE, TABLE.tolist(), SHUFFLED, pd.DataFrame(SHUFFLED), pl.DataFrame(SHUFFLED), pa.table(SHUFFLED)],
+    ids=["array", "lists", "dict", "pandas", "polars", "Arrow"],
+)  # fmt: skip
+def test_probabilities_of_every_kind(given: Any) -> None:
+    np.testing.assert_array_equal(probabilities_of(given, NAMES, 2), TABLE)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (TABLE[:, :2], "probability: has shape (2, 2), expected a column for each of the 3 classes: a, b, c"),
+        (TABLE[:, 0], "probability: has one column, expected a column for each of the 3 classes: a, b, c; or name the positive one"),
+        (TABLE[:1], "probability: has 1 rows, truth has 2"),
+        (TABLE * 1.001, "probability of 'a': is 1.001 in row 1, expected probabilities between 0 and 1"),
+        (TABLE * 0.999, "probability: sum to 0.999 in row 0 (and 1 more rows), expected 1 within 1e-06"),
+        (TABLE + np.array([0.3, -0.3, 0.0]), "probability of 'a': is 1.3 in row 1, expected probabilities between 0 and 1"),
+        (TABLE + np.array([0.0, -0.31, 0.31]), "probability of 'b': is -0.01 in row 0 (and 1 more rows), expected probabilities between 0 and 1"),
+        (np.where(TABLE == 0.3, np.nan, TABLE), "probability of 'b': is missing in row 0, expected probabilities between 0 and 1"),
+        ({"a": [1], "b": [0], "c": [0]}, "probability of 'a': has 1 rows, truth has 2"),
+        ({"a": [1, 1], "b": [0, 0]}, "probability: the class 'c' has no column; there are 'a', 'b'"),
+        ({"a": [1, 1], "dog": [0, 0]}, "probability: 'dog' is no class; there are 'a', 'b', 'c'"),
+        ("abc", "probability: is no table of numbers, a column for each class"),
+    ],
+)  # fmt: skip
+def test_bad_probabilities(given: Any, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        probabilities_of(given, NAMES, 2)
+    assert str(raised.value) == message
+
+
+def test_a_sum_may_be_off_by_a_millionth() -> None:
+    probabilities_of(TABLE + np.array([0, 0, 0.9e-6]) * [[1], [0]], NAMES, 2)
+    with pytest.raises(InputError, match=r"sum to 1\.000001 in row 0"):
+        probabilities_of(TABLE + np.array([0, 0, 1.2e-6]) * [[1], [0]], NAMES, 2)
+
+
+def test_a_dict_of_classes_is_told_from_a_dict_of_systems() -> None:
+    assert is_per_class(SHUFFLED, NAMES)
+    assert is_per_class({"a": [1.0], "b": [0.0]}, NAMES)  # and 'c' is missing
+    assert not is_per_class({"first": TABLE, "second": TABLE}, NAMES)
+    assert not is_per_class({"first": SHUFFLED}, NAMES)
+    assert not is_per_class({"first": TABLE.tolist()}, NAMES)
+    assert not is_per_class({"first": pd.DataFrame(SHUFFLED)}, NAMES)
+    assert not is_per_class({"first": [0.5], "second": [0.4]}, ("ill", "well"))
+    assert is_per_class({"ill": [0.5], "well": [0.5]}, ("well", "ill"))
+    assert not is_per_class(TABLE, NAMES)

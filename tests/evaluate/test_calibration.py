@@ -1,0 +1,249 @@
+"""Intervals, differences and curves of calibration from the public verb."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import calibration, isotonic
+
+import calipers as cal
+from calipers.evaluate.calibration import OF_LABELS, calibrated_fits, top_label
+from calipers.inference.bands import simultaneous
+from calipers.inference.estimate import Settings
+from calipers.measures import definitions
+from calipers.statistics import ScoreTable
+from calipers.statistics.calibration import Levels
+
+ALL = [d.example() for d in definitions("calibration")]
+
+
+def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities that are right if ``stretch`` is 1, and overconfident above."""
+    random = np.random.default_rng(seed)
+    x = random.normal(size=n)
+    return random.random(n) < 1 / (1 + np.exp(-x)), 1 / (1 + np.exp(-stretch * x))
+
+
+def test_coefficients_have_wald_intervals_that_cover() -> None:
+    inside = {"calibration-slope": 0, "calibration-intercept": 0}
+    methods = []
+    for seed in range(150):
+        truth, p = rows(seed, 400)
+        ev = cal.classification(truth, probability=p, measures=list(inside), curves=False)
+        slope, intercept = ev.estimates
+        inside["calibration-slope"] += slope.low <= 1 / 1.7 <= slope.high
+        inside["calibration-intercept"] += intercept.low <= 0 <= intercept.high
+        methods.append((slope.method, intercept.method))
+    # With a slope of 1 the model of the intercept is wrong here.
+    assert set(methods) == {("Wald, Fisher information", "Wald, sandwich")}
+    assert all(0.9 <= count / 150 <= 0.99 for count in inside.values()), inside
+
+
+def test_the_fisher_interval_agrees_with_the_bootstrap_and_the_sandwich() -> None:
+    truth, p = rows(3, 2000, 1.0)
+    options = {"measures": ["calibration-slope", "calibration-intercept"], "curves": False}
+    found = [
+        cal.classification(truth, probability=p, **options, **more)
+        for more in (
+            {},
+            {"interval": "bootstrap"},
+            {"weight": np.full(2000, 0.5)},
+            {"cluster": np.arange(2000), "interval": "analytic"},
+        )
+    ]
+    methods = [ev.estimates[0].method for ev in found]
+    assert methods[::2] == ["Wald, Fisher information", "Wald, sandwich"]
+    for ev in found[1:]:
+        for first, other in zip(found[0], ev, strict=True):
+            half = (first.high - first.low) / 2
+            assert other.value == pytest.approx(first.value, abs=1e-9)
+            assert other.low == pytest.approx(first.low, abs=0.12 * half)
+            assert other.high == pytest.approx(first.high, abs=0.12 * half)
+
+
+def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
+    """The ECE of calibrated probabilities is never 0; its plain bootstrap does not come near."""
+    lower = []
+    for seed in range(40):
+        truth, p = rows(seed, 300, 1.0)
+        ev = cal.classification(truth, probability=p, measures=["ECE"], resamples=300)
+        estimate = ev["ECE"]
+        assert estimate.method == "pivotal bootstrap [B]"
+        assert 0 <= estimate.low <= estimate.high <= 1
+        drawn = ev.sources.by_name["system"].replicates(cal.measure("ECE"))
+        assert estimate.low == pytest.approx(max(2 * estimate.value - np.quantile(drawn, 0.975), 0))
+        lower.append((estimate.low < 0.01, np.quantile(drawn, 0.025) < 0.01))
+    touched, plain = np.mean(lower, axis=0)
+    assert touched > 0.5
+    assert plain == 0
+
+
+def test_every_measure_of_calibration_has_a_default_of_the_constant_answer() -> None:
+    truth, p = rows(4, 200)
+    ev = cal.classification(truth, probability=p, measures=ALL, interval="none")
+    for estimate in ev:
+        share = np.full(len(truth), truth.mean())
+        expected = cal.classification(
+            truth, probability=share, measures=[estimate.measure], interval="none"
+        ).estimates[0]
+        if not np.isnan(estimate.default):
+            assert estimate.default == pytest.approx(expected.value, abs=1e-12), estimate.measure
+
+
+def test_a_weight_of_two_is_the_row_twice() -> None:
+    truth, p = rows(5, 120)
+    times = np.random.default_rng(5).integers(0, 4, 120)
+    options = {"measures": ALL, "interval": "none"}
+    weighted = cal.classification(truth, probability=p, weight=times, **options)
+    repeated = cal.classification(
+        np.repeat(truth, times), probability=np.repeat(p, times), **options
+    )
+    for a, b in zip(weighted, repeated, strict=True):
+        assert a.value == pytest.approx(b.value, rel=1e-9), a.measure
+
+
+def test_intervals_are_the_same_again_and_of_clusters() -> None:
+    truth, p = rows(6, 200)
+    cluster = np.arange(200) // 4
+    for more in ({}, {"cluster": cluster}, {"weight": np.linspace(0.5, 2, 200)}):
+        options = {"measures": ["ECE", "Brier-skill"], "resamples": 200, **more}
+        first, second = (cal.classification(truth, probability=p, **options) for _ in range(2))
+        assert first.estimates == second.estimates
+        assert all(e.has_interval for e in first)
+    assert "50 clusters" in cal.classification(truth, probability=p, measures=["ECE"],
+                                               cluster=cluster)["ECE"].method  # fmt: skip
+
+
+def test_equal_systems_do_not_differ() -> None:
+    truth, p = rows(7, 150)
+    ev = cal.classification(
+        truth, probability={"a": p, "b": p.copy()}, measures=["ECE", "miscalibration"]
+    )
+    assert ev.comparison is not None
+    assert [(d.value, d.p) for d in ev.comparison] == [(0.0, 1.0), (0.0, 1.0)]
+
+
+def test_calibration_needs_probabilities() -> None:
+    with pytest.raises(cal.InputError, match="ECE needs probabilities"):
+        cal.classification([0, 1], score=[0.2, 0.8], measures=["ECE"])
+    ev = cal.classification([0, 1], score=[0.2, 0.8], measures=["AUC"])
+    with pytest.raises(cal.InputError, match="calibration needs probabilities"):
+        cal.curve(ev, "calibration")
+    with pytest.raises(cal.InputError, match="between 0 and 1"):
+        cal.measure("ECE")([0, 1], [0.2, 1.8])
+    assert cal.measure("ECE")([0, 1], [0.2, 0.8]) == pytest.approx(0.2)
+
+
+# --- Curves ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_curve_is_the_isotonic_regression(weighted: bool) -> None:
+    truth, p = rows(8, 300)
+    weight = np.random.default_rng(8).uniform(0.1, 3, 300) if weighted else None
+    ev = cal.classification(truth, probability=p, weight=weight, measures=["Brier"], resamples=100)
+    curve = cal.curve(ev, "calibration")
+    fit = isotonic.IsotonicRegression().fit(p, truth, sample_weight=weight)
+    np.testing.assert_allclose(curve.y, fit.predict(curve.x), atol=1e-12)
+    np.testing.assert_allclose(np.interp(p, curve.x, curve.y), fit.predict(p), atol=1e-12)
+    assert curve.at == ("weight" if weighted else "rows")
+    assert (curve.low <= curve.high).all()
+    assert (curve.wide_low <= curve.low).all()
+    assert (curve.wide_high >= curve.high).all()
+
+
+def test_the_bins_are_those_of_scikit_learn() -> None:
+    truth, p = rows(9, 300)
+    ev = cal.classification(truth, probability=p, measures=["Brier"], interval="none")
+    share, mean = calibration.calibration_curve(truth, p, n_bins=10, strategy="quantile")
+    curve = cal.curve(ev, "calibration by bins")
+    np.testing.assert_allclose(curve.x, mean)
+    np.testing.assert_allclose(curve.y, share)
+    np.testing.assert_array_equal(curve.threshold, np.full(10, 30))
+    from calipers.inference.intervals import wilson
+
+    limits = [wilson(y, 30, 0.95) for y in share]
+    np.testing.assert_allclose(curve.low, [x.low for x in limits])
+    np.testing.assert_allclose(curve.high, [x.high for x in limits])
+
+
+def test_the_histogram_holds_all_rows() -> None:
+    truth, p = rows(10, 400)
+    p[:3] = 0.0, 1.0, 0.5
+    ev = cal.classification(truth, probability=p, measures=["Brier"], interval="none")
+    curve = cal.curve(ev, "probabilities")
+    expected, _ = np.histogram(p, np.linspace(0, 1, 21))
+    np.testing.assert_allclose(curve.y[:-1], expected / 400)
+
+
+def test_the_band_holds_the_curves_of_calibrated_probabilities() -> None:
+    inside, whole = [], []
+    for seed in range(60):
+        truth, p = rows(seed, 250, 1.0)
+        ev = cal.classification(truth, probability=p, measures=["Brier"], resamples=1000)
+        curve = cal.curve(ev, "calibration")
+        y = np.interp(curve.band_x, curve.x, curve.y)
+        within = (y >= curve.low - 1e-12) & (y <= curve.high + 1e-12)
+        inside.append(within[10:-10].mean())
+        whole.append(((y >= curve.wide_low - 1e-12) & (y <= curve.wide_high + 1e-12)).all())
+    assert 0.92 <= np.mean(inside) <= 0.99
+    assert np.mean(whole) >= 0.88
+    truth, p = rows(1, 2000, 2.5)
+    ev = cal.classification(truth, probability=p, measures=["Brier"], resamples=300)
+    curve = cal.curve(ev, "calibration")
+    y = np.interp(curve.band_x, curve.x, curve.y)
+    assert ((y < curve.low) | (y > curve.high)).any()
+
+
+def test_the_band_of_many_levels_is_that_of_their_means() -> None:
+    truth, p = rows(11, 6000, 1.0)
+    levels = Levels.of(ScoreTable.from_rows(truth, p))
+    grid = np.linspace(0.2, 0.8, 7)
+    coarse = calibrated_fits(levels, 1.0, grid, Settings(resamples=300))
+    fine = calibrated_fits(
+        levels.gathered(levels.equal_mass(1999)), 1.0, grid, Settings(resamples=300, seed=1)
+    )
+    np.testing.assert_allclose(coarse.std(axis=0), fine.std(axis=0), rtol=0.2)
+    np.testing.assert_allclose(coarse.mean(axis=0), grid, atol=0.01)
+
+
+def test_a_simultaneous_band_holds_its_share_of_curves() -> None:
+    random = np.random.default_rng(12)
+    replicates = np.cumsum(random.normal(size=(1000, 20)), axis=1)
+    low, high = simultaneous(replicates, 0.9)
+    inside = ((replicates >= low) & (replicates <= high)).all(axis=1).mean()
+    assert 0.9 <= inside <= 0.92
+    missing = np.full((10, 3), np.nan)
+    assert np.isnan(simultaneous(missing, 0.9)).all()
+
+
+def test_the_label_given_makes_a_problem_of_two_classes() -> None:
+    random = np.random.default_rng(13)
+    probability = random.dirichlet(np.ones(3), 500)
+    truth = np.array([random.choice(3, p=p) for p in probability])
+    right, confidence = top_label(truth, probability)
+    assert right.mean() == pytest.approx((probability.argmax(axis=1) == truth).mean())
+    np.testing.assert_array_equal(confidence, probability.max(axis=1))
+    assert cal.measure("Spiegelhalter-p")(right, confidence) > 0.001
+    bold = probability**4 / (probability**4).sum(axis=1, keepdims=True)
+    systems = {"right": probability, "bold": bold}
+    ev = cal.classification(truth, probability=systems, measures=OF_LABELS, resamples=300)
+    for name, columns in systems.items():
+        two = cal.classification(
+            *top_label(truth, columns)[:1],
+            probability=columns.max(axis=1),
+            measures=OF_LABELS,
+            resamples=300,
+        )
+        for measure in OF_LABELS:
+            ours, theirs = ev[name, measure], two[measure]
+            assert ours.value == theirs.value
+            assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), nan_ok=True)
+    assert ev["bold", "calibration-slope"].high < 1
+    assert ev.comparison is not None
+    assert ev.comparison["bold", "right", "ECE"].low > 0
+    with pytest.raises(cal.InputError, match="two classes"):
+        cal.classification(truth, probability=probability, measures=["Brier-skill"])
+    probability[7] *= 1.1
+    with pytest.raises(cal.InputError, match=r"sum to 1\.1 in row 7"):
+        cal.classification(truth, probability=probability, measures=["Brier"])

@@ -1,0 +1,421 @@
+"""Curves of scores: against scikit-learn, loops over thresholds, and what thinning may cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+import calipers as cal
+from calipers.evaluate.curves import KINDS, OF_THRESHOLD, TOLERANCE, ScoreCurves, _drawn, thinned
+from calipers.results import Curve, Evaluation
+
+Data = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def rows(seed: int = 0, n: int = 300, digits: int = 2) -> Data:
+    """Truth, probabilities with ties, weights."""
+    generator = np.random.default_rng(seed)
+    truth = generator.random(n) < 0.3
+    margin = 1.5 * truth - 1 + generator.normal(size=n)
+    return truth, np.round(1 / (1 + np.exp(-margin)), digits), generator.integers(0, 4, n) / 2
+
+
+def evaluation(
+    truth: np.ndarray, probability: Any, weight: np.ndarray | None = None, **options: Any
+) -> Evaluation:
+    options = {"measures": ["AUC"], "interval": "none", **options}
+    return cal.classification(truth, probability=probability, weight=weight, **options)
+
+
+WEIGHTED = pytest.mark.parametrize("weighted", [False, True])
+
+
+def at_each_score(data: Data, weighted: bool) -> list[tuple[float, float, float, float, float]]:
+    """Threshold and TP, FP, FN, TN by a loop, descending."""
+    truth, score, weight = data
+    if not weighted:
+        weight = np.ones(len(truth))
+    out = []
+    for t in sorted(set(score), reverse=True):
+        called = score >= t
+        cells = [weight[a & b].sum() for b in (called, ~called) for a in (truth, ~truth)]
+        out.append((float(t), *map(float, cells)))
+    return out
+
+
+# --- Against scikit-learn -------------------------------------------------------------------------
+
+
+@WEIGHTED
+def test_roc_pr_and_det_are_those_of_scikit_learn(weighted: bool) -> None:
+    truth, score, weight = rows()
+    weights = weight + 0.5 if weighted else None  # scikit-learn leaves out rows of weight 0
+    ev = evaluation(truth, score, weights)
+    roc = cal.curve(ev, "ROC")
+    fpr, tpr, at = metrics.roc_curve(truth, score, sample_weight=weights, drop_intermediate=False)
+    np.testing.assert_allclose((roc.x, roc.y), (fpr, tpr), atol=1e-12)
+    np.testing.assert_array_equal(roc.threshold, at)
+    pr = cal.curve(ev, "PR")
+    precision, recall, at = metrics.precision_recall_curve(truth, score, sample_weight=weights)
+    # Ours falls in the threshold, and leaves out their last point, where nothing is predicted.
+    np.testing.assert_allclose((pr.x, pr.y), (recall[-2::-1], precision[-2::-1]), atol=1e-12)
+    np.testing.assert_array_equal(pr.threshold, at[::-1])
+    det = cal.curve(ev, "DET")
+    ours = {t: (x, y) for t, x, y in zip(det.threshold, det.x, det.y, strict=True)}
+    fpr, fnr, at = metrics.det_curve(truth, score, sample_weight=weights)
+    found = [t for t in at if t in ours]
+    assert len(found) >= len(at) - 1
+    for t, x, y in zip(at, fpr, fnr, strict=True):
+        if t in ours:
+            np.testing.assert_allclose(ours[t], (x, y), atol=1e-12)
+
+
+@WEIGHTED
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("accuracy", metrics.accuracy_score),
+        ("F1", metrics.f1_score),
+        ("precision", metrics.precision_score),
+        ("recall", metrics.recall_score),
+        ("MCC", metrics.matthews_corrcoef),
+        ("kappa", metrics.cohen_kappa_score),
+    ],
+)
+def test_a_measure_against_the_threshold(name: str, theirs: Any, weighted: bool) -> None:
+    truth, score, weight = rows(n=120)
+    weights = weight if weighted else None
+    curve = cal.curve(evaluation(truth, score, weights), "threshold", measure=name)
+    assert np.all(np.diff(curve.x) > 0)
+    assert curve.y_label == name
+    for t, y in zip(curve.x, curve.y, strict=True):
+        if np.isfinite(y):
+            np.testing.assert_allclose(y, theirs(truth, score >= t, sample_weight=weights))
+
+
+# --- Against loops --------------------------------------------------------------------------------
+
+
+@WEIGHTED
+def test_lift_and_gain(weighted: bool) -> None:
+    data = rows(1)
+    ev = evaluation(data[0], data[1], data[2] if weighted else None)
+    gain, lift = cal.curve(ev, "gain"), cal.curve(ev, "lift")
+    cells = at_each_score(data, weighted)
+    n = sum(cells[0][1:])
+    positives = cells[0][1] + cells[0][3]
+    assert (gain.x[0], gain.y[0]) == (0, 0)
+    np.testing.assert_allclose(gain.x[1:], [(tp + fp) / n for _, tp, fp, _, _ in cells])
+    np.testing.assert_allclose(gain.y[1:], [tp / positives for _, tp, _, _, _ in cells])
+    expected = [
+        tp / (tp + fp) / (positives / n) if tp + fp else np.nan for _, tp, fp, _, _ in cells
+    ]
+    np.testing.assert_allclose(lift.y, expected)
+    np.testing.assert_allclose(lift.x, gain.x[1:])
+    assert gain.references["perfect order"][1] == pytest.approx((positives / n, 1))
+
+
+@WEIGHTED
+@pytest.mark.parametrize("seed", range(5))
+def test_the_cost_curve_is_the_least_over_thresholds(seed: int, weighted: bool) -> None:
+    data = rows(seed, n=80)
+    curve = cal.curve(evaluation(data[0], data[1], data[2] if weighted else None), "cost")
+    cells = [(np.inf, 0.0, 0.0, 1.0, 1.0), *at_each_score(data, weighted)]
+    rates = [(fn / (tp + fn), fp / (fp + tn), t) for t, tp, fp, fn, tn in cells]
+    for p in np.linspace(0, 1, 201):
+        least = min(fnr * p + fpr * (1 - p) for fnr, fpr, _ in rates)
+        np.testing.assert_allclose(np.interp(p, curve.x, curve.y), least, atol=1e-12)
+    # From each corner to the next its threshold is one of the best.
+    for a, b, t in zip(curve.x[:-1], curve.x[1:], curve.threshold[:-1], strict=True):
+        middle = (a + b) / 2
+        ((fnr, fpr),) = ((fnr, fpr) for fnr, fpr, at in rates if at == t)
+        own = fnr * middle + fpr * (1 - middle)
+        np.testing.assert_allclose(own, np.interp(middle, curve.x, curve.y), atol=1e-12)
+
+
+@WEIGHTED
+def test_net_benefit(weighted: bool) -> None:
+    truth, score, weight = rows(2)
+    weights = weight if weighted else np.ones(len(truth))
+    ev = evaluation(truth, score, weight if weighted else None, threshold=0.25)
+    curve = cal.curve(ev, "net benefit")
+    assert {0.0, 0.01, 0.5, 0.99} <= set(curve.x)
+    assert set(score[(score > 0) & (score < 1)]) <= set(curve.x)
+    for p, y in zip(curve.x, curve.y, strict=True):
+        called = score >= p
+        expected = weights[called & truth].sum() - weights[called & ~truth].sum() * p / (1 - p)
+        np.testing.assert_allclose(y, expected / weights.sum(), atol=1e-12)
+    assert curve.mark is not None
+    np.testing.assert_allclose(curve.mark[1], curve.y[curve.x == 0.25][0])
+    everybody = np.array(curve.references["act on all"])
+    prevalence = weights[truth].sum() / weights.sum()
+    odds = everybody[:, 0] / (1 - everybody[:, 0])
+    np.testing.assert_allclose(everybody[:, 1], prevalence - (1 - prevalence) * odds, atol=1e-12)
+    assert everybody[-1, 1] == pytest.approx(curve.bottom)
+
+
+@WEIGHTED
+@pytest.mark.parametrize("threshold", [0.5, 0.37, 0.02, -1.0, 7.0])
+def test_densities_have_the_areas_of_the_rates(threshold: float, weighted: bool) -> None:
+    truth, score, weight = rows(3)
+    weights = weight if weighted else np.ones(len(truth))
+    ev = cal.classification(
+        truth,
+        score=score,
+        threshold=threshold,
+        weight=weight if weighted else None,
+        measures=["recall"],
+        interval="none",
+    )
+    for positive, names in ((True, ("TP", "FN")), (False, ("FP", "TN"))):
+        curve = cal.curve(ev, "density", series=str(positive))
+        width = np.diff(curve.x)
+        np.testing.assert_allclose(width, width[0])
+        area = curve.y[:-1] * width
+        assert area.sum() == pytest.approx(1)
+        of = truth == positive
+        above = weights[of & (score >= threshold)].sum()
+        expected = {names[0]: above, names[1]: weights[of].sum() - above}
+        assert curve.areas == pytest.approx(expected)
+        if score.min() < threshold <= score.max():
+            assert threshold in curve.x
+        right = area[curve.x[:-1] >= threshold].sum()
+        assert right == pytest.approx(above / weights[of].sum())
+
+
+def test_a_weight_of_two_is_the_row_twice() -> None:
+    truth, score, weight = rows(4)
+    times = (2 * weight).astype(int)
+    weighted = evaluation(truth, score, times.astype(float))
+    repeated = evaluation(np.repeat(truth, times), np.repeat(score, times))
+    for kind in KINDS:
+        if kind in ("density", "calibration by bins", "probabilities"):
+            continue  # the number of bars is that of the rows
+        a, b = cal.curve(weighted, kind), cal.curve(repeated, kind)
+        keep = np.isin(
+            a.threshold, b.threshold
+        )  # scores of weight 0 only have a point of their own
+        np.testing.assert_allclose(np.unique(a.y[keep]), np.unique(b.y), atol=1e-12, err_msg=kind)
+
+
+def test_the_twenty_rows() -> None:
+    """The table of the course: the highest accuracy, 70%, is at the threshold 0.54."""
+    classes = "PPNPPPNNPNPNPNNNPNPN"
+    score = [0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.5,
+             0.4, 0.39, 0.38, 0.37, 0.36, 0.35, 0.34, 0.33, 0.3, 0.1]  # fmt: skip
+    ev = cal.classification(list(classes), score=score, positive="P", measures=["AUC"])
+    accuracy = cal.curve(ev, "threshold", measure="accuracy")
+    best = int(np.argmax(accuracy.y))
+    assert (accuracy.x[best], accuracy.y[best]) == (0.54, 0.7)
+    roc = cal.curve(ev, "ROC")
+    place = int(np.flatnonzero(roc.threshold == 0.54)[0])
+    assert (roc.x[place], roc.y[place]) == (0.1, 0.5)
+
+
+# --- Thinning -------------------------------------------------------------------------------------
+
+
+def distance(points: np.ndarray, line: np.ndarray) -> float:
+    """The largest distance of a point to a line of several pieces."""
+    start, way = line[:-1], np.diff(line, axis=0)
+    length = np.maximum((way**2).sum(axis=1), 1e-300)
+    gap = points[:, None, :] - start
+    at = np.clip((gap * way).sum(axis=2) / length, 0, 1)
+    nearest = start + at[..., None] * way
+    return float(np.sqrt(((points[:, None, :] - nearest) ** 2).sum(axis=2)).min(axis=1).max())
+
+
+def drawn_line(curve: Curve, places: np.ndarray, whole: Curve) -> np.ndarray:
+    """The line that is drawn through some of the points, its corners included."""
+    line = np.column_stack(_drawn(whole))[places]
+    if curve.shape == "step":  # y holds from the point before up to x
+        corners = np.column_stack([line[:-1, 0], line[1:, 1]])
+        line = np.concatenate([np.stack([line[:-1], corners], axis=1).reshape(-1, 2), line[-1:]])
+    return line
+
+
+def densely(line: np.ndarray) -> np.ndarray:
+    share = np.linspace(0, 1, 7)[:, None, None]
+    return (line[:-1] + share * np.diff(line, axis=0)).reshape(-1, 2)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.sampled_from([1, 2, 5, 60, 400, 1500]),
+    digits=st.sampled_from([1, 2, 6]),
+    kind=st.sampled_from([k for k in KINDS if k != "density"]),
+    measure=st.sampled_from(OF_THRESHOLD),
+)
+def test_thinning_keeps_to_its_tolerance(
+    seed: int, n: int, digits: int, kind: str, measure: str
+) -> None:
+    truth, score, _ = rows(seed, n + 1, digits)
+    truth[:2] = [True, False]
+    whole = cal.curve(evaluation(truth, score), kind, measure=measure)
+    if np.isnan(whole.y).any() or whole.shape == "bars":
+        return
+    thin = thinned(whole)
+    assert thin.tolerance in (0.0, TOLERANCE)
+    assert (thin.x[0], thin.y[-1]) == (whole.x[0], whole.y[-1])
+    places, at = [], 0  # of the points kept, which stay in order
+    for x, y in zip(thin.x, thin.y, strict=True):
+        at += int(np.flatnonzero((whole.x[at:] == x) & (whole.y[at:] == y))[0])
+        places.append(at)
+        at += 1
+    if len(places) < 2:
+        return
+    exact = drawn_line(whole, np.arange(len(whole)), whole)
+    drawn = drawn_line(whole, np.array(places), whole)
+    assert distance(exact, drawn) <= TOLERANCE + 1e-9
+    assert distance(densely(drawn), exact) <= TOLERANCE + 1e-9
+
+
+def test_thin_curves_stay_small() -> None:
+    truth, score, _ = rows(5, 200_000, 9)
+    ev = evaluation(truth, score)
+    for kind in ("ROC", "DET", "gain", "threshold", "net benefit", "cost"):
+        thin = cal.curve(ev, kind, thin=True)
+        assert len(thin) < 700
+        assert thin.tolerance == (0.0 if len(thin) == len(cal.curve(ev, kind)) else TOLERANCE)
+
+
+# --- Access ---------------------------------------------------------------------------------------
+
+
+def test_nothing_is_computed_before_it_is_looked_at() -> None:
+    truth, score, _ = rows()
+    ev = cal.classification(truth, score={"a": score, "b": -score}, measures=["AUC"])
+    curves = ev.curves
+    assert isinstance(curves, ScoreCurves)
+    assert len(curves) == 2 * (8 + len(OF_THRESHOLD))
+    assert not curves._made
+    assert all("replicates" not in vars(scored) for scored in curves.of)
+    assert curves[0] is curves[0]
+    assert list(curves._made) == [0]
+    assert [c.kind for c in curves[:3]] == ["ROC", "ROC", "PR"]
+    with pytest.raises(IndexError):
+        curves[len(curves)]
+
+
+def test_a_curve_as_a_frame() -> None:
+    truth, score, _ = rows()
+    ev = evaluation(truth, {"a": score, "b": 1 - score})
+    frame = cal.curve(ev, "ROC", "b").to_frame()
+    names = ["system", "False positive rate", "True positive rate", "threshold"]
+    assert list(frame.columns) == names
+    assert set(frame["system"]) == {"b"}
+    density = cal.curve(ev, "density", "a", series="True").to_frame()
+    assert list(density.columns) == ["system", "series", "Score", "Density"]
+    by_threshold = cal.curve(ev, "threshold", "a").to_frame()
+    assert list(by_threshold.columns) == ["system", "Threshold", "accuracy"]
+
+
+def test_curves_come_back_from_json() -> None:
+    truth, score, _ = rows()
+    ev = cal.classification(truth, probability=score, measures=["AUC"], resamples=100)
+    back = Evaluation.from_json(ev.to_json(details=True))
+    for a, b in zip(ev.curves, back.curves, strict=True):
+        assert (a.kind, a.series, a.shape, a.wide_method) == (
+            b.kind,
+            b.series,
+            b.shape,
+            b.wide_method,
+        )
+        np.testing.assert_array_equal(a.wide_low, b.wide_low)
+        assert a.areas == b.areas
+        assert a.mark == b.mark
+    assert back.to_html()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ROCK", "a"), "no curve 'ROCK'"),
+        (("ROC",), "name the system"),
+        (("ROC", "c"), "no system 'c'"),
+        (("net benefit", "a"), "a: net benefit needs probabilities"),
+        (("density", "a"), "name the class"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(arguments: tuple[str, ...], message: str) -> None:
+    truth, score, _ = rows()
+    ev = cal.classification(truth, score={"a": score, "b": -score}, measures=["AUC"])
+    with pytest.raises(cal.InputError, match=message):
+        cal.curve(ev, *arguments)
+
+
+def test_an_evaluation_without_scores_has_no_curves() -> None:
+    for ev in (
+        cal.classification([0, 1, 1], [0, 1, 0]),
+        cal.regression([1.0, 2.0], [1.0, 3.0]),
+        cal.classification([0, 1], score=[0.1, 0.2], measures=["AUC"], curves=False),
+    ):
+        with pytest.raises(cal.InputError, match="this evaluation has none"):
+            cal.curve(ev, "ROC")
+
+
+@pytest.mark.parametrize("interval", ["none", "analytic", "auto"])
+def test_bands_follow_the_settings(interval: str) -> None:
+    truth, score, _ = rows()
+    ev = evaluation(truth, score, interval=interval, resamples=200)
+    for kind in ("ROC", "PR"):
+        curve = cal.curve(ev, kind)
+        assert bool(len(curve.wide_low)) is (interval != "none")
+        assert bool(np.isfinite(curve.low).any()) is (interval == "auto")
+        assert curve.method == ("bootstrap [B]" if interval == "auto" else "none")
+
+
+def test_scores_that_are_all_equal() -> None:
+    ev = cal.classification([0, 1, 1], probability=[0.5] * 3, interval="none")
+    for curve in ev.curves:
+        assert len(curve.x)
+    assert ev.to_html()
+
+
+# --- Several classes, and the page ----------------------------------------------------------------
+
+
+def test_each_class_against_the_rest() -> None:
+    generator = np.random.default_rng(6)
+    truth = generator.integers(0, 5, 200)
+    probability = generator.dirichlet(np.ones(5), 200)
+    options: dict[str, Any] = {"measures": ["accuracy"], "interval": "analytic"}
+    ev = cal.classification(truth, probability=probability, labels=range(5), **options)
+    assert [(c.kind, c.series) for c in ev.curves] == [
+        (k, str(i)) for k in ("ROC", "PR") for i in range(5)
+    ]
+    for i in range(5):
+        curve = cal.curve(ev, "ROC", series=str(i))
+        binary = cal.classification(
+            truth == i, score=probability[:, i], **options | {"measures": ["AUC"]}
+        )
+        alone = cal.curve(binary, "ROC")
+        for name in ("x", "y", "threshold", "wide_low", "wide_high"):
+            np.testing.assert_array_equal(getattr(curve, name), getattr(alone, name))
+    assert not any(len(c.wide_low) for c in ev.curves)  # too many to be told apart
+    with pytest.raises(cal.InputError, match="name the class"):
+        cal.curve(ev, "ROC")
+
+
+def test_a_page_of_two_systems_with_all_curves_is_small() -> None:
+    truth, score, _ = rows(7, 3000, 9)
+    other = np.clip(score + np.random.default_rng(8).normal(0, 0.1, len(score)), 0, 1)
+    ev = evaluation(truth, {"a": score, "b": other}, interval="auto", resamples=200)
+    page = ev.to_html()
+    assert len(page.encode()) < 1_800_000
+    shown, more = page.split('<details class="more">')
+    for title in ("ROC curve", "Precision-recall curve", "Scores of the classes: a"):
+        assert f"<h3>{title}</h3>" in shown
+    for title in (
+        "Detection error tradeoff",
+        "Lift",
+        "Cumulative gain",
+        "Cost curve",
+        "Net benefit",
+    ):
+        assert f"<h3>{title}</h3>" in more

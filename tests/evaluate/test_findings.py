@@ -1,0 +1,529 @@
+"""Findings: the prose of the worked examples, and silence where there is no evidence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.evaluate import findings
+from calipers.evaluate.findings import OF_DATA, OF_SYSTEM, RULES, Maker, Subject
+from calipers.inference import intervals
+from calipers.results import SEVERITIES, Evaluation, Finding
+from calipers.statistics import ConfusionMatrix
+
+EXAMPLES = {
+    example["id"]: example["given"]
+    for example in json.loads(
+        (Path(__file__).parents[1] / "seed_examples.json").read_text(encoding="utf-8")
+    )
+}
+
+
+def of_counts(tp: int, fp: int, fn: int, tn: int, **options: Any) -> Evaluation:
+    """A test with these counts."""
+    truth, predicted = np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0])
+    rows = [tp, fp, fn, tn]
+    return cal.classification(truth.repeat(rows), predicted.repeat(rows), **options)
+
+
+def example(name: str) -> Evaluation:
+    """A worked example of two classes."""
+    return of_counts(**EXAMPLES[name])
+
+
+def by_kind(evaluation: Evaluation) -> dict[str, Finding]:
+    """The findings, of which each kind may appear once."""
+    kinds = [f.kind for f in evaluation.findings]
+    assert len(set(kinds)) == len(kinds)
+    return dict(zip(kinds, evaluation.findings, strict=True))
+
+
+def of_matrix(counts: Any, labels: tuple[str, ...], *makers: Maker) -> list[Finding]:
+    """What the makers find on a system of which only the matrix is known (rows are the truth)."""
+    table = np.asarray(counts, np.float64)
+    matrix = ConfusionMatrix(table, table, labels, int(table.sum()))
+
+    def estimate(measure: str) -> cal.Estimate:
+        share = float(cal.measure(measure).apply(matrix))
+        made = intervals.wilson(share, float(matrix.total), 0.95)
+        return cal.Estimate(measure, share, made.low, made.high)
+
+    subject = Subject("system", labels, 0.95, ("accuracy",), estimate, matrix)
+    return [found for make in makers for found in make(subject)]
+
+
+# ------------------------------------------------------------------------- the worked examples
+
+
+def test_cancer_test() -> None:
+    found = by_kind(example("cancer-test"))
+    # "Accuracy is not reliable": an oracle that always says no is right in 98.5%, the test in 90.6%.
+    accuracy = found["accuracy-below-constant"]
+    assert accuracy.numbers["accuracy"] == pytest.approx(1840 / 2030)
+    assert accuracy.numbers["accuracy of the constant answer"] == pytest.approx(2000 / 2030)
+    assert accuracy.numbers["difference"] == pytest.approx(-160 / 2030)
+    assert accuracy.severity == "warning"
+    assert "0.906" in accuracy.sentence
+    assert "0.9852" in accuracy.sentence
+    # "Little confidence in positive outcomes"; "a negative result is almost always true".
+    rules = found["rules-out-only"]
+    assert rules.numbers["precision"] == pytest.approx(0.1)
+    assert rules.numbers["NPV"] == pytest.approx(1820 / 1830)
+    assert "can rule '1' out but not in" in rules.sentence
+    # "A highly unbalanced distribution": 30 of 2030.
+    assert found["imbalance"].numbers["share of '1'"] == pytest.approx(30 / 2030)
+    assert found["leaning"].numbers["ratio"] == pytest.approx(200 / 30)
+    assert "below-diagonal" not in found
+
+
+def test_virus_test() -> None:
+    found = by_kind(example("virus-test"))
+    assert found["imbalance"].numbers["share of '1'"] == pytest.approx(0.007)
+    rules = found["rules-out-only"]
+    assert rules.numbers["precision"] == pytest.approx(595 / 5560)
+    assert rules.numbers["LR+"] == pytest.approx(0.85 / (4965 / 99300))
+    assert rules.numbers["LR-"] == pytest.approx(0.15 / (94335 / 99300))
+    assert found["accuracy-below-constant"].numbers["accuracy"] == pytest.approx(0.9493)
+
+
+def test_methods_a_to_d() -> None:
+    found = {name: by_kind(example(f"roc-method-{name}")) for name in "ABCD"}
+    # "A can effectively rule out"; "D can rule in"; C is unsuitable for either.
+    assert {name: set(of) & {"rules-out-only", "rules-in-only"} for name, of in found.items()} == {
+        "A": {"rules-out-only"},
+        "B": set(),
+        "C": set(),
+        "D": {"rules-in-only"},
+    }
+    # "B lies below the diagonal": negated, its rates are 60% and 20%.
+    assert [name for name in "ABCD" if "below-diagonal" in found[name]] == ["B"]
+    turned = found["B"]["below-diagonal"].numbers
+    assert turned["recall of the opposite"] == pytest.approx(0.6)
+    assert turned["FPR of the opposite"] == pytest.approx(0.2)
+    # C "may exhibit a too strong bias towards positive predictions".
+    assert [name for name in "ABCD" if "leaning" in found[name]] == ["C"]
+    assert found["C"]["leaning"].numbers["ratio"] == pytest.approx(1.6)
+    assert "answers '1'" in found["C"]["leaning"].sentence
+    # The classes are balanced and there are enough rows.
+    assert not any({"imbalance", "few-rows"} & set(of) for of in found.values())
+
+
+def test_woman_man_child() -> None:
+    given = EXAMPLES["woman-man-child"]
+    classes, counts = np.array(given["classes"]), np.transpose(given["matrix"])
+    truth, called = (
+        classes[place].repeat(counts.ravel()) for place in np.indices((3, 3)).reshape(2, 9)
+    )
+    found = cal.classification(truth, called).findings
+    # "The algorithm struggles with recognizing women", though their accuracy is high: "due to the
+    # large number of negative examples that are correctly dismissed".
+    assert [f.kind for f in found] == ["weak-class"]
+    assert found[0].numbers["recall"] == pytest.approx(0.65)
+    assert found[0].numbers["precision"] == pytest.approx(13 / 19)
+    assert found[0].numbers["accuracy against the rest"] == pytest.approx(0.87)
+    assert found[0].numbers["share of its right answers that are the rest"] == pytest.approx(
+        74 / 87
+    )
+    assert "struggles with 'woman'" in found[0].sentence
+
+
+def test_twenty_rows() -> None:
+    given = EXAMPLES["roc-twenty"]
+    found = by_kind(cal.classification(given["label"], score=given["score"], threshold="accuracy"))
+    # The best threshold by accuracy is 0.54, and right in 70%; but it was chosen on these rows.
+    tuned = found["tuned-threshold"]
+    assert tuned.numbers["threshold"] == 0.54
+    assert tuned.numbers["accuracy"] == pytest.approx(0.7)
+    assert tuned.numbers["accuracy out of bag"] < 0.65
+    assert "0.54 was chosen on these same rows" in tuned.sentence
+    # On twenty rows that is no more than guessing may give.
+    assert found["accuracy-like-constant"].numbers["accuracy"] == pytest.approx(0.7)
+    assert found["like-chance"].numbers["AUC"] == pytest.approx(0.68)
+    assert found["few-rows"].numbers == {"rows of '0'": 10, "rows of '1'": 10, "step": 0.1}
+    given_before = cal.classification(given["label"], score=given["score"], threshold=0.54)
+    assert "tuned-threshold" not in by_kind(given_before)
+
+
+# -------------------------------------------------------------------- what the numbers are made of
+
+
+def test_the_difference_to_the_constant_answer_is_paired() -> None:
+    difference = by_kind(example("cancer-test"))["accuracy-below-constant"]
+    low, high = difference.intervals["difference"]
+    # Of 200 rows answered "yes", 20 are right and 180 would have been right as "no".
+    right = np.repeat([1, -1, 0], [20, 180, 1830])
+    se = right.std() / np.sqrt(2030)
+    assert (low, high) == pytest.approx(
+        (right.mean() - 1.96 * se, right.mean() + 1.96 * se), abs=5e-4
+    )
+
+
+def test_the_rows_that_would_be_needed_have_the_power() -> None:
+    rng = np.random.default_rng(3)
+    truth = np.repeat([0, 1], 200)
+    shared = rng.normal(size=400)
+    a = truth + shared + rng.normal(0, 0.8, 400)
+    b = 1.1 * truth + shared + rng.normal(0, 0.8, 400)
+    ev = cal.classification(truth, score={"a": a, "b": b}, measures="AUC")
+    found = by_kind(ev)["not-told-apart"]
+    assert ev.comparison is not None
+    d = ev.comparison["AUC"]
+    se = (d.high - d.low) / 2 / stats.norm.ppf(0.975)
+    needed = found.numbers["rows needed"]
+    # With that many rows the standard error is so small that a z-test finds d four times in five.
+    power = stats.norm.sf(stats.norm.ppf(0.975) - abs(d.value) / (se * np.sqrt(400 / needed)))
+    assert power == pytest.approx(0.8, abs=1e-3)
+    assert found.systems == ("b", "a")
+    assert found.measures == ("AUC",)
+
+
+def test_topics_that_would_be_needed() -> None:
+    rng = np.random.default_rng(5)
+    qrels = {str(t): {"d": 1} for t in range(12)}
+    runs = {
+        name: {str(t): {"d": 1.0, "e": float(rng.integers(0, 2) * 2)} for t in range(12)}
+        for name in ("a", "b")
+    }
+    found = by_kind(cal.retrieval(qrels, runs, measures=["RR"]))
+    assert found["few-topics"].numbers == {"topics": 12}
+    assert found["not-told-apart"].numbers["topics"] == 12
+    assert found["not-told-apart"].numbers["topics needed"] > 12
+    assert "topics" in found["not-told-apart"].sentence
+
+
+def test_ties_bound_the_area() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 300)
+    score = np.round(truth + rng.normal(size=300))
+    found = by_kind(cal.classification(truth, score=score, measures="AUC"))["ties"]
+    pairs = [np.sign(p - n) for p in score[truth == 1] for n in score[truth == 0]]
+    won, tied = np.mean(np.array(pairs) > 0), np.mean(np.array(pairs) == 0)
+    assert found.numbers["tied share"] == pytest.approx(tied)
+    assert found.numbers["AUC with ties lost"] == pytest.approx(won)
+    assert found.numbers["AUC with ties won"] == pytest.approx(won + tied)
+    assert found.numbers["distinct scores"] == len(set(score))
+
+
+def test_a_score_below_the_diagonal() -> None:
+    rng = np.random.default_rng(4)
+    truth = rng.integers(0, 2, 200)
+    score = rng.normal(size=200) - truth
+    worse = by_kind(cal.classification(truth, score=score, measures="AUC"))["below-diagonal"]
+    better = cal.classification(truth, score=-score, measures="AUC")["AUC"]
+    assert worse.numbers["AUC of the negated score"] == pytest.approx(better.value)
+    assert worse.intervals["AUC of the negated score"] == pytest.approx((better.low, better.high))
+
+
+def test_a_class_that_is_taken_for_another() -> None:
+    labels = ("cat", "dog", "bird", "fish")
+    counts = [[60, 38, 1, 1], [8, 90, 1, 1], [2, 2, 94, 2], [1, 1, 2, 96]]
+    found = {f.kind: f for f in of_matrix(counts, labels, *OF_DATA, *OF_SYSTEM)}
+    confused = found["confused-class"]
+    assert "takes 'cat' for 'dog'" in confused.sentence
+    assert confused.numbers == pytest.approx(
+        {"share of the rows": 0.38, "share of the errors": 0.95, "the other way round": 0.08}
+    )
+    exact = stats.binomtest(38, 40).proportion_ci(1 - 0.05 / 4, method="exact")
+    assert confused.intervals["share of the errors"] == pytest.approx((exact.low, exact.high))
+    assert "'cat'" in found["weak-class"].sentence
+
+
+def test_probabilities_that_are_too_extreme() -> None:
+    rng = np.random.default_rng(8)
+    logit = rng.normal(size=2000)
+    truth = rng.random(2000) < 1 / (1 + np.exp(-logit))
+    extreme = 1 / (1 + np.exp(-2 * logit))
+    found = by_kind(cal.classification(truth, probability=extreme, curves=False))["miscalibrated"]
+    low, high = found.intervals["calibration-slope"]
+    assert low < 0.5 < high < 1
+    assert "too extreme" in found.sentence
+    assert found.level == pytest.approx(0.975)
+    # Which the same rows say in another way: they have a slope of 1 once they are recalibrated.
+    honest = 1 / (1 + np.exp(-logit))
+    assert cal.classification(truth, probability=honest, curves=False).findings == ()
+
+
+def test_slices_that_differ() -> None:
+    rng = np.random.default_rng(9)
+    truth, site = rng.integers(0, 2, 900), rng.choice(["north", "south", "west"], 900)
+    wrong = rng.random(900) < np.where(site == "south", 0.4, 0.1)
+    ev = cal.classification(
+        truth, {"forest": np.where(wrong, 1 - truth, truth)}, slices={"site": site},
+        measures=["accuracy", "F1"],
+    )  # fmt: skip
+    found = by_kind(ev)["slices-differ"]
+    assert found.systems == ("forest",)
+    assert found.measures == ("accuracy",)
+    assert ev.slices is not None
+    to_rest = ev.slices["site", "south", "accuracy"].to_rest
+    assert found.numbers["difference of 'south'"] == to_rest.value
+    assert found.intervals["difference of 'south'"] == (to_rest.low, to_rest.high)
+    assert "by site, its accuracy differs" in found.sentence
+
+
+def test_rows_in_clusters_are_fewer_than_they_are() -> None:
+    # Twenty patients of a hundred rows each, all alike: the evidence of twenty rows.
+    truth, called = np.repeat([1, 0], 10), np.repeat([1, 0, 1, 0], [7, 3, 4, 6])
+    patient = np.arange(20).repeat(100)
+    rows, clustered = (
+        cal.classification(truth.repeat(100), called.repeat(100), cluster=cluster)
+        for cluster in (None, patient)
+    )
+    kinds = {f.kind for f in rows.findings}
+    assert "accuracy-like-constant" not in kinds
+    like = by_kind(clustered)["accuracy-like-constant"]
+    low, high = like.intervals["difference"]
+    assert low < 0
+    assert high > 0.25
+    alone = cal.classification(truth, called)
+    one = by_kind(alone)["accuracy-like-constant"].intervals["difference"]
+    assert (low, high) == pytest.approx(one, abs=0.1)
+    quiet = cal.classification(
+        truth.repeat(100), called.repeat(100), cluster=patient, interval="analytic"
+    )
+    assert "accuracy-like-constant" not in by_kind(quiet)
+
+
+def test_clusters_of_many_classes() -> None:
+    rng = np.random.default_rng(10)
+    truth = rng.integers(0, 4, 800)
+    called = np.where((truth == 0) & (rng.random(800) < 0.5), 1, truth)
+    ev = cal.classification(truth, called, cluster=np.arange(800) // 4)
+    found = by_kind(ev)
+    assert found["weak-class"].numbers["recall"] == pytest.approx(np.mean(called[truth == 0] == 0))
+    assert found["confused-class"].numbers["share of the errors"] == 1
+
+
+def test_many_pairs_are_counted() -> None:
+    rng = np.random.default_rng(12)
+    truth = rng.integers(0, 2, 100)
+    scores = {name: truth + rng.normal(size=100) for name in "abcdef"}
+    ev = cal.classification(truth, score=scores, measures="AUC", curves=False)
+    untold = [f for f in ev.findings if f.kind == "not-told-apart"]
+    assert len(untold) <= 7
+    assert "further" in untold[-1].sentence
+
+
+def test_a_weight_of_two_is_the_row_twice_in_the_numbers() -> None:
+    truth, called = np.array([1, 0, 1, 0]), np.array([1, 1, 0, 0])
+    counts = np.array([20, 180, 10, 1820])
+    truth, called = truth.repeat(counts), called.repeat(counts)
+    weight = np.random.default_rng(1).integers(1, 4, len(truth))
+    weighted = by_kind(cal.classification(truth, called, weight=weight, resamples=200))
+    repeated = by_kind(
+        cal.classification(truth.repeat(weight), called.repeat(weight), resamples=200)
+    )
+    assert weighted.keys() == repeated.keys()
+    for kind, found in weighted.items():
+        assert found.numbers == pytest.approx(repeated[kind].numbers), kind
+        for name, (low, high) in found.intervals.items():
+            # Fewer rows went in, so the interval is wider, however heavy they are.
+            other = repeated[kind].intervals[name]
+            assert high - low > 0.99 * (other[1] - other[0]), (kind, name)
+
+
+def test_a_common_weight_changes_nothing() -> None:
+    truth, called = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 1, 2, 0])
+    rows = [30, 40, 5, 150, 90, 3]
+    truth, called = truth.repeat(rows), called.repeat(rows)
+    one, three = (
+        cal.classification(truth, called, weight=np.full(len(truth), w)).findings for w in (1, 3)
+    )
+    assert len(one) > 0
+    for a, b in zip(one, three, strict=True):
+        assert a.numbers == pytest.approx(b.numbers)
+        for name, limits in a.intervals.items():
+            assert limits == pytest.approx(b.intervals[name])
+
+
+# --------------------------------------------------------------------------- no evidence, no finding
+
+
+def rate(kinds: set[str], make: Any, repeats: int = 400) -> float:
+    """In which share of data sets a finding of one of the kinds appears."""
+    rng = np.random.default_rng(11)
+    return float(np.mean([bool(kinds & {f.kind for f in make(rng)}) for _ in range(repeats)]))
+
+
+def border(share: float, repeats: int) -> float:
+    """Three standard errors above a share."""
+    return share + 3 * float(np.sqrt(share * (1 - share) / repeats))
+
+
+def test_scores_without_a_signal_are_seldom_called_turned() -> None:
+    def make(rng: np.random.Generator) -> tuple[Finding, ...]:
+        truth = np.repeat([0, 1], 60)
+        return cal.classification(
+            truth, score=rng.normal(size=120), measures="AUC", curves=False
+        ).findings
+
+    assert rate({"below-diagonal"}, make) <= border(0.025, 400)
+    # Nearly always it is said that they may be chance.
+    assert rate({"like-chance"}, make) >= 1 - border(0.05, 400)
+
+
+def guesses(rng: np.random.Generator) -> tuple[Finding, ...]:
+    """Balanced classes and answers that know nothing of them."""
+    truth, called = rng.integers(0, 2, (2, 200))
+    return cal.classification(
+        truth, called, measures=["accuracy", "precision", "NPV"], interval="analytic"
+    ).findings
+
+
+def test_guesses_are_seldom_called_anything_but_guesses() -> None:
+    assert rate({"below-diagonal"}, guesses) <= border(0.025, 400)
+    assert rate({"accuracy-below-constant"}, guesses) <= border(0.05, 400)
+    for kind in ("rules-out-only", "rules-in-only", "leaning", "imbalance", "few-rows"):
+        assert rate({kind}, guesses) == 0, kind
+    assert rate({"accuracy-like-constant"}, guesses) >= 1 - border(0.05, 400)
+
+
+def test_an_accuracy_that_equals_the_constant_is_seldom_called_below() -> None:
+    # Of 300 rows about 60 are answered "1", half of them rightly: nothing is won and nothing lost.
+    def make(rng: np.random.Generator) -> list[Finding]:
+        tn, fp, fn, tp = rng.multinomial(300, [0.7, 0.1, 0.1, 0.1])
+        return of_matrix([[tn, fp], [fn, tp]], ("0", "1"), findings.accuracy_and_constant)
+
+    assert rate({"accuracy-below-constant"}, make, 2000) <= border(0.025, 2000)
+
+
+def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
+    labels = ("a", "b", "c")
+    rows = [np.where(np.arange(3) == i, 0.7, 0.15) for i in range(3)]
+
+    def make(rng: np.random.Generator) -> list[Finding]:
+        counts = [rng.multinomial(60, row) for row in rows]
+        return of_matrix(counts, labels, findings.weak_class, findings.confused_class)
+
+    assert rate({"weak-class"}, make, 1000) <= border(0.05, 1000)
+    assert rate({"confused-class"}, make, 1000) <= border(0.05, 1000)
+
+
+def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
+    # A tenth is positive, and 1.25 times as many are answered so: both exactly at the border.
+    def make(rng: np.random.Generator) -> list[Finding]:
+        tn, fp, fn, tp = rng.multinomial(2000, [0.86, 0.04, 0.015, 0.085])
+        counts = [[tn, fp], [fn, tp]]
+        return of_matrix(counts, ("0", "1"), findings.imbalance, findings.leaning)
+
+    assert rate({"imbalance"}, make, 2000) <= border(0.025, 2000)
+    assert rate({"leaning"}, make, 2000) <= border(0.025, 2000)
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(2, 200), (5, 200), (10, 300)])
+def test_guesses_among_many_classes_are_seldom_called_worse(classes: int, rows: int) -> None:
+    labels = tuple(map(str, range(classes)))
+
+    def make(rng: np.random.Generator) -> list[Finding]:
+        cells = rng.multinomial(rows, np.full(classes**2, classes**-2.0))
+        return of_matrix(cells.reshape(classes, -1), labels, findings.accuracy_and_constant)
+
+    assert rate({"accuracy-below-constant"}, make, 1000) <= border(0.05, 1000)
+
+
+def test_calibrated_probabilities_are_seldom_called_miscalibrated() -> None:
+    def make(rng: np.random.Generator) -> tuple[Finding, ...]:
+        probability = rng.beta(1.5, 2.0, 300)
+        truth = rng.random(300) < probability
+        return cal.classification(
+            truth,
+            probability=probability,
+            measures=["AUC", "calibration-slope", "calibration-intercept"],
+            curves=False,
+        ).findings
+
+    assert rate({"miscalibrated"}, make) <= border(0.05, 400)
+
+
+def test_systems_that_are_alike_are_seldom_told_apart() -> None:
+    def make(rng: np.random.Generator) -> tuple[Finding, ...]:
+        truth = np.repeat([0, 1], 50)
+        a, b = 1.5 * truth + rng.normal(size=(2, 100))
+        return cal.classification(
+            truth, score={"a": a, "b": b}, measures="AUC", curves=False
+        ).findings
+
+    assert rate({"not-told-apart"}, make) >= 1 - border(0.05, 400)
+
+
+def test_slices_that_are_alike_are_seldom_said_to_differ() -> None:
+    def make(rng: np.random.Generator) -> tuple[Finding, ...]:
+        truth, noise = rng.integers(0, 2, 300), rng.random(300)
+        called = np.where(noise < 0.2, 1 - truth, truth)
+        site = rng.choice(["north", "south", "west"], 300)
+        return cal.classification(
+            truth, called, slices={"site": site}, measures="accuracy", interval="analytic"
+        ).findings
+
+    assert rate({"slices-differ"}, make, 200) <= border(0.05, 200)
+
+
+def test_a_good_system_on_enough_rows_has_no_findings() -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.integers(0, 2, 2000)
+    ev = cal.classification(truth, score=3 * truth + rng.normal(size=2000), threshold=1.5)
+    assert ev.findings == ()
+
+
+def test_without_intervals_only_what_is_counted_is_found() -> None:
+    kinds = {f.kind for f in of_counts(10, 90, 5, 900, interval="none").findings}
+    assert kinds == {"few-rows"}
+
+
+# -------------------------------------------------------------------------------- reading and writing
+
+
+def test_findings_survive_json() -> None:
+    ev = example("cancer-test")
+    again = Evaluation.from_json(ev.to_json())
+    assert again.findings == ev.findings
+    assert len(ev.findings) > 2
+
+
+def test_the_gravest_come_first_and_say_by_what_rule() -> None:
+    found = example("cancer-test").findings
+    grave = [SEVERITIES.index(f.severity) for f in found]
+    assert grave == sorted(grave)
+    for f in found:
+        assert f.rule == RULES[f.kind].when
+        assert f.severity == RULES[f.kind].severity
+        assert str(f) == f.sentence
+        assert set(f.intervals) <= set(f.numbers)
+
+
+def test_every_kind_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
+    headings = [line[3:].strip("`") for line in page.splitlines() if line.startswith("## `")]
+    assert sorted(headings) == sorted(RULES)
+    text = " ".join(page.split())
+    assert [kind for kind in RULES if RULES[kind].when not in text] == []
+
+
+def test_reports_have_a_section_of_findings() -> None:
+    ev = example("cancer-test")
+    text, markdown, html = str(ev), ev.to_markdown(), ev.to_html()
+    assert "Findings\n- Warning: The system: accuracy 0.906" in text
+    assert "### Findings\n\n- **Warning:** The system: accuracy 0.906" in markdown
+    assert '<h2 id="findings">Findings</h2>' in html
+    assert html.index('id="findings"') < html.index('id="estimates"')
+    # A measure of a finding leads to its definition.
+    place = ev.measures.index("NPV")
+    assert f'<a href="#definition-{place}"><bdi>NPV</bdi></a>' in html
+    assert f'<div id="definition-{place}">\n<dt><bdi>NPV</bdi></dt>' in html
+    assert 'class="findings"' in ev._repr_html_()
+
+
+def test_names_in_findings_are_shown_safely() -> None:
+    truth = np.repeat([0, 1], 50)
+    name = "<b>\x1b[31m"
+    ev = cal.classification(truth, {name: 1 - truth})
+    assert ev.findings[0].systems == (name,)
+    assert "\x1b" not in str(ev)
+    assert "\x1b" not in ev.to_markdown()
+    assert "<b>\\x1b" not in ev.to_html()

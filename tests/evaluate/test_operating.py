@@ -1,0 +1,280 @@
+"""Operating points: every rule against a search of all thresholds, and the optimism of choosing."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.data.errors import InputError
+from calipers.evaluate.operating import Rule
+from calipers.results import Evaluation
+from calipers.statistics import ScoreTable
+
+EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
+TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
+
+
+def sample(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    truth = np.append(random.random(n - 2) < 0.4, [True, False])
+    return truth, np.round(random.normal(truth, 1), 1), random.integers(1, 4, n).astype(float)
+
+
+def cells(truth: Any, score: Any, weight: Any, threshold: float) -> dict[str, float]:
+    called = score >= threshold
+    return {
+        "tp": weight[truth & called].sum(),
+        "fp": weight[~truth & called].sum(),
+        "fn": weight[truth & ~called].sum(),
+        "tn": weight[~truth & ~called].sum(),
+    }
+
+
+def rates(tp: float, fp: float, fn: float, tn: float) -> dict[str, float]:
+    recall, specificity = tp / (tp + fn), tn / (tn + fp)
+    margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    return {
+        "accuracy": (tp + tn) / (tp + fp + fn + tn),
+        "balanced-accuracy": (recall + specificity) / 2,
+        "F2": 5 * tp / (5 * tp + 4 * fn + fp),
+        "MCC": (tp * tn - fp * fn) / math.sqrt(margins) if margins else math.nan,
+        "youden": recall + specificity - 1,
+        "closest": -math.hypot(1 - recall, 1 - specificity),
+        "sens-spec(sensitivity_share=0.8)": 0.8 * recall + 0.2 * specificity,
+        "cost(cost_fp=1,cost_fn=7)": -(fp + 7 * fn),
+        "cost(cost_fp=2,cost_fn=7,prevalence=0.05)": -(
+            2 * 0.95 * (1 - specificity) + 7 * 0.05 * (1 - recall)
+        ),
+        "specificity>=0.8": recall if specificity >= 0.8 else math.nan,
+        "recall>=0.8": specificity if recall >= 0.8 else math.nan,
+        "FPR<=0.2": recall if 1 - specificity <= 0.2 + 1e-12 else math.nan,
+        "accuracy where recall>=0.5 & specificity>=0.3": (
+            (tp + tn) / (tp + fp + fn + tn) if recall >= 0.5 and specificity >= 0.3 else math.nan
+        ),
+    }
+
+
+@pytest.mark.parametrize("rule", list(rates(1, 1, 1, 1)))
+def test_a_rule_finds_the_best_of_all_thresholds(rule: str) -> None:
+    for seed in range(40):
+        truth, score, weight = sample(seed)
+        found = float(Rule.parse(rule).threshold(ScoreTable.from_rows(truth, score, weight)))
+        values = {
+            t: rates(**cells(truth, score, weight, t))[rule]
+            for t in [math.inf, *sorted(set(score), reverse=True)]
+        }
+        best = np.nanmax(list(values.values()))
+        assert found == next(t for t, value in values.items() if value >= best - 1e-12), seed
+
+
+def test_the_best_threshold_of_the_twenty_rows() -> None:
+    """003 and 001: the highest accuracy, 70%, at 0.54."""
+    given, expect = TWENTY["given"], TWENTY["expect"]
+    point = cal.operating_point(given["label"], given["score"], rule="accuracy")
+    assert point["threshold"].value == expect["best_threshold"] == 0.54
+    assert point["accuracy"].value == pytest.approx(expect["best_accuracy"])
+    assert point["recall"].value == 0.5
+    assert point["specificity"].value == 0.9
+    assert point["accuracy"].out_of_bag < point["accuracy"].value
+    assert "tuned-threshold" in {finding.kind for finding in point.findings}
+    assert "chosen on these same rows" in str(point)
+
+
+def test_an_optimism_is_that_of_trying_anew() -> None:
+    """Out of bag by hand: draw rows, choose, try on the rows not drawn, add the cells up."""
+    from calipers import _core
+
+    truth, score, weight = sample(5)
+    resamples = 300
+    point = cal.operating_point(truth, score, weight=weight, rule="accuracy", resamples=resamples)
+    total, chosen = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0), []
+    order = np.argsort(-score, kind="stable")
+    for replicate in range(resamples):
+        counts = np.empty(len(truth))
+        counts[order] = _core.poisson_counts(0, replicate, len(truth))
+        thresholds = [math.inf, *sorted(set(score), reverse=True)]
+        accuracy = [
+            (c := cells(truth, score, weight * counts, t))["tp"] + c["tn"] for t in thresholds
+        ]
+        place = int(np.argmax(np.array(accuracy) >= max(accuracy) - 1e-9))
+        chosen.append(thresholds[place])
+        for name, value in cells(truth, score, weight * (counts == 0), chosen[-1]).items():
+            total[name] += value
+    outside = (total["tp"] + total["tn"]) / sum(total.values())
+    assert point["accuracy"].out_of_bag == pytest.approx(outside)
+    assert point["accuracy"].optimism == pytest.approx(point["accuracy"].value - outside)
+    finite = np.array(chosen)[np.isfinite(chosen)]
+    low, high = np.quantile(finite, [0.025, 0.975])
+    assert (point["threshold"].low, point["threshold"].high) == pytest.approx((low, high))
+
+
+def test_out_of_bag_is_nearer_to_fresh_rows_than_the_naive_value() -> None:
+    """Small samples with a weak score, where choosing flatters most."""
+    random = np.random.default_rng(0)
+    positive = np.arange(20_000) < 10_000
+    fresh = random.normal(positive * 0.5, 1)
+    naive, outside, true = [], [], []
+    for _ in range(60):
+        truth = np.arange(40) < 20
+        score = random.normal(truth * 0.5, 1)
+        point = cal.operating_point(truth, score, measures=["J"], resamples=200)
+        called = fresh >= point["threshold"].value
+        true.append(called[positive].mean() - called[~positive].mean())
+        naive.append(point["J"].value)
+        outside.append(point["J"].out_of_bag)
+    bias = [abs(np.mean(values) - np.mean(true)) for values in (naive, outside)]
+    assert bias[0] > 0.08
+    assert bias[1] < 0.5 * bias[0]
+
+
+def test_predictive_values_at_another_prevalence() -> None:
+    truth, score, _ = sample(2)
+    point = cal.operating_point(truth, score, prevalence=0.01)
+    recall, specificity = point["recall"].value, point["specificity"].value
+    ppv = recall * 0.01 / (recall * 0.01 + (1 - specificity) * 0.99)
+    npv = specificity * 0.99 / (specificity * 0.99 + (1 - recall) * 0.01)
+    assert point["PPV@prevalence=0.01"].value == pytest.approx(ppv)
+    assert point["NPV@prevalence=0.01"].value == pytest.approx(npv)
+    assert point["NPV@prevalence=0.01"].has_interval
+
+
+def test_costs_and_prevalence_choose_the_threshold() -> None:
+    truth, score, _ = sample(3, n=400)
+    options: dict[str, Any] = {"rule": "cost", "interval": "none"}
+    dear, cheap = (
+        cal.operating_point(truth, score, costs=(1, fn), prevalence=0.2, **options)
+        for fn in (50.0, 0.1)
+    )
+    assert dear["threshold"].value < cheap["threshold"].value
+    assert str(dear.definitions[0].measure) == "cost(cost_fn=50.0,prevalence=0.2)"
+
+
+def test_a_threshold_chosen_in_an_evaluation() -> None:
+    truth, score, weight = sample(4)
+    options: dict[str, Any] = {"weight": weight, "measures": ["AUC", "F1", "TP"], "curves": False}
+    ev = cal.classification(truth, score={"s": score}, threshold="F1", **options)
+    fixed = cal.classification(
+        truth, score={"s": score}, threshold=ev["s", "threshold"].value, **options
+    )
+    for name in ("AUC", "F1", "TP"):
+        assert ev["s", name].value == fixed["s", name].value
+        assert (ev["s", name].low, ev["s", name].high) == (
+            fixed["s", name].low,
+            fixed["s", name].high,
+        )
+    assert math.isnan(fixed["s", "F1"].out_of_bag)
+    assert ev["s", "F1"].out_of_bag < ev["s", "F1"].value
+    assert 0 < ev["s", "TP"].out_of_bag < weight.sum()
+    assert math.isnan(ev["s", "AUC"].out_of_bag)
+    assert "out of bag" in str(ev)
+    point = cal.operating_point(ev, rule="F1", measures=["F1"])
+    assert point["F1"].out_of_bag == ev["s", "F1"].out_of_bag
+
+
+def test_one_rule_for_each_system() -> None:
+    truth, score, _ = sample(6)
+    threshold = {"a": "youden", "b": 0.5}
+    ev = cal.classification(truth, score={"a": score, "b": score}, threshold=threshold)
+    assert ("a", "threshold") in {(e.system, e.measure) for e in ev}
+    assert ("b", "threshold") not in {(e.system, e.measure) for e in ev}
+    chosen = cal.operating_point(ev, system="b", rule="recall@FPR=0.2")
+    table = ScoreTable.from_rows(truth, score)
+    assert chosen["threshold"].value == float(cal.measure("recall@FPR=0.2").threshold(table))
+    with pytest.raises(InputError, match="several systems"):
+        cal.operating_point(ev)
+
+
+def test_results_travel_as_json() -> None:
+    truth, score, _ = sample(7)
+    measures = ["F1", "recall@precision=0.5"]
+    ev = cal.classification(truth, score=score, threshold="F1", measures=measures, curves=False)
+    again = Evaluation.from_dict(json.loads(json.dumps(ev.to_dict())))
+    assert again["F1"].out_of_bag == ev["F1"].out_of_bag
+    assert again["recall@precision=0.5"].threshold == ev["recall@precision=0.5"].threshold
+    assert math.isnan(again["F1"].threshold)
+    assert {"threshold", "out_of_bag"} <= set(ev.rows()[0])
+    for text in (ev.to_markdown(), ev.to_html(), str(ev)):
+        assert "out of bag" in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("yuden", "did you mean"),
+        ("AUC", "not read off one threshold"),
+        ("TP", "neither high nor low"),
+        ("recall>=0.9 & specificity>=0.1", "say what to maximise"),
+        ("F1 where recall", "expected one such as recall>=0.9"),
+        ("F1 where recall>=x", "expected one such as recall>=0.9"),
+        ("F1 where AUC>=0.5", "no measure"),
+        ("recall>=1.5", "no threshold satisfies"),
+        ("", "say what to maximise"),
+    ],
+)
+def test_a_rule_that_is_none(rule: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cal.operating_point([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], rule=rule)
+
+
+def test_without_intervals_nothing_is_redrawn() -> None:
+    truth, score, _ = sample(8)
+    point = cal.operating_point(truth, score, interval="none")
+    assert math.isnan(point["J"].out_of_bag)
+    assert point["threshold"].no_interval == "not_asked"
+
+
+def test_clusters_are_left_out_as_a_whole() -> None:
+    """Ten copies of each row as a cluster of its own tell no more than the rows themselves."""
+    truth, score, _ = sample(9)
+    point = cal.operating_point(truth, score, rule="accuracy", resamples=2000)
+    copies = cal.operating_point(
+        np.repeat(truth, 10),
+        np.repeat(score, 10),
+        cluster=np.repeat(np.arange(len(truth)), 10),
+        rule="accuracy",
+    )
+    assert copies["accuracy"].value == point["accuracy"].value
+    assert copies["accuracy"].optimism == pytest.approx(point["accuracy"].optimism, abs=0.02)
+
+
+def test_regions_that_rule_in_and_out() -> None:
+    random = np.random.default_rng(3)
+    truth = random.random(600) < 0.3
+    score = np.round(random.normal(truth * 2.0, 1), 1)
+    bounds = {"ppv": 0.9, "specificity": 0.95, "npv": 0.95, "sensitivity": 0.9}
+    regions = cal.rule_in_rule_out(truth, score, **bounds, interval="none")
+
+    def shares(threshold: float) -> tuple[float, float, float, float]:
+        c = cells(truth, score, np.ones(600), threshold)
+        negative, missed = c["tn"] + c["fp"], c["tn"] + c["fn"]
+        return (
+            c["tp"] / (c["tp"] + c["fp"]),
+            c["tn"] / negative,
+            c["tn"] / missed if missed else math.nan,
+            c["tp"] / (c["tp"] + c["fn"]),
+        )
+
+    thresholds = sorted(set(score))
+    ruling_in = [t for t in thresholds if shares(t)[0] >= 0.9 and shares(t)[1] >= 0.95]
+    ruling_out = [t for t in thresholds if shares(t)[2] >= 0.95 and shares(t)[3] >= 0.9]
+    assert shares(regions.rule_in)[3] == max(shares(t)[3] for t in ruling_in)
+    assert shares(regions.rule_out)[1] == max(shares(t)[1] for t in ruling_out)
+    assert regions.shares["in"] == pytest.approx((score >= regions.rule_in).mean())
+    assert regions.positives["out"] == pytest.approx(truth[score < regions.rule_out].mean())
+    assert sum(regions.shares.values()) == pytest.approx(1)
+    assert "of them positive" in str(regions)
+
+
+def test_a_region_that_no_threshold_makes() -> None:
+    truth, score = [1, 0, 0, 1], [0.1, 0.2, 0.3, 0.05]
+    regions = cal.rule_in_rule_out(truth, score, ppv=0.99, npv=0.2, interval="none")
+    assert regions.ruling_in is None
+    assert math.isnan(regions.rule_in)
+    with pytest.raises(InputError, match="no bound"):
+        cal.rule_in_rule_out(truth, score)

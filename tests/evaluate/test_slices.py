@@ -1,0 +1,501 @@
+"""Slices against the evaluation of their rows alone, SciPy and brute force."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.evaluate.slices import cuts
+from calipers.inference import intervals, unpaired
+from calipers.results import Slices
+from calipers.statistics import ScoreTable
+
+ROWS = 400
+MEASURES = ("AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "recall", "F1", "MCC")
+
+
+def data(seed: int = 0) -> dict[str, npt.NDArray[Any]]:
+    random = np.random.default_rng(seed)
+    truth = random.random(ROWS) < 0.4
+    site = random.choice(["Bern", "Oslo", "Rome"], ROWS, p=[0.2, 0.3, 0.5])
+    noise = np.where(site == "Oslo", 3.0, 1.0)
+    probability = 1 / (1 + np.exp(-(2.0 * truth - 1 + noise * random.normal(size=ROWS))))
+    return {
+        "truth": truth,
+        "probability": probability,
+        "site": site,
+        "sex": random.choice(["f", "m"], ROWS),
+        "age": np.round(random.uniform(18, 90, ROWS), 1),
+        "user": random.integers(0, 80, ROWS),
+        "weight": random.uniform(0.2, 3, ROWS),
+    }
+
+
+def evaluated(d: dict[str, npt.NDArray[Any]], **options: Any) -> cal.Evaluation:
+    options = {"measures": MEASURES, "curves": False, **options}
+    return cal.classification(d["truth"], probability=d["probability"], **options)
+
+
+def sliced(d: dict[str, npt.NDArray[Any]], **options: Any) -> Slices:
+    found = evaluated(d, **{"slices": {"site": d["site"]}, **options}).slices
+    assert found is not None
+    return found
+
+
+def rows_of(d: dict[str, npt.NDArray[Any]], rows: Any) -> dict[str, npt.NDArray[Any]]:
+    return {name: column[rows] for name, column in d.items()}
+
+
+# ---------------------------------------------------------------------------------------- estimates
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_slice_is_the_evaluation_of_its_rows(weighted: bool, clustered: bool) -> None:
+    d = data()
+    found = sliced(
+        d,
+        weight=d["weight"] if weighted else None,
+        cluster=d["user"] if clustered else None,
+    )
+    assert found.columns == ("site",)
+    assert len(found) == 3 * len(MEASURES)
+    for place in ("Bern", "Oslo", "Rome"):
+        own = rows_of(d, d["site"] == place)
+        alone = evaluated(own, weight=own["weight"] if weighted else None)
+        for measure in MEASURES:
+            row = found["site", place, measure]
+            assert row.estimate.value == pytest.approx(alone[measure].value, abs=1e-12)
+            assert row.estimate.of == len(own["truth"])
+            assert row.to_rest.n == ROWS - len(own["truth"])
+            if not clustered:  # whose clusters are drawn by their numbers among all of them
+                assert (row.estimate.low, row.estimate.high) == pytest.approx(
+                    (alone[measure].low, alone[measure].high), abs=1e-12
+                )
+
+
+@pytest.mark.parametrize("interval", ["auto", "bootstrap", "analytic"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_differences_to_the_rest_hold_together(interval: str, clustered: bool) -> None:
+    d = data()
+    found = sliced(d, interval=interval, cluster=d["user"] if clustered else None)
+    for row in found:
+        rest = evaluated(rows_of(d, d["site"] != row.slice), interval="none")
+        apart = row.to_rest
+        assert apart.value == pytest.approx(
+            row.estimate.value - rest[row.estimate.measure].value, abs=1e-12
+        )
+        if apart.has_interval:
+            assert apart.low < apart.value < apart.high
+        else:
+            assert interval == "analytic"
+            assert apart.no_interval == "no_analytic_interval"
+        assert math.isnan(apart.p) == (apart.test == "none")
+
+
+def test_several_systems_are_sliced_each() -> None:
+    d = data()
+    both = {"good": d["probability"], "even": np.full(ROWS, 0.5)}
+    ev = cal.classification(
+        d["truth"], probability=both, slices={"site": d["site"]}, measures=["AUC", "recall"]
+    )
+    assert ev.slices is not None
+    assert ev.slices["site", "Bern", "even", "AUC"].estimate.value == 0.5
+    with pytest.raises(KeyError, match="names 2 rows"):
+        ev.slices["site", "Bern", "AUC"]
+    with pytest.raises(KeyError, match="names 0 rows"):
+        ev.slices["site", "Paris", "even", "AUC"]
+
+
+# ----------------------------------------------------------------------------- tests, two samples
+
+
+def test_shares_are_newcombes_and_the_score_test() -> None:
+    d = data()
+    row = sliced(d)["site", "Oslo", "accuracy"]
+    right = (d["probability"] >= 0.5) == d["truth"]
+    inside = d["site"] == "Oslo"
+    table = [[int((right & part).sum()), int((~right & part).sum())] for part in (inside, ~inside)]
+    expected = stats.chi2_contingency(table, correction=False)
+    assert row.to_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
+    limits = [
+        stats.binomtest(hits, hits + misses).proportion_ci(method="wilson")
+        for hits, misses in table
+    ]
+    p = [hits / (hits + misses) for hits, misses in table]
+    low = p[0] - p[1] - math.hypot(p[0] - limits[0].low, limits[1].high - p[1])
+    assert row.to_rest.low == pytest.approx(low, abs=1e-12)
+    assert row.to_rest.method == "Newcombe"
+
+
+@pytest.mark.parametrize(("hits", "of", "others", "rest"), [(5, 5, 7, 7), (0, 3, 0, 9)])
+def test_equal_shares_of_nothing_or_all_are_equal(
+    hits: int, of: int, others: int, rest: int
+) -> None:
+    assert unpaired.shares(hits / of, of, others / rest, rest).p == 1
+
+
+def test_losses_are_welchs() -> None:
+    d = data()
+    row = sliced(d)["site", "Oslo", "Brier"]
+    loss = np.square(d["probability"] - d["truth"])
+    inside = d["site"] == "Oslo"
+    expected = stats.ttest_ind(loss[inside], loss[~inside], equal_var=False)
+    limits = expected.confidence_interval(0.95)
+    assert row.to_rest.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (row.to_rest.low, row.to_rest.high) == pytest.approx(tuple(limits), rel=1e-9)
+
+
+def test_aucs_are_two_independent_delongs() -> None:
+    d = data()
+    row = sliced(d)["site", "Oslo", "AUC"].to_rest
+    inside = d["site"] == "Oslo"
+    tables = [
+        ScoreTable.from_rows(d["truth"][part], d["probability"][part]) for part in (inside, ~inside)
+    ]
+    se = math.hypot(*map(intervals.delong, tables))
+    assert row.p == pytest.approx(2 * stats.norm.sf(abs(row.value) / se), rel=1e-9)
+    assert row.high - row.value == pytest.approx(stats.norm.ppf(0.975) * se, rel=1e-9)
+
+
+def test_an_auc_of_one_differs_by_its_own_limits() -> None:
+    d = data()
+    inside = d["site"] == "Bern"
+    d["probability"] = np.where(inside, d["truth"] * 0.8 + 0.1, d["probability"])
+    row = sliced(d)["site", "Bern", "AUC"]
+    assert row.estimate.value == 1
+    assert row.to_rest.method == row.to_rest.test == "MOVER"
+    assert 0 < row.to_rest.p < 0.05
+    assert row.to_rest.low > 0
+    # At the level that p belongs to, the interval reaches 0.
+    there = sliced(d, level=1 - row.to_rest.p, measures="AUC")["site", "Bern", "AUC"].to_rest
+    assert there.low == pytest.approx(0, abs=1e-6)
+
+
+def test_bootstraps_of_slice_and_rest_are_independent() -> None:
+    """The bootstrap's interval of a share is that of the binomials' difference."""
+    d = data()
+    row = sliced(d, interval="bootstrap")["site", "Rome", "accuracy"].to_rest
+    right = (d["probability"] >= 0.5) == d["truth"]
+    inside = d["site"] == "Rome"
+    se = math.hypot(*(right[part].std() / math.sqrt(part.sum()) for part in (inside, ~inside)))
+    assert row.high - row.low == pytest.approx(2 * 1.96 * se, rel=0.1)
+
+
+def test_clusters_in_both_parts_are_drawn_together() -> None:
+    """Every user has two rows that are alike but for the slice: nothing can differ."""
+    d = rows_of(data(), slice(0, 150))
+    twice = {name: np.tile(column, 2) for name, column in d.items()}
+    half = np.repeat(["first", "second"], 150)
+    ev = evaluated(twice, cluster=np.tile(np.arange(150), 2), slices={"half": half})
+    assert ev.slices is not None
+    for row in ev.slices:
+        assert row.to_rest.value == 0
+        assert row.to_rest.no_interval == "no_spread"
+
+
+def brute_holm(p: list[float]) -> list[float]:
+    """Step by step: the smallest p times all, the next times one less, never below the last."""
+    out, last = [0.0] * len(p), 0.0
+    for done, k in enumerate(sorted(range(len(p)), key=lambda k: p[k])):
+        last = max(last, min(1.0, p[k] * (len(p) - done)))
+        out[k] = last
+    return out
+
+
+def test_p_values_are_holms_over_the_slices_of_each_measure() -> None:
+    d = data()
+    found = sliced(d, slices={"site": d["site"], "age": d["age"]})
+    for measure in MEASURES:
+        rows = [row.to_rest for row in found if row.estimate.measure == measure]
+        assert len(rows) == 7
+        expected = brute_holm([row.p for row in rows])
+        assert [row.p_adjusted for row in rows] == pytest.approx(expected, rel=1e-12)
+
+
+def test_two_slices_ask_one_question() -> None:
+    d = data()
+    found = sliced(d, slices={"sex": d["sex"]})
+    for measure in MEASURES:
+        f, m = (found["sex", name, measure].to_rest for name in ("f", "m"))
+        assert f.p == f.p_adjusted == m.p == m.p_adjusted
+        assert (f.value, f.low, f.high) == (-m.value, -m.high, -m.low)
+        assert (f.n, m.n) == ((d["sex"] == "m").sum(), (d["sex"] == "f").sum())
+
+
+def test_no_difference_is_found_where_there_is_none() -> None:
+    """Under no difference at most 5% of evaluations should find one among their slices."""
+    found = []
+    for seed in range(200):
+        random = np.random.default_rng(seed)
+        d = data(seed)
+        d["site"] = random.choice(["a", "b", "c", "d"], ROWS)
+        rows = sliced(d, measures=["AUC", "accuracy", "Brier"])
+        found.append(
+            [
+                any(r.to_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == measure)
+                for measure in ("AUC", "accuracy", "Brier")
+            ]
+        )
+    # 5% and three standard errors.
+    assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)).all()
+
+
+# --------------------------------------------------------------------------------------- the cuts
+
+
+def test_numbers_are_cut_at_their_quartiles_and_say_so() -> None:
+    d = data()
+    ev = evaluated(d, slices={"age": d["age"]}, measures="accuracy")
+    assert ev.slices is not None
+    q = np.quantile(d["age"], [0.25, 0.5, 0.75])
+    edges = [float(f"{x:.6g}") for x in q]
+    counts = np.histogram(d["age"], [-np.inf, *edges, np.inf])[0]
+    assert [row.estimate.of for row in ev.slices] == counts.tolist()
+    assert ev.notes[-1].startswith("age is cut at its quartiles: ")
+    assert ev.slices.all[0].slice == f"below {edges[0]:g}"
+    assert ev.slices.all[-1].slice == f"{edges[2]:g} and above"
+
+
+def test_numbers_are_cut_where_asked() -> None:
+    d = data()
+    ev = evaluated(d, slices={"age": d["age"]}, slice_bins={"age": [40, 65.5]}, measures="accuracy")
+    assert ev.slices is not None
+    assert [(row.slice, row.estimate.of) for row in ev.slices] == [
+        ("below 40", (d["age"] < 40).sum()),
+        ("40 to below 65.5", ((d["age"] >= 40) & (d["age"] < 65.5)).sum()),
+        ("65.5 and above", (d["age"] >= 65.5).sum()),
+    ]
+
+
+def test_bins_that_hold_nothing_are_no_slices() -> None:
+    made, _ = cuts({"x": {"x": np.arange(20)}}, {"x": [-5, 10, 50]}, 20)
+    assert made[0].names == ("-5 to below 10", "10 to below 50")
+    assert np.bincount(made[0].codes).tolist() == [10, 10]
+
+
+def test_few_distinct_numbers_are_slices() -> None:
+    made, notes = cuts({"stage": {"stage": [3, 1, 2, 1]}}, None, 4)
+    assert (made[0].names, made[0].codes.tolist(), notes) == (("1", "2", "3"), [2, 0, 1, 0], [])
+
+
+def test_columns_are_crossed() -> None:
+    d = data()
+    found = sliced(d, slices={"sex*site": (d["sex"], d["site"])}, measures="accuracy")
+    assert [row.slice for row in found] == [
+        f"{sex}, {site}" for sex in "fm" for site in ("Bern", "Oslo", "Rome")
+    ]
+    row = found["sex*site", "m, Oslo", "accuracy"]
+    assert row.estimate.of == ((d["sex"] == "m") & (d["site"] == "Oslo")).sum()
+
+
+def test_slices_are_columns_of_a_table_by_name() -> None:
+    d = data()
+    by_name = cal.classification(
+        "truth", probability="probability", data=d, slices=["site", "sex * site"],
+        measures="accuracy", curves=False,
+    )  # fmt: skip
+    given = evaluated(
+        d,
+        slices={"site": d["site"], "sex * site": (d["sex"], d["site"])},
+        measures="accuracy",
+    )
+    assert by_name.slices is not None
+    assert given.slices is not None
+    assert [s.estimate.value for s in by_name.slices] == [s.estimate.value for s in given.slices]
+
+
+@pytest.mark.parametrize(
+    ("slices", "bins", "message"),
+    [
+        ({"a": [1, 2]}, None, "slice 'a': has 2 rows, truth has 4"),
+        ({"a": [1, None, 2, 2]}, None, "slice 'a': 1 of 4 values are missing"),
+        ({"a": list("abca")}, {"a": [1]}, "slice 'a': holds 'a', bins need numbers"),
+        ({"a": [1, 2, 3, 4]}, {"b": [1]}, "bins for 'b', which is no slice"),
+        ({"a": [1, 2, 3, 4]}, {"a": [2, 1]}, "expected numbers in ascending order"),
+        ({"a*b": ([1, 2, 3, 4],)}, None, "slice 'a\\*b': has 1 columns, expected 2"),
+        ([[1, 2, 3, 4]], None, "expected a dict of columns by name"),
+    ],
+)
+def test_input_is_checked(slices: Any, bins: Any, message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        cal.classification([0, 1, 1, 0], [0, 1, 0, 0], slices=slices, slice_bins=bins)
+
+
+def test_too_many_slices_are_refused() -> None:
+    names = [f"user {k}" for k in range(60)]
+    with pytest.raises(cal.InputError, match="has 60 slices, expected at most 50"):
+        cal.classification([0, 1] * 30, [0, 1] * 30, slices={"user": names})
+
+
+# ----------------------------------------------------------------------------------- undefined, edges
+
+
+def test_a_slice_of_one_class_says_why_it_is_undefined() -> None:
+    d = data()
+    d["site"] = np.where(d["truth"] & (d["site"] == "Bern"), "Rome", d["site"])
+    found = sliced(d)
+    row = found["site", "Bern", "AUC"]
+    assert math.isnan(row.estimate.value)
+    assert row.estimate.undefined
+    assert row.to_rest.no_interval == "undefined_value"
+    assert math.isnan(row.to_rest.p_adjusted)
+    assert not math.isnan(found["site", "Oslo", "AUC"].to_rest.p_adjusted)
+
+
+def test_one_slice_has_no_rest() -> None:
+    d = data()
+    row = sliced(d, slices={"all": ["same"] * ROWS})["all", "same", "AUC"]
+    assert row.estimate.value == evaluated(d)["AUC"].value
+    assert row.to_rest.no_interval == "no_rest"
+    assert row.to_rest.n == 0
+
+
+def test_a_slice_of_a_row_or_without_weight_does_not_fall_over() -> None:
+    d = data()
+    d["site"][0] = "Athi"
+    weight = d["weight"] * (d["site"] != "Bern")
+    for options in ({}, {"weight": weight}, {"weight": weight, "cluster": d["user"]}):
+        found = sliced(d, **options)
+        assert found["site", "Athi", "AUC"].estimate.undefined
+        if options:
+            assert math.isnan(found["site", "Bern", "accuracy"].estimate.value)
+
+
+def test_no_interval_means_no_test() -> None:
+    for row in sliced(data(), interval="none"):
+        assert row.to_rest.no_interval == "not_asked"
+        assert math.isnan(row.to_rest.p)
+
+
+def test_the_rows_order_changes_nothing() -> None:
+    d = data()
+    order = np.random.default_rng(1).permutation(ROWS)
+    for clustered in (False, True):
+        a, b = (
+            sliced(rows, cluster=rows["user"] if clustered else None)
+            for rows in (d, rows_of(d, order))
+        )
+        assert [r.slice for r in a] == [r.slice for r in b]
+        for one, other in zip(a, b, strict=True):
+            assert (one.to_rest.low, one.to_rest.high, one.to_rest.p) == pytest.approx(
+                (other.to_rest.low, other.to_rest.high, other.to_rest.p), rel=1e-6
+            )
+
+
+# -------------------------------------------------------------------------------- beyond two classes
+
+
+def test_three_classes_are_sliced_too() -> None:
+    random = np.random.default_rng(5)
+    truth = random.choice(list("abc"), 300)
+    predicted = np.where(random.random(300) < 0.7, truth, random.choice(list("abc"), 300))
+    site = random.choice(["north", "south", "west"], 300)
+    names = ["accuracy", "recall[b]", "macro-F1"]
+    ev = cal.classification(truth, predicted, slices={"site": site}, measures=names)
+    assert ev.slices is not None
+    for place in ("north", "south", "west"):
+        own = site == place
+        alone = cal.classification(truth[own], predicted[own], measures=names)
+        for measure in names:
+            row = ev.slices["site", place, measure]
+            assert row.estimate.value == pytest.approx(alone[measure].value, abs=1e-12)
+            assert row.to_rest.has_interval
+    apart = ev.slices["site", "west", "recall[b]"].to_rest
+    hits = [
+        [int(((predicted == "b") & part).sum()), int(((predicted != "b") & part).sum())]
+        for part in ((truth == "b") & (site == "west"), (truth == "b") & (site != "west"))
+    ]
+    expected = stats.chi2_contingency(hits, correction=False)
+    assert apart.p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+# ---------------------------------------------------------------------------------------- results
+
+
+def test_the_json_has_the_slices() -> None:
+    ev = evaluated(data(), slices={"site": data()["site"]})
+    again = cal.Evaluation.from_json(ev.to_json())
+    assert again.to_json() == ev.to_json()
+    assert again.slices is not None
+    assert ev.slices is not None
+    assert again.slices.to_csv() == ev.slices.to_csv()
+    assert json.loads(ev.to_json())["slices"]["adjustment"] == "Holm"
+    assert cal.Evaluation.from_json(evaluated(data()).to_json()).slices is None
+
+
+def test_tables_have_a_row_for_each_measure_of_each_slice() -> None:
+    found = sliced(data())
+    frame = found.to_frame()
+    assert len(frame) == found.to_arrow().num_rows == len(found) == 3 * len(MEASURES)
+    assert found.to_csv().count("\n") == len(found) + 1
+    assert {"slice", "difference", "p_adjusted"} <= set(frame.columns)
+
+
+def test_reports_show_slices() -> None:
+    d = data()
+    ev = evaluated(d, slices={"<site>": d["site"]})
+    assert "Slices by <site>" in str(ev)
+    assert "Slices by <site>" in str(ev.slices)
+    assert "### Slices by &lt;site&gt;" in ev.to_markdown()
+    page = ev.to_html()
+    assert '<h2 id="slices">Slices</h2>' in page
+    assert "<bdi>&lt;site&gt;</bdi>" in page
+    assert "differs from the rest: <bdi>Oslo</bdi>" in page
+
+
+def test_a_page_of_many_slices_is_bounded() -> None:
+    d = data()
+    many = {f"column {k}": np.arange(ROWS) % 40 for k in range(12)}
+    names = {name: [f"v{x}" for x in column] for name, column in many.items()}
+    ev = evaluated(d, slices=names, measures=["accuracy", "recall", "precision"])
+    page = ev.to_html()
+    assert "more rows of slices are not shown" in page
+    assert "more rows of slices are not shown" in str(ev)
+    assert len(page) < 2_000_000
+
+
+# ------------------------------------------------------------------------------------- regression
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_predicted_numbers_are_sliced_too(clustered: bool) -> None:
+    random = np.random.default_rng(6)
+    truth, site = random.normal(size=300), random.choice(["north", "south", "west"], 300)
+    predicted = truth + np.where(site == "west", 2.0, 1.0) * random.normal(size=300)
+    user = random.integers(0, 60, 300)
+    ev = cal.regression(
+        truth, predicted, slices={"site": site}, cluster=user if clustered else None
+    )
+    assert ev.slices is not None
+    loss, west = np.square(predicted - truth), site == "west"
+    row = ev.slices["site", "west", "RMSE"]
+    assert row.estimate.value == pytest.approx(math.sqrt(loss[west].mean()), rel=1e-12)
+    assert row.to_rest.low > 0
+    mean = ev.slices["site", "west", "MSE"].to_rest
+    expected = stats.ttest_ind(loss[west], loss[~west], equal_var=False)
+    if clustered:
+        assert mean.method == "cluster bootstrap [B] of both"
+        assert mean.p < 0.01
+    else:
+        assert mean.p == pytest.approx(expected.pvalue, rel=1e-9)
+        assert row.to_rest.test == mean.test == "Welch t"
+    assert row.to_rest.p < 0.01
+
+
+def test_coefficients_of_a_recalibration_differ_by_both_their_errors() -> None:
+    d = data()
+    found = sliced(d, measures=["calibration-slope"])["site", "Oslo", "calibration-slope"]
+    rest = evaluated(rows_of(d, d["site"] != "Oslo"), measures=["calibration-slope"])
+    z = stats.norm.ppf(0.975)
+    errors = [(e.high - e.low) / 2 / z for e in (found.estimate, rest["calibration-slope"])]
+    assert found.to_rest.high - found.to_rest.value == pytest.approx(z * math.hypot(*errors))
+    expected = 2 * stats.norm.sf(abs(found.to_rest.value) / math.hypot(*errors))
+    assert found.to_rest.p == pytest.approx(expected, rel=1e-6)

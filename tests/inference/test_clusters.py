@@ -1,0 +1,358 @@
+"""Rows in clusters: errors against brute force and published formulas, the bootstrap by its laws,
+coverage by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers import _core
+from calipers.inference import intervals, paired
+from calipers.inference.clusters import Clusters
+from calipers.inference.estimate import Settings
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+
+Rows = dict[str, npt.NDArray[Any]]
+
+COUNTS = ("accuracy", "recall", "precision", "F1", "MCC", "balanced-accuracy")
+ALL = ("AUC", "PR-AUC", "AP", "log-loss", "Brier", *COUNTS)
+
+
+def clustered(clusters: int, size: int, seed: int, strength: float = 1.5) -> Rows:
+    """Users with ``size`` rows each, who share a shift of the score and a rate of positives."""
+    random = np.random.default_rng(seed)
+    user = np.repeat(np.arange(clusters), size)
+    rate = stats.norm.cdf(random.normal(-0.3, 0.7, clusters))[user]
+    truth = random.random(len(user)) < rate
+    shift = strength * random.normal(size=clusters)[user]
+    logit = 1.4 * truth - 0.7 + shift + random.normal(size=len(user))
+    return {"user": user, "truth": truth, "probability": 1 / (1 + np.exp(-logit))}
+
+
+def evaluated(rows: Rows, **options: Any) -> cal.Evaluation:
+    return cal.classification(
+        rows["truth"],
+        probability=rows["probability"],
+        cluster=options.pop("cluster", rows["user"]),
+        curves=False,
+        **options,
+    )
+
+
+# ------------------------------------------------------------------------------------------ errors
+
+
+def test_the_error_of_a_mean_is_that_of_the_means_of_equal_clusters() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(12, 5)) + random.normal(size=(12, 1))
+    found = Clusters.from_names(np.repeat(np.arange(12), 5)).mean_error(values.ravel())
+    assert found == pytest.approx(stats.sem(values.mean(axis=1)), rel=1e-12)
+
+
+def test_the_error_of_a_mean_of_unequal_weighted_clusters() -> None:
+    """The ratio estimator, written out cluster by cluster."""
+    random = np.random.default_rng(2)
+    code, value = random.integers(0, 7, 60), random.normal(size=60)
+    weight = random.uniform(0, 3, 60)
+    mean, total, variance = np.average(value, weights=weight), weight.sum(), 0.0
+    for k in range(7):
+        own = code == k
+        residual = sum(w * (x - mean) for w, x in zip(weight[own], value[own], strict=True))
+        variance += (residual / total) ** 2 * 7 / 6
+    found = Clusters.from_names(code, weight).mean_error(value)
+    assert found == pytest.approx(math.sqrt(variance), rel=1e-12)
+
+
+def test_a_weight_of_two_is_the_row_twice() -> None:
+    rows = clustered(15, 4, 3)
+    weight = np.random.default_rng(4).integers(0, 4, 60).astype(float)
+    twice = {name: np.repeat(column, weight.astype(int)) for name, column in rows.items()}
+    for interval in ("analytic", "bootstrap"):
+        options: dict[str, Any] = {"interval": interval, "measures": ALL, "resamples": 200}
+        both = evaluated(rows, weight=weight, **options), evaluated(twice, **options)
+        for a, b in zip(*both, strict=True):
+            assert a.value == pytest.approx(b.value, rel=1e-9)
+            if not a.method.startswith("Wilson"):  # whose design effect compares with fewer rows
+                assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-9, nan_ok=True)
+
+
+def placements(truth: npt.NDArray[np.bool_], score: npt.NDArray[Any]) -> FloatArray:
+    """Of each row among the rows of the other class, pair by pair."""
+    wins = (score[:, None] > score) + 0.5 * (score[:, None] == score)
+    beaten, beating = wins[:, ~truth].mean(axis=1), 1 - wins[:, truth].mean(axis=1)
+    return np.asarray(np.where(truth, beaten, beating))
+
+
+def obuchowski(truth: npt.NDArray[np.bool_], placed: FloatArray, user: Any) -> float:
+    """Her formulas, cluster by cluster: S10, S01 and S11."""
+    area, users = placed[truth].mean(), np.unique(user)
+    m, n = truth.sum(), (~truth).sum()
+    v10, v01 = [], []
+    for u in users:
+        own = user == u
+        v10.append(placed[own & truth].sum() - (own & truth).sum() * area)
+        v01.append(placed[own & ~truth].sum() - (own & ~truth).sum() * area)
+    with_positive = len(np.unique(user[truth]))
+    with_negative = len(np.unique(user[~truth]))
+    s10 = with_positive / ((with_positive - 1) * m) * np.square(v10).sum()
+    s01 = with_negative / ((with_negative - 1) * n) * np.square(v01).sum()
+    s11 = len(users) / (len(users) - 1) * np.dot(v10, v01)
+    return math.sqrt(s10 / m + s01 / n + 2 * s11 / (m * n))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_error_of_an_auc_is_obuchowskis(seed: int) -> None:
+    rows = clustered(14, 6, seed)
+    score = np.round(rows["probability"], 1)  # ties
+    placed = placements(rows["truth"], score)
+    assert paired.row_placements(rows["truth"], score, None) == pytest.approx(placed, abs=1e-12)
+    expected = obuchowski(rows["truth"], placed, rows["user"])
+    found = Clusters.from_names(rows["user"]).auc_error(rows["truth"], placed)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_every_row_its_own_cluster_is_delong() -> None:
+    rows = clustered(80, 1, 6)
+    truth, score = rows["truth"], rows["probability"]
+    weight = np.random.default_rng(0).uniform(0.5, 2, 80)
+    own = Clusters.from_names(np.arange(80))
+    found = own.auc_error(truth, paired.row_placements(truth, score, None))
+    assert found == pytest.approx(intervals.delong(ScoreTable.from_rows(truth, score)), rel=1e-12)
+    # With weights the two differ by what they divide by: clusters less one, or Kish's size.
+    weighted = Clusters.from_names(np.arange(80), weight)
+    found = weighted.auc_error(truth, paired.row_placements(truth, score, weight))
+    expected = intervals.delong(ScoreTable.from_rows(truth, score, weight))
+    assert found == pytest.approx(expected, rel=0.02)
+
+
+def test_a_share_has_the_size_that_its_design_effect_leaves() -> None:
+    """Rows copied five times over: five times the rows, and no more information."""
+    truth, called = np.array([0, 1] * 30), np.array([0, 1, 1, 1, 0, 0] * 10)
+    once = cal.classification(
+        truth, called, cluster=np.arange(60), interval="analytic", measures=COUNTS[:3]
+    )
+    copied = cal.classification(
+        np.repeat(truth, 5), np.repeat(called, 5), cluster=np.repeat(np.arange(60), 5),
+        interval="analytic", measures=COUNTS[:3],
+    )  # fmt: skip
+    for a, b in zip(once, copied, strict=True):
+        assert a.method == b.method == "Wilson [W], clustered, 60 clusters"
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.01)
+    size = 60 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
+    expected = stats.binomtest(40, 60).proportion_ci(method="wilson")
+    made = intervals.wilson(40 / 60, 60, 0.95)
+    assert (made.low, made.high) == pytest.approx(tuple(expected), abs=1e-12)
+    narrowed = intervals.wilson(once["accuracy"].value, size, 0.95)
+    assert once["accuracy"].low == pytest.approx(narrowed.low, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["accuracy", "recall", "specificity"])
+def test_shares_of_one_count_clusters_as_rows(measure: str) -> None:
+    """Where nothing varies, clusters of equal size are all that is sure to be independent."""
+    truth = np.tile([0, 1], 40)
+    ev = cal.classification(truth, truth, cluster=np.repeat(np.arange(20), 4), measures=measure)
+    size = 20 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 19)) ** 2
+    assert ev[measure].low == pytest.approx(intervals.wilson(1.0, size, 0.95).low, abs=1e-12)
+    assert ev[measure].high == 1
+
+
+def test_an_auc_of_one_has_the_bound_of_pairs_of_clusters() -> None:
+    truth = np.tile([0, 1], 40)
+    ev = cal.classification(
+        truth, score=truth + 0.0, cluster=np.repeat(np.arange(20), 4), measures="AUC"
+    )
+    assert ev["AUC"].low == pytest.approx(0.025 ** (1 / 10), abs=1e-12)
+    assert ev["AUC"].method == "exact bound, separated, 20 clusters"
+
+
+# --------------------------------------------------------------------------------------- bootstrap
+
+
+def brute_force(rows: Rows, compute: Callable[[Rows], float], seed: int, draws: int) -> FloatArray:
+    """A measure of rows repeated as often as the core draws their cluster."""
+    users, code = np.unique(rows["user"], return_inverse=True)
+    out = []
+    for b in range(draws):
+        times = _core.poisson_counts(seed, b, len(users))[code]
+        out.append(compute({name: np.repeat(column, times) for name, column in rows.items()}))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("measure", ALL)
+def test_replicates_are_those_of_clusters_repeated(measure: str) -> None:
+    rows = clustered(9, 5, 8)
+
+    def value(some: Rows) -> float:
+        if some["truth"].all() or not some["truth"].any():
+            return float("nan")
+        ev = cal.classification(
+            some["truth"], probability=some["probability"], interval="none", measures=measure
+        )
+        return ev[measure].value
+
+    source = evaluated(rows, measures=measure, resamples=100, seed=5).sources
+    system = source.by_name["system"]
+    found = system.replicates(source.measures[0])
+    expected = brute_force(rows, value, 5, 100)
+    both = np.isfinite(expected) & np.isfinite(found)
+    assert both.mean() > 0.9
+    assert found[both] == pytest.approx(expected[both], abs=1e-9)
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    rows = clustered(25, 4, 9)
+    order = np.random.default_rng(0).permutation(100)
+    mixed = {name: column[order] for name, column in rows.items()}
+    for interval in ("auto", "analytic"):
+        a, b = (evaluated(r, interval=interval, measures=ALL) for r in (rows, mixed))
+        for one, other in zip(a, b, strict=True):
+            assert (one.value, one.low, one.high) == pytest.approx(
+                (other.value, other.low, other.high), abs=1e-12, nan_ok=True
+            )
+
+
+def test_the_names_of_clusters_change_nothing() -> None:
+    rows = clustered(60, 4, 10)
+    in_order = [f"user {u:03}" for u in rows["user"]]
+    shuffled = np.random.default_rng(0).permutation(60)[rows["user"]]
+    plain = evaluated(rows, measures=ALL)
+    renamed = evaluated(rows, cluster=in_order, measures=ALL)
+    assert [(e.low, e.high) for e in plain] == [(e.low, e.high) for e in renamed]
+    # Names in another order are other draws; without draws nothing changes.
+    for a, b in zip(plain, evaluated(rows, cluster=shuffled, measures=ALL), strict=True):
+        assert b.high - b.low == pytest.approx(a.high - a.low, rel=0.15)
+    first, second = (
+        evaluated(rows, cluster=c, interval="analytic", measures=ALL)
+        for c in (rows["user"], shuffled)
+    )
+    for one, other in zip(first, second, strict=True):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), nan_ok=True)
+
+
+def test_every_row_its_own_cluster_is_the_bootstrap_of_rows() -> None:
+    rows = clustered(250, 1, 11)
+    by_row = cal.classification(
+        rows["truth"], probability=rows["probability"], interval="bootstrap", measures=ALL,
+        curves=False,
+    )  # fmt: skip
+    by_cluster = evaluated(rows, interval="bootstrap", measures=ALL)
+    for a, b in zip(by_row, by_cluster, strict=True):
+        assert b.method == "cluster bootstrap [B], 250 clusters"
+        # The standard error of a quantile of 2,000 replicates is 6% of theirs.
+        assert b.high - b.low == pytest.approx(a.high - a.low, rel=0.12)
+
+
+def test_a_system_is_not_told_apart_from_itself() -> None:
+    rows = clustered(30, 4, 12)
+    for interval in ("auto", "analytic"):
+        ev = cal.classification(
+            rows["truth"],
+            probability={"one": rows["probability"], "other": rows["probability"].copy()},
+            cluster=rows["user"],
+            interval=interval,
+            measures=ALL,
+            curves=False,
+        )
+        assert ev.comparison is not None
+        for d in ev.comparison:
+            assert d.value == 0
+            assert math.isnan(d.p) or d.p == 1
+
+
+def test_paired_differences_have_obuchowskis_error() -> None:
+    rows = clustered(40, 5, 13)
+    other = np.random.default_rng(3).permutation(rows["probability"])
+    ev = cal.classification(
+        rows["truth"], probability={"a": rows["probability"], "b": other}, cluster=rows["user"],
+        measures=("AUC", "Brier"), interval="analytic", baseline="b", curves=False,
+    )  # fmt: skip
+    assert ev.comparison is not None
+    d = ev.comparison["AUC"]
+    apart = placements(rows["truth"], rows["probability"]) - placements(rows["truth"], other)
+    se = obuchowski(rows["truth"], apart, rows["user"])
+    assert d.p == pytest.approx(2 * stats.t.sf(d.value / se, 39), rel=1e-9)
+    assert d.high - d.value == pytest.approx(stats.t.ppf(0.975, 39) * se, rel=1e-9)
+    losses = [np.square(p - rows["truth"]) for p in (rows["probability"], other)]
+    by_user = (losses[0] - losses[1]).reshape(40, 5).mean(axis=1)
+    expected = stats.ttest_1samp(by_user, 0)
+    assert ev.comparison["Brier"].p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert ev.comparison["Brier"].test == "paired t, clustered"
+
+
+# ------------------------------------------------------------------------------------------- input
+
+
+def test_few_clusters_are_noted_and_one_has_no_interval() -> None:
+    rows = clustered(4, 20, 14)
+    assert "4 clusters only" in evaluated(rows).notes[0]
+    for interval in ("auto", "analytic", "bootstrap"):
+        alone = evaluated(rows, cluster=["all"] * 80, interval=interval, measures=ALL)
+        for e in alone:
+            assert not e.has_interval
+            assert e.no_interval in ("too_few_clusters", "no_analytic_interval", "too_few_rows")
+
+
+def test_clusters_are_checked() -> None:
+    with pytest.raises(cal.InputError, match="cluster: has 2 rows, truth has 3"):
+        cal.classification([0, 1, 1], [0, 1, 0], cluster=["a", "b"])
+    with pytest.raises(cal.InputError, match="cluster: 1 of 3 values are missing"):
+        cal.classification([0, 1, 1], [0, 1, 0], cluster=["a", None, "b"])
+
+
+def test_clusters_of_no_weight_do_not_count() -> None:
+    found = Clusters.from_names(np.array([0, 0, 1, 2]), np.array([1.0, 1.0, 1.0, 0.0]))
+    assert found.number == 2
+    assert found.taken(np.array([True, True, False, True])).number == 1
+
+
+def test_sums_are_redrawn_by_the_core() -> None:
+    clusters = Clusters.from_names(np.array(["b", "a", "b", "c"]))
+    sums = clusters.sums(np.array([[1.0, -1.0], [2.0, 0.0], [3.0, 0.0], [4.0, 0.5]]))
+    assert sums.tolist() == [[2.0, 0.0], [4.0, -1.0], [4.0, 0.5]]
+    drawn = clusters.redrawn(sums, Settings(resamples=100, seed=3))
+    for b in range(100):
+        assert drawn[b] == pytest.approx(_core.poisson_counts(3, b, 3) @ sums)
+
+
+def test_matrices_add_up_to_the_whole() -> None:
+    rows = clustered(10, 6, 15)
+    called = rows["probability"] > 0.5
+    cell = rows["truth"] * 2 + called
+    split = Clusters.from_names(rows["user"]).matrices(cell, (2, 2))
+    whole = ConfusionMatrix.from_codes(rows["truth"], called)
+    assert (split.sum(axis=0) == whole.counts).all()
+
+
+# ---------------------------------------------------------------------------------------- coverage
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", ["accuracy", "AUC", "Brier"])
+def test_clusters_cover_where_rows_do_not(measure: str) -> None:
+    """60 users with 10 rows each, whose scores are shifted by user."""
+    big = clustered(40_000, 10, 99)
+    true = evaluated(big, measures=measure, interval="none")[measure].value
+    inside: dict[str, list[bool]] = {"rows": [], "bootstrap": [], "analytic": []}
+    for seed in range(400):
+        rows = clustered(60, 10, 1000 + seed)
+        by = {
+            "rows": cal.classification(
+                rows["truth"], probability=rows["probability"], measures=measure, curves=False
+            ),
+            "bootstrap": evaluated(rows, measures=measure, resamples=400),
+            "analytic": evaluated(rows, measures=measure, interval="analytic"),
+        }
+        for kind, ev in by.items():
+            inside[kind].append(ev[measure].low <= true <= ev[measure].high)
+    coverage = {kind: float(np.mean(hits)) for kind, hits in inside.items()}
+    assert coverage["rows"] < 0.88, coverage
+    # Three standard errors of 400 trials are 3.3%; the bootstrap of 60 clusters lacks 1 or 2%.
+    assert 0.905 < coverage["bootstrap"] < 0.985, coverage
+    assert 0.915 < coverage["analytic"] < 0.985, coverage

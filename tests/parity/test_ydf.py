@@ -1,0 +1,292 @@
+"""ydf 0.16.1: the same numbers where it is right; where it is not, ours, with its own beside them.
+
+Its C++ layer computes more than its Python classes show; that is read from the message behind an
+evaluation. Scores are 32 bits wide there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.inference import intervals
+from calipers.measures import parse
+from calipers.statistics import FloatArray, ScoreTable
+
+ydf = pytest.importorskip("ydf")
+
+CLOSE = {"rel": 1e-12, "abs": 1e-12}
+
+
+def evaluated(
+    truth: Any, probability: Any, weight: FloatArray | None = None, **options: Any
+) -> tuple[Any, Any]:
+    """ydf's evaluation of two classes, and its curve of the second."""
+    made = ydf.evaluate_predictions(
+        np.asarray(probability, np.float32),
+        np.asarray(truth, int),
+        ydf.Task.CLASSIFICATION,
+        weights=weight,
+        **options,
+    )
+    return made, made._evaluation_proto.classification.rocs[2]
+
+
+def ours(name: str, truth: Any, score: Any, weight: FloatArray | None = None) -> float:
+    table = ScoreTable.from_rows(np.asarray(truth, bool), np.asarray(score, float), weight)
+    return float(parse(name, "scores").apply(table))
+
+
+def random_rows(case: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Both classes, probabilities of 32 bits, tied in every second case, weights in every third."""
+    generator = np.random.default_rng([30, case])
+    n = int(generator.integers(4, 80))
+    truth = np.r_[0, 1, generator.integers(0, 2, n - 2)]
+    levels = 8 if case % 2 else 2**20
+    score = (generator.integers(1, levels, n) / levels).astype(np.float32).astype(float)
+    if not case % 2:
+        score = (generator.permutation(n) + 1) / (n + 1)
+        score = score.astype(np.float32).astype(float)
+    weight = generator.uniform(0.5, 3.0, n).astype(np.float32) if case % 3 == 0 else None
+    return truth, score, None if weight is None else weight.astype(float)
+
+
+def test_what_both_define_alike() -> None:
+    """120 random cases: accuracy, log loss, AUC and the confusion matrix."""
+    for case in range(120):
+        truth, score, weight = random_rows(case)
+        theirs, curve = evaluated(truth, score, weight)
+        names = ["accuracy", "log-loss", "AUC", "TP", "FP", "FN", "TN"]
+        ev = cal.classification(
+            truth, probability=score, weight=weight, measures=names, curves=False, interval="none"
+        )
+        matrix = theirs.confusion_matrix.matrix
+        assert ev["accuracy"].value == pytest.approx(theirs.accuracy, **CLOSE)
+        assert ev["log-loss"].value == pytest.approx(theirs.loss, rel=1e-6)
+        assert ev["AUC"].value == pytest.approx(curve.auc, rel=1e-9)
+        counts = [[ev["TN"].value, ev["FP"].value], [ev["FN"].value, ev["TP"].value]]
+        np.testing.assert_allclose(counts, matrix, rtol=1e-9)
+
+
+def test_the_area_below_precision_and_recall() -> None:
+    """Without ties its trapezoid is ours; with ties it goes straight where the area does not."""
+    apart = 0
+    for case in range(120):
+        truth, score, weight = random_rows(case)
+        _, curve = evaluated(truth, score, weight)
+        value = ours("PR-AUC", truth, score, weight)
+        if case % 2 == 0:
+            assert value == pytest.approx(curve.pr_auc, rel=1e-9), case
+        else:
+            apart += abs(value - curve.pr_auc) > 1e-3
+    assert apart > 40
+
+
+def test_its_average_precision_takes_the_precision_before_each_score() -> None:
+    """So that it and the average precision of everybody else have its PR AUC as their mean."""
+    for case in range(120):
+        truth, score, weight = random_rows(case)
+        _, curve = evaluated(truth, score, weight)
+        average = (curve.ap + ours("AP", truth, score, weight)) / 2
+        assert average == pytest.approx(curve.pr_auc, rel=1e-9), case
+
+
+@pytest.mark.parametrize(
+    ("truth", "score", "ap", "theirs"),
+    [
+        ([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.35, 0.6, 0.6, 0.9], 29 / 36, 8 / 9),
+        ([1, 0, 0, 0, 0], [0.5] * 5, 1 / 5, 1.0),  # a constant answer
+    ],
+)
+def test_average_precision_with_ties(
+    truth: list[int], score: list[float], ap: float, theirs: float
+) -> None:
+    assert evaluated(truth, score)[1].ap == pytest.approx(theirs, rel=1e-6)
+    assert ours("AP", truth, score) == pytest.approx(ap, rel=1e-12)
+    metrics = pytest.importorskip("sklearn.metrics")
+    assert ap == pytest.approx(metrics.average_precision_score(truth, score), rel=1e-12)
+
+
+def test_a_constant_answer_has_the_area_of_the_prevalence() -> None:
+    truth, score = [1, 0, 0, 0, 0], [0.5] * 5
+    assert evaluated(truth, score)[1].pr_auc == pytest.approx(0.6)
+    assert ours("PR-AUC", truth, score) == pytest.approx(0.2)
+
+
+def test_eleven_scores() -> None:
+    truth = [int(row in (3, 6, 7, 9, 10)) for row in range(11)]
+    score = np.arange(11) / 10
+    assert ours("AUC", truth, score) == pytest.approx(evaluated(truth, score)[1].auc)
+    assert ours("AUC", truth, score) == pytest.approx(5 / 6)
+    assert ours("AP", truth, score) == pytest.approx(0.835)
+    assert ours("PR-AUC", truth, score) == pytest.approx(0.8163095, abs=5e-8)
+    assert evaluated(truth, score)[1].pr_auc == pytest.approx(0.8163095, abs=5e-8)
+
+
+def test_its_thresholds_are_strict() -> None:
+    """A point of its curve with threshold t counts the scores above t; ours the scores from t on."""
+    truth, score = [0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.35, 0.6, 0.6, 0.9]
+    _, curve = evaluated(truth, score)
+    [point] = [point for point in curve.curve if abs(point.threshold - 0.6) < 1e-6]
+    assert (point.tp, point.fp) == (1, 0)
+    ev = cal.classification(truth, score=score, threshold=0.6, measures=["TP", "FP"])
+    assert (ev["TP"].value, ev["FP"].value) == (2, 1)
+    # Its last threshold, with nothing above it, is below the highest score.
+    assert curve.curve[-1].threshold == pytest.approx(0.7)
+
+
+def test_log_loss_of_a_certain_mistake() -> None:
+    """It puts ln of the smallest step of float64 in; the loss is infinite, and we say so."""
+    theirs, _ = evaluated([1, 0], [0.0, 1.0])
+    assert theirs.loss == pytest.approx(-math.log(np.finfo(float).eps))
+    value = cal.classification([1, 0], probability=[0.0, 1.0], measures=["log-loss"])["log-loss"]
+    assert math.isnan(value.value)
+    assert "zero_probability" in value.undefined
+
+
+def test_where_it_has_0_and_we_have_no_value() -> None:
+    theirs, _ = evaluated([0, 1], [0.2, 0.6])
+    assert theirs.characteristics[0].precisions[-1] == 0  # nothing is predicted positive
+    ev = cal.classification([0, 1], score=[0.2, 0.6], threshold=1, measures=["precision"])
+    assert math.isnan(ev["precision"].value)
+    theirs, _ = evaluated([1, 1], [0.2, 0.6])
+    assert theirs.characteristics[0].roc_auc == 0
+    with pytest.raises(cal.InputError, match="truth: has one class only"):
+        cal.classification([1, 1], score=[0.2, 0.6])
+
+
+def test_resamples_without_a_positive_do_not_count_as_area_0() -> None:
+    """Three positives of a hundred, perfectly told apart."""
+    truth = np.r_[np.ones(3), np.zeros(97)].astype(int)
+    score = (np.arange(100)[::-1] + 1) / 101
+    _, curve = evaluated(truth, score, bootstrapping=True)
+    assert curve.auc == pytest.approx(1.0)
+    assert curve.bootstrap_lower_bounds_95p.auc == 0
+    ev = cal.classification(truth, score=score, measures=["AUC"], interval="bootstrap")
+    assert ev["AUC"].value == 1
+    assert not ev["AUC"].low < 0.5
+
+
+def test_the_seed_matters() -> None:
+    truth, score, _ = random_rows(1)
+    bounds = [
+        evaluated(truth, score, bootstrapping=500, random_seed=seed)[1]
+        .bootstrap_lower_bounds_95p.SerializeToString()
+        for seed in (1, 2)
+    ]  # fmt: skip
+    assert bounds[0] == bounds[1]  # its seed has no effect
+    low = [
+        cal.classification(
+            truth, score=score, measures=["AUC"], interval="bootstrap", resamples=500, seed=seed
+        )["AUC"].low
+        for seed in (1, 1, 2)
+    ]
+    assert low[0] == low[1] != low[2]
+
+
+# ------------------------------------------------------- what only its report in C++ has: its page
+# and its own tests give the numbers
+
+
+def test_the_interval_of_hanley() -> None:
+    for area, positives, negatives, low, high in (
+        (0.75, 100, 100, 0.682515, 0.817485),
+        (0.929207, 2357, 7412, 0.921865, 0.936549),
+        (0.929207, 7412, 2357, 0.924358, 0.934056),
+    ):
+        half = intervals.z_of(0.95) * intervals.hanley_mcneil(area, positives, negatives)
+        assert area - half == pytest.approx(low, abs=1e-6)
+        assert area + half == pytest.approx(high, abs=1e-6)
+
+
+def test_the_logit_interval_of_the_area_below_precision_and_recall() -> None:
+    for area, positives, low, high in (
+        (0.75, 100, 0.656104, 0.825094),
+        (0.830708, 2357, 0.815025, 0.845313),
+        (0.975657, 7412, 0.971891, 0.978930),
+    ):
+        made = intervals.precision_recall_logit(area, positives, 0.95)
+        assert (made.low, made.high) == pytest.approx((low, high), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "theirs", "wilson"),
+    [
+        (150, 200, (0.694533, 0.799827), (0.685659, 0.804918)),
+        (8542, 9769, (0.86875, 0.879882), (0.867679, 0.880823)),
+    ],
+)
+def test_its_wilson_is_another_interval(
+    right: int, n: int, theirs: tuple[float, float], wilson: tuple[float, float]
+) -> None:
+    """What it prints as CI95[W] is Clopper and Pearson's interval at 90%."""
+    exact = stats.binomtest(right, n).proportion_ci(0.90, "exact")
+    assert (exact.low, exact.high) == pytest.approx(theirs, abs=1e-6)
+    made = intervals.wilson(right / n, n, 0.95)
+    assert (made.low, made.high) == pytest.approx(wilson, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "theirs", "exact"),
+    [
+        (9, 3, 0.019287, 0.072998),
+        (12, 3, 0.003693, 0.017578),
+        (18, 6, 0.003305, 0.011328),
+        (4, 0, 0.0, 0.0625),
+    ],
+)
+def test_its_mcnemar_leaves_out_what_was_observed(
+    first: int, second: int, theirs: float, exact: float
+) -> None:
+    """P(X > n) where the one-sided p is P(X ≥ n); ours has two sides."""
+    assert stats.binom.sf(first, first + second, 0.5) == pytest.approx(theirs, abs=1e-6)
+    assert stats.binom.sf(first - 1, first + second, 0.5) == pytest.approx(exact, abs=1e-6)
+    truth = np.ones(first + second + 5, int)
+    a, b = truth.copy(), truth.copy()
+    b[:first], a[first : first + second] = 0, 0
+    ev = cal.classification(
+        np.r_[truth, 0], {"a": np.r_[a, 0], "b": np.r_[b, 0]}, measures=["accuracy"], baseline="b"
+    )
+    assert ev.comparison is not None
+    assert ev.comparison["accuracy"].p == pytest.approx(2 * exact, abs=2e-6)
+
+
+def test_constant_answers() -> None:
+    truth = np.r_[np.ones(3), np.zeros(7)].astype(int)
+    ev = cal.classification(truth, probability=np.full(10, 0.4), measures=["accuracy", "log-loss"])
+    assert ev["accuracy"].default == pytest.approx(0.7)
+    assert ev["log-loss"].default == pytest.approx(-0.7 * math.log(0.7) - 0.3 * math.log(0.3))
+
+
+# ----------------------------------------------------------------------------------------- rankers
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "value"),
+    [
+        ([3, 2, 3, 0, 1, 2], [6, 5, 4, 3, 2, 1], 0.8755944),
+        ([3, 2, 3, 0, 1, 2], [1] * 6, 0.7070456),
+        ([3, 2, 3, 0, 1, 2, 4], [3, 3, 2, 1, 1, 1, 0], 0.5023706),
+    ],
+)
+def test_gains_at_five(labels: list[int], scores: list[float], value: float) -> None:
+    theirs = ydf.evaluate_predictions(
+        np.array(scores * 2, np.float32),
+        np.array(labels * 2, np.float32),
+        ydf.Task.RANKING,
+        ranking_groups=np.repeat([1, 2], len(labels)),
+    )
+    assert theirs.ndcg == pytest.approx(value, abs=5e-8)
+    documents = [f"d{row}" for row in range(len(labels))]
+    ev = cal.retrieval(
+        {"q": dict(zip(documents, labels, strict=True))},
+        {"q": dict(zip(documents, map(float, scores), strict=True))},
+        measures=["nDCG(dcg='exp-log2', ties='average')@5"],
+    )
+    [made] = ev
+    assert made.value == pytest.approx(value, abs=5e-8)
