@@ -313,6 +313,7 @@ def test_the_same_seed_gives_the_same_numbers() -> None:
     assert first == second
 
 
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_only_cells_with_rows_are_drawn() -> None:
     """Hundreds of classes: as many cells as rows, not as classes squared."""
     rng = np.random.default_rng(0)

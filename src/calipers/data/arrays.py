@@ -121,7 +121,8 @@ def coded(values: Any, what: str) -> Coded:
         if len(column) == 0:
             raise InputError(f"{what}: is empty")
         labels, codes = column.dictionary.to_pylist(), _indices(column)
-        ordered = column.type.ordered
+        # The categories of polars' Enum have an order, which older versions do not hand on.
+        ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
     return _tidied(labels, codes, ordered=ordered)
 
 

@@ -80,8 +80,8 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     adds nothing, whatever the model says of it; one that the model holds to be impossible, and is
     not, makes it infinite. ``cross_entropy(p, p)`` is the entropy of p. (003, §1.7)
 
-    >>> cross_entropy(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])).round(6)
-    np.float64(1.039721)
+    >>> float(cross_entropy(np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])).round(6))
+    1.039721
     """
     truth, model = np.broadcast_arrays(truth, model)
     with np.errstate(divide="ignore"):
