@@ -181,7 +181,7 @@ PARAMETERS: Mapping[str, Domain] = {
     "p": Domain(low=0, high=1, open=True),
     "precision": Domain(low=0, high=1, usual=0.9),
     "prevalence": Domain(low=0, high=1, usual=0.1),
-    "recall": Domain(low=0, high=1, usual=0.1),
+    "recall": Domain(low=0, high=1, usual=0.9),
     "recalls": Domain(low=0, high=1, holds="numbers"),
     "rel": Domain(whole=True),
     "sensitivity_share": Domain(low=0, high=1),
@@ -191,7 +191,7 @@ PARAMETERS: Mapping[str, Domain] = {
     "tied": Domain(choices=("share", "optimistic", "pessimistic")),
     "tail": Domain(choices=("always", "with-unjudged")),
     "ties": Domain(choices=("id", "average", "best", "worst")),
-    "volume": Domain(low=0, high=1, usual=0.1),
+    "volume": Domain(low=0, high=1, usual=0.5),
     **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }
 
