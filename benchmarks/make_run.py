@@ -1,6 +1,6 @@
 """Make a run and its judgments of the size of a passage ranking task.
 
-    python benchmarks/make_run.py /tmp/bench
+    python benchmarks/make_run.py FOLDER
 
 writes ``run.txt`` and ``qrels.txt``. The defaults give 7 million lines of about 36 bytes, and, as
 is usual where one passage answers a question, hardly more judgments than topics.

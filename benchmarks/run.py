@@ -127,8 +127,8 @@ def scores(n: int, times: int) -> list[str]:
     from sklearn.metrics import average_precision_score, precision_recall_curve, roc_auc_score
 
     import calipers as cal
-    from calipers.evaluate.curves import bands
-    from calipers.inference.estimate import Settings
+    from calipers import _core
+    from calipers.inference.scores import ranked_rows
     from calipers.statistics import ScoreTable
 
     generator = np.random.default_rng(1)
@@ -156,7 +156,7 @@ def scores(n: int, times: int) -> list[str]:
 
     def resample_with_calipers() -> None:
         table = ScoreTable.from_rows(truth, score)
-        bands(table, None, Settings(resamples=1000), grids=False)
+        _core.bootstrap_scores(*ranked_rows(table), 0, 1000, None, None)
 
     lines.append(
         row(

@@ -3,7 +3,9 @@
 
 use pyo3::prelude::*;
 
+pub mod classes;
 pub mod random;
+pub mod randomise;
 pub mod resample;
 pub mod scores;
 pub mod trec;
@@ -11,9 +13,13 @@ pub mod trec;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use crate::classes::{class_ranks, class_rows};
+    #[pymodule_export]
+    use crate::randomise::{randomisation, randomisation_exact, randomised_ranges};
+    #[pymodule_export]
     use crate::resample::{
-        bootstrap_cells, bootstrap_means, bootstrap_scores, bootstrap_tables, poisson_counts,
-        randomisation, randomisation_exact,
+        bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,
+        bootstrap_runs, bootstrap_scores, bootstrap_tables, poisson_counts,
     };
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};

@@ -36,12 +36,16 @@ impl Stream {
         poisson((self.word(unit >> 1) >> (32 * (unit & 1))) as u32)
     }
 
-    /// `poisson` of `first`, `first + 1`, … for an even `first`, each word computed once.
+    /// `poisson` of `first`, `first + 1`, …, each word computed once.
     #[inline]
     pub fn poisson_run(self, first: usize, counts: &mut [u8]) {
-        debug_assert!(first.is_multiple_of(2));
+        let odd = (first % 2).min(counts.len());
+        let (odd, counts) = counts.split_at_mut(odd);
+        for count in odd {
+            *count = self.poisson(first as u64);
+        }
         let mut pairs = counts.chunks_exact_mut(2);
-        let mut index = (first / 2) as u64;
+        let mut index = first.div_ceil(2) as u64;
         for pair in &mut pairs {
             let word = self.word(index);
             pair[0] = poisson(word as u32);
@@ -132,9 +136,11 @@ mod tests {
     fn a_run_is_the_single_draws() {
         let stream = Stream::new(7, 3);
         let mut counts = [0; 101];
-        stream.poisson_run(10, &mut counts);
-        for (unit, &count) in (10..).zip(&counts) {
-            assert_eq!(count, stream.poisson(unit));
+        for first in [10, 11] {
+            stream.poisson_run(first, &mut counts);
+            for (unit, &count) in (first as u64..).zip(&counts) {
+                assert_eq!(count, stream.poisson(unit));
+            }
         }
     }
 

@@ -1,5 +1,5 @@
-//! Bootstrap and randomisation. A replicate depends on the seed, its own number and the units it
-//! draws, so replicates run on any number of threads and come out the same.
+//! The bootstrap. A replicate depends on the seed, its own number and the units it draws, so
+//! replicates run on any number of threads and come out the same.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -86,8 +86,7 @@ impl Ranking<'_> {
         let mut counts = [0; PIECE];
         let (drawn, left_out) = sums.split_at_mut(2 * blocks);
         let mut block = 0;
-        for start in (0..self.positive.len()).step_by(PIECE) {
-            let rows = start..self.positive.len().min(start + PIECE);
+        for rows in cut(0..self.positive.len(), PIECE) {
             let counts = &mut counts[..rows.len()];
             self.draw(stream, rows.clone(), counts);
             for (row, &count) in rows.zip(&*counts) {
@@ -103,22 +102,20 @@ impl Ranking<'_> {
     }
 
     fn replicate(&self, stream: Stream, grids: Grids) -> Replicate {
-        let mut areas = Areas::default();
-        if grids.fpr.is_empty() && grids.recall.is_empty() {
-            let total = self.sweep(stream, |points| areas.add(points));
-            return Replicate {
-                areas: areas.shares(total),
-                tpr: Vec::new(),
-                precision: Vec::new(),
-            };
-        }
         // A rate is known only with the totals: drawing twice costs less than storing the curve.
-        let mut reader = Reader::new(grids, self.sweep(stream, |_| ()));
+        let mut reader = if grids.fpr.is_empty() && grids.recall.is_empty() {
+            None
+        } else {
+            Some(Reader::new(grids, self.sweep(stream, |_| ())))
+        };
+        let mut areas = Areas::default();
         let total = self.sweep(stream, |points| {
             areas.add(points);
-            reader.read(points);
+            if let Some(reader) = &mut reader {
+                reader.read(points);
+            }
         });
-        let (tpr, precision) = reader.finish();
+        let (tpr, precision) = reader.map(Reader::finish).unwrap_or_default();
         Replicate {
             areas: areas.shares(total),
             tpr,
@@ -126,30 +123,147 @@ impl Ranking<'_> {
         }
     }
 
+    /// Per replicate the areas, and the curve at the start and at the last end of a block in each
+    /// run of `step` rows: all true positives, then all false positives.
+    pub fn coarse(&self, seed: u64, replicates: usize, step: usize) -> (Vec<f64>, Vec<f64>) {
+        let points = self.positive.len().div_ceil(step) + 1;
+        let pieces: Vec<_> = self.pieces(step.min(PIECE)).collect();
+        let mut areas = vec![0.0; 3 * replicates];
+        let mut curves = vec![0.0; 2 * points * replicates];
+        areas
+            .par_chunks_mut(3)
+            .zip(curves.par_chunks_mut(2 * points))
+            .enumerate()
+            .for_each(|(replicate, (areas, points_of_curve))| {
+                let stream = Stream::new(seed, replicate);
+                let (tp, fp) = points_of_curve.split_at_mut(points);
+                let (mut sums, mut curve, mut counts) =
+                    (Areas::default(), Curve::default(), [0; PIECE]);
+                for (rows, untied) in &pieces {
+                    let point = if *untied {
+                        let counts = &mut counts[..rows.len()];
+                        self.draw(stream, rows.clone(), counts);
+                        let positive = &self.positive[rows.clone()];
+                        let point = sums.add_untied(curve.total(), counts, positive);
+                        curve.go_on_from(point);
+                        point
+                    } else {
+                        let points = self.advance(stream, rows.clone(), &mut curve);
+                        sums.add(points);
+                        points[points.len() - 1]
+                    };
+                    [tp[rows.start / step + 1], fp[rows.start / step + 1]] = point;
+                }
+                areas.copy_from_slice(&sums.shares(curve.total()));
+            });
+        (areas, curves)
+    }
+
+    /// Pieces of rows, and whether they are whole blocks of a row of weight one each.
+    fn pieces(&self, piece: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
+        let ends = |row: usize| self.last[row];
+        cut(0..self.positive.len(), piece).map(move |rows| {
+            let begins = rows.start == 0 || ends(rows.start - 1);
+            let untied = self.weight.is_none() && begins && rows.clone().all(ends);
+            (rows, untied)
+        })
+    }
+
+    /// The points of a stretch of a curve: the ends of the blocks that its rows make up, and how
+    /// many blocks come before each within the stretch.
+    fn points(&self, seed: u64, stretch: &Stretch, peaks: bool) -> (Vec<Pair>, Vec<u32>) {
+        let stream = Stream::new(seed, stretch.replicate);
+        let mut points = vec![stretch.from];
+        let mut curve = Curve::default();
+        curve.go_on_from(stretch.from);
+        for rows in cut(stretch.rows.clone(), PIECE) {
+            points.extend_from_slice(&self.advance(stream, rows, &mut curve)[1..]);
+        }
+        let mut places: Vec<u32> = (0..points.len() as u32).collect();
+        if peaks {
+            places = upper_hull(&points);
+            points = places.iter().map(|&at| points[at as usize]).collect();
+        }
+        (points, places)
+    }
+
+    /// Of runs of rows, which end at `ends`, the weight of the positives drawn, of all rows drawn, and
+    /// the weighted sum of their values.
+    fn runs(&self, stream: Stream, ends: &[usize], values: &[f64], sums: &mut [f64]) {
+        let (mut counts, mut weights) = ([0; PIECE], [0.0; PIECE]);
+        let starts = std::iter::once(&0).chain(ends);
+        for ((&start, &end), sums) in starts.zip(ends).zip(sums.chunks_exact_mut(3)) {
+            for rows in cut(start..end, PIECE) {
+                let (counts, weights) = (&mut counts[..rows.len()], &mut weights[..rows.len()]);
+                self.draw(stream, rows.clone(), counts);
+                for (weight, &count) in weights.iter_mut().zip(&*counts) {
+                    *weight = f64::from(count);
+                }
+                if let Some(given) = self.weight {
+                    for (weight, given) in weights.iter_mut().zip(&given[rows.clone()]) {
+                        *weight *= given;
+                    }
+                }
+                let positive = &self.positive[rows.clone()];
+                let of_positives = |row: usize| weights[row] * f64::from(u8::from(positive[row]));
+                sums[0] += side_by_side(rows.len(), of_positives);
+                sums[1] += side_by_side(rows.len(), |row| weights[row]);
+                let values = &values[rows.clone()];
+                sums[2] += side_by_side(rows.len(), |row| weights[row] * values[row]);
+            }
+        }
+    }
+
+    /// Of the rows that a replicate left out the weight of each class, below and in the first
+    /// `called` rows.
+    fn left_out(&self, stream: Stream, called: usize) -> [f64; 4] {
+        let mut counts = [0; PIECE];
+        let mut sums = [[0.0; 2]; 2];
+        for (side, side_rows) in [(0, called..self.positive.len()), (1, 0..called)] {
+            for rows in cut(side_rows, PIECE) {
+                let counts = &mut counts[..rows.len()];
+                self.draw(stream, rows.clone(), counts);
+                let positive = &self.positive[rows.clone()];
+                let [of_negatives, of_positives] = match self.weight {
+                    None => counted_out(counts, positive),
+                    Some(weight) => weighed_out(counts, positive, &weight[rows]),
+                };
+                sums[0][side] += of_negatives;
+                sums[1][side] += of_positives;
+            }
+        }
+        let [[tn, fp], [fn_, tp]] = sums;
+        [tn, fp, fn_, tp]
+    }
+
     /// One pass over the resampled rows, which shows the curve to `visit` piece by piece and ends
     /// with the total weights.
     fn sweep(&self, stream: Stream, mut visit: impl FnMut(&[Pair])) -> Pair {
         let mut curve = Curve::default();
-        let mut counts = [0; PIECE];
-        let mut by_class = [[0; 2]; PIECE];
-        for start in (0..self.positive.len()).step_by(PIECE) {
-            let rows = start..self.positive.len().min(start + PIECE);
-            self.draw(stream, rows.clone(), &mut counts[..rows.len()]);
-            split(&counts, &self.positive[rows.clone()], &mut by_class);
-            let drawn = by_class.iter().map(|counts| counts.map(f64::from));
-            let last = self.last[rows.clone()].iter().copied();
-            visit(match self.weight {
-                None => curve.advance(drawn.zip(last)),
-                Some(weight) => {
-                    let weights = weight[rows].iter();
-                    let drawn = drawn
-                        .zip(weights)
-                        .map(|(counts, w)| counts.map(|count| count * w));
-                    curve.advance(drawn.zip(last))
-                }
-            });
+        for rows in cut(0..self.positive.len(), PIECE) {
+            visit(self.advance(stream, rows, &mut curve));
         }
         curve.total()
+    }
+
+    /// Draws up to `PIECE` rows and goes on along the curve.
+    fn advance<'c>(&self, stream: Stream, rows: Range<usize>, curve: &'c mut Curve) -> &'c [Pair] {
+        let mut counts = [0; PIECE];
+        let mut by_class = [[0; 2]; PIECE];
+        self.draw(stream, rows.clone(), &mut counts[..rows.len()]);
+        split(&counts, &self.positive[rows.clone()], &mut by_class);
+        let drawn = by_class.iter().map(|counts| counts.map(f64::from));
+        let last = self.last[rows.clone()].iter().copied();
+        match self.weight {
+            None => curve.advance(drawn.zip(last)),
+            Some(weight) => {
+                let weights = weight[rows].iter();
+                let drawn = drawn
+                    .zip(weights)
+                    .map(|(counts, w)| counts.map(|count| count * w));
+                curve.advance(drawn.zip(last))
+            }
+        }
     }
 
     fn draw(&self, stream: Stream, rows: Range<usize>, counts: &mut [u8]) {
@@ -160,6 +274,78 @@ impl Ranking<'_> {
             *count = stream.poisson(unit.into());
         }
     }
+}
+
+/// A range in pieces of some length, the last of which may be shorter.
+fn cut(range: Range<usize>, piece: usize) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range
+        .step_by(piece)
+        .map(move |start| start..end.min(start + piece))
+}
+
+/// A sum as wide registers can make it.
+#[inline]
+fn side_by_side(length: usize, term: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0; 8];
+    let whole = length - length % lanes.len();
+    for start in (0..whole).step_by(lanes.len()) {
+        for (lane, sum) in lanes.iter_mut().enumerate() {
+            *sum += term(start + lane);
+        }
+    }
+    lanes.iter().sum::<f64>() + (whole..length).map(term).sum::<f64>()
+}
+
+/// Rows of a replicate's curve, whole blocks of equal scores, and the point it has reached before.
+struct Stretch {
+    replicate: usize,
+    rows: Range<usize>,
+    from: Pair,
+}
+
+/// Where a curve turns right: the corners of its convex hull on the side of true positives. Of
+/// points that are the same the first is meant.
+fn upper_hull(points: &[Pair]) -> Vec<u32> {
+    let mut hull: Vec<u32> = Vec::new();
+    let at = |place: u32| points[place as usize];
+    for (place, &point) in (0..).zip(points) {
+        let [tp, fp] = point;
+        let is_here = |[last_tp, last_fp]: Pair| last_tp >= tp && last_fp >= fp;
+        if hull.last().is_some_and(|&last| is_here(at(last))) {
+            continue;
+        }
+        while let [.., before, last] = hull[..] {
+            let (start, corner) = (at(before), at(last));
+            let rise =
+                (corner[1] - start[1]) * (tp - start[0]) - (corner[0] - start[0]) * (fp - start[1]);
+            if rise < 0.0 {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(place);
+    }
+    hull
+}
+
+/// How many negative and positive rows are not drawn.
+fn counted_out(counts: &[u8], positive: &[bool]) -> Pair {
+    let (mut all, mut positives) = (0_u32, 0_u32);
+    for (&count, &positive) in counts.iter().zip(positive) {
+        let out = u8::from(count == 0);
+        all += u32::from(out);
+        positives += u32::from(out & u8::from(positive));
+    }
+    [f64::from(all - positives), f64::from(positives)]
+}
+
+fn weighed_out(counts: &[u8], positive: &[bool], weight: &[f64]) -> Pair {
+    let mut sums = [0.0; 2];
+    for ((&count, &positive), &weight) in counts.iter().zip(positive).zip(weight) {
+        sums[usize::from(positive)] += f64::from(u8::from(count == 0)) * weight;
+    }
+    sums
 }
 
 /// Each count as that of a positive and of a negative row, multiplied rather than chosen: a branch
@@ -251,7 +437,7 @@ impl<'a> Values<'a> {
         self.values.len() / self.columns.max(1)
     }
 
-    fn rows(self) -> impl Iterator<Item = &'a [f64]> {
+    pub fn rows(self) -> impl Iterator<Item = &'a [f64]> {
         self.values.chunks_exact(self.columns.max(1))
     }
 }
@@ -363,105 +549,6 @@ fn standard_error(count: f64, sum: f64, squares: f64) -> f64 {
     }
 }
 
-// --------------------------------------------------------------------------------- randomisation
-
-/// What rounding may take from a sum, as a share of the sum of the absolute values.
-const ROUNDING: f64 = 1e-12;
-
-/// The absolute sum of each column less what rounding may take: from here on a sum is as extreme.
-fn extremes(table: Values) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); table.columns];
-    for row in table.rows() {
-        for (value, (sum, absolute)) in row.iter().zip(&mut sums) {
-            *sum += value;
-            *absolute += value.abs();
-        }
-    }
-    sums.into_iter()
-        .map(|(sum, absolute): (f64, f64)| sum.abs() - ROUNDING * absolute)
-        .collect()
-}
-
-/// Per column the replicates whose sum, with random signs, is at least as extreme as the sum.
-pub fn count_extreme(table: Values, seed: u64, replicates: usize) -> Vec<i64> {
-    let extremes = extremes(table);
-    let add = |mut counts: Vec<i64>, more: Vec<i64>| {
-        counts
-            .iter_mut()
-            .zip(more)
-            .for_each(|(count, more)| *count += more);
-        counts
-    };
-    (0..replicates)
-        .into_par_iter()
-        .fold(
-            || (vec![0; table.columns], vec![0.0; table.columns]),
-            |(mut counts, mut sums), replicate| {
-                random_sums(table, Stream::new(seed, replicate), &mut sums);
-                for ((count, sum), extreme) in counts.iter_mut().zip(&sums).zip(&extremes) {
-                    *count += i64::from(sum.abs() >= *extreme);
-                }
-                (counts, sums)
-            },
-        )
-        .map(|(counts, _)| counts)
-        .reduce(|| vec![0; table.columns], add)
-}
-
-/// One bit a unit, the same for all columns; a word serves 64 units.
-fn random_sums(table: Values, stream: Stream, sums: &mut [f64]) {
-    sums.fill(0.0);
-    for (index, block) in (0..).zip(table.values.chunks(64 * table.columns.max(1))) {
-        let mut word = stream.word(index);
-        for row in block.chunks_exact(table.columns) {
-            let sign = word << 63;
-            word >>= 1;
-            for (value, sum) in row.iter().zip(&mut *sums) {
-                *sum += f64::from_bits(value.to_bits() ^ sign);
-            }
-        }
-    }
-}
-
-pub const EXACT_UNITS: usize = 30;
-
-/// Per column the sign patterns, of all 2^n, whose sum is at least as extreme as the sum.
-pub fn count_extreme_exactly(table: Values) -> Vec<i64> {
-    let column = |column| -> Vec<_> { table.rows().map(|row| row[column]).collect() };
-    let extremes = extremes(table);
-    extremes
-        .par_iter()
-        .enumerate()
-        .map(|(at, &extreme)| patterns_beyond(&column(at), extreme))
-        .collect()
-}
-
-/// Sums of the two halves of the units, 2^15 at most each, are enough to count all their sums.
-fn patterns_beyond(differences: &[f64], extreme: f64) -> i64 {
-    if extreme <= 0.0 {
-        return 1 << differences.len();
-    }
-    let (left, right) = differences.split_at(differences.len() / 2);
-    let (left, right) = (signed_sums(left), signed_sums(right));
-    let short = |sum: &f64| right.partition_point(|other| sum + other < extreme);
-    let beyond = |sum: &f64| i64::from((right.len() - short(sum)) as u32);
-    // A pattern and its opposite are equally extreme.
-    2 * left.iter().map(beyond).sum::<i64>()
-}
-
-/// The sums under all patterns of signs, ascending.
-fn signed_sums(differences: &[f64]) -> Vec<f64> {
-    let mut sums = vec![0.0];
-    for difference in differences {
-        sums = sums
-            .iter()
-            .flat_map(|sum| [sum + difference, sum - difference])
-            .collect();
-    }
-    sums.sort_unstable_by(f64::total_cmp);
-    sums
-}
-
 // ----------------------------------------------------------------------------------------- cells
 
 /// Per replicate the weight of each cell over the resampled rows.
@@ -478,10 +565,9 @@ pub fn resampled_cells(
         .for_each(|(replicate, sums)| {
             let stream = Stream::new(seed, replicate);
             let mut counts = [0; PIECE];
-            for start in (0..cell.len()).step_by(PIECE) {
-                let rows = start..cell.len().min(start + PIECE);
+            for rows in cut(0..cell.len(), PIECE) {
                 let counts = &mut counts[..rows.len()];
-                stream.poisson_run(start, counts);
+                stream.poisson_run(rows.start, counts);
                 for ((&cell, &weight), &count) in
                     cell[rows.clone()].iter().zip(&weight[rows]).zip(&*counts)
                 {
@@ -515,10 +601,45 @@ fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize, columns: usize) -> PyRe
     values.into_pyarray(py).reshape([rows, columns])
 }
 
-fn rows_of<'a>(array: &'a PyReadonlyArray2<f64>) -> Cow<'a, [f64]> {
+pub fn rows_of<'a>(array: &'a PyReadonlyArray2<f64>) -> Cow<'a, [f64]> {
     match array.as_slice() {
         Ok(slice) if array.is_c_contiguous() => Cow::Borrowed(slice),
         _ => array.as_array().iter().copied().collect(),
+    }
+}
+
+/// The arrays of a ranking, as Python hands them over.
+struct Columns<'a> {
+    positive: Cow<'a, [bool]>,
+    last: Cow<'a, [bool]>,
+    weight: Option<Cow<'a, [f64]>>,
+    unit: Option<Cow<'a, [u32]>>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(
+        positive: &'a PyReadonlyArray1<bool>,
+        last: &'a PyReadonlyArray1<bool>,
+        weight: Option<&'a PyReadonlyArray1<f64>>,
+        unit: Option<&'a PyReadonlyArray1<u32>>,
+    ) -> Self {
+        Self {
+            positive: contiguous(positive),
+            last: contiguous(last),
+            weight: weight.map(contiguous),
+            unit: unit.map(contiguous),
+        }
+    }
+
+    fn ranking(&self) -> PyResult<Ranking<'_>> {
+        let ranking = Ranking {
+            positive: &self.positive,
+            last: &self.last,
+            weight: self.weight.as_deref(),
+            unit: self.unit.as_deref(),
+        };
+        ranking.check()?;
+        Ok(ranking)
     }
 }
 
@@ -541,38 +662,23 @@ pub fn bootstrap_scores<'py>(
     fpr_grid: Option<PyReadonlyArray1<'py, f64>>,
     recall_grid: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Matrix<'py>, Option<Matrix<'py>>, Option<Matrix<'py>>)> {
-    let (positive, last) = (contiguous(&positive), contiguous(&last));
-    let weight = weight.as_ref().map(contiguous);
-    let unit = unit.as_ref().map(contiguous);
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
     let fpr = checked_grid("fpr_grid", fpr_grid.as_ref())?;
     let recall = checked_grid("recall_grid", recall_grid.as_ref())?;
-    let ranking = Ranking {
-        positive: &positive,
-        last: &last,
-        weight: weight.as_deref(),
-        unit: unit.as_deref(),
-    };
-    ranking.check()?;
     let grids = Grids {
         fpr: &fpr,
         recall: &recall,
     };
     let drawn = py.detach(|| ranking.bootstrap(seed, replicates, grids));
-    let areas = drawn.iter().flat_map(|replicate| replicate.areas).collect();
-    let tpr = drawn
-        .iter()
-        .flat_map(|replicate| &replicate.tpr)
-        .copied()
-        .collect();
-    let precision = drawn
-        .iter()
-        .flat_map(|replicate| &replicate.precision)
-        .copied()
-        .collect();
-    let tpr = matrix(py, tpr, replicates, fpr.len())?;
-    let precision = matrix(py, precision, replicates, recall.len())?;
+    let stacked = |of: fn(&Replicate) -> &[f64], columns| {
+        let values = drawn.iter().flat_map(of).copied().collect();
+        matrix(py, values, replicates, columns)
+    };
+    let tpr = stacked(|replicate| &replicate.tpr, fpr.len())?;
+    let precision = stacked(|replicate| &replicate.precision, recall.len())?;
     Ok((
-        matrix(py, areas, replicates, 3)?,
+        stacked(|replicate| &replicate.areas, 3)?,
         fpr_grid.map(|_| tpr),
         recall_grid.map(|_| precision),
     ))
@@ -598,21 +704,179 @@ pub fn bootstrap_tables<'py>(
     replicates: usize,
     out_of_bag: bool,
 ) -> PyResult<Matrix<'py>> {
-    let (positive, last) = (contiguous(&positive), contiguous(&last));
-    let weight = weight.as_ref().map(contiguous);
-    let unit = unit.as_ref().map(contiguous);
-    let ranking = Ranking {
-        positive: &positive,
-        last: &last,
-        weight: weight.as_deref(),
-        unit: unit.as_deref(),
-    };
-    ranking.check()?;
-    let blocks = last.iter().filter(|&&last| last).count();
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
+    let blocks = columns.last.iter().filter(|&&last| last).count();
     let wanted = start..start + replicates;
     let sums = py.detach(|| ranking.tables(seed, wanted, blocks, out_of_bag));
     let columns = if out_of_bag { 4 } else { 2 };
     matrix(py, sums, replicates * columns, blocks)
+}
+
+/// `bootstrap_coarse(positive, last, weight, unit, seed, replicates, step)`: of the replicates of
+/// `bootstrap_scores` the AUC, PR-AUC and AP, and in two rows a replicate the true and the false
+/// positives at the start and at the last end of a block of equal scores in each run of `step` rows,
+/// a power of two.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn bootstrap_coarse<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    unit: Option<PyReadonlyArray1<'py, u32>>,
+    seed: u64,
+    replicates: usize,
+    step: usize,
+) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
+    if !step.is_power_of_two() {
+        return invalid(format!("step is {step}, expected a power of two"));
+    }
+    let points = columns.positive.len().div_ceil(step) + 1;
+    let (areas, curves) = py.detach(|| ranking.coarse(seed, replicates, step));
+    Ok((
+        matrix(py, areas, replicates, 3)?,
+        matrix(py, curves, 2 * replicates, points)?,
+    ))
+}
+
+type Points<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+);
+
+/// `bootstrap_points(positive, last, weight, unit, seed, replicate, rows, point, peaks)`: stretches
+/// of the curves of replicates, one a row: `rows` are the first row and the row after the last,
+/// between ends of blocks of equal scores, `point` the true and false positives before them. Of all
+/// stretches one after the other the true and the false positives at the point before and at the end
+/// of each block (with `peaks` only at the corners of the convex hull above), and how many blocks of
+/// the stretch come before; and how many points each stretch has.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn bootstrap_points<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    unit: Option<PyReadonlyArray1<'py, u32>>,
+    seed: u64,
+    replicate: PyReadonlyArray1<'py, i64>,
+    rows: PyReadonlyArray2<'py, i64>,
+    point: PyReadonlyArray2<'py, f64>,
+    peaks: bool,
+) -> PyResult<Points<'py>> {
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
+    let (rows, point) = (rows.as_array(), point.as_array());
+    let stretches: Vec<_> = contiguous(&replicate)
+        .iter()
+        .zip(rows.rows())
+        .zip(point.rows())
+        .map(|((&replicate, rows), point)| Stretch {
+            replicate: replicate as usize,
+            rows: rows[0] as usize..rows[1] as usize,
+            from: [point[0], point[1]],
+        })
+        .collect();
+    let fits = |stretch: &Stretch| ranking.positive.get(stretch.rows.clone()).is_some();
+    if !stretches.iter().all(fits) {
+        return invalid("a stretch reaches beyond the rows");
+    }
+    let found: Vec<_> = py.detach(|| {
+        let of = |stretch| ranking.points(seed, stretch, peaks);
+        stretches.par_iter().map(of).collect()
+    });
+    let of_class = |class: usize| -> Vec<f64> {
+        let points = found.iter().flat_map(|(points, _)| points);
+        points.map(|point| point[class]).collect()
+    };
+    let places: Vec<u32> = found
+        .iter()
+        .flat_map(|(_, places)| places)
+        .copied()
+        .collect();
+    let sizes: Vec<u32> = found
+        .iter()
+        .map(|(points, _)| points.len() as u32)
+        .collect();
+    Ok((
+        of_class(0).into_pyarray(py),
+        of_class(1).into_pyarray(py),
+        places.into_pyarray(py),
+        sizes.into_pyarray(py),
+    ))
+}
+
+/// `bootstrap_left_out(positive, last, weight, unit, seed, called)`: of the rows that each replicate
+/// of `bootstrap_scores` leaves out the weights of TN, FP, FN and TP (columns) when the first
+/// `called[replicate]` rows are called positive.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn bootstrap_left_out<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    unit: Option<PyReadonlyArray1<'py, u32>>,
+    seed: u64,
+    called: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Matrix<'py>> {
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
+    let called = contiguous(&called);
+    if called
+        .iter()
+        .any(|&rows| rows as usize > ranking.positive.len())
+    {
+        return invalid("called reaches beyond the rows");
+    }
+    let cells: Vec<f64> = py.detach(|| {
+        let of = |(replicate, &called): (usize, &i64)| {
+            ranking.left_out(Stream::new(seed, replicate), called as usize)
+        };
+        called.par_iter().enumerate().flat_map_iter(of).collect()
+    });
+    matrix(py, cells, called.len(), 4)
+}
+
+/// `bootstrap_runs(positive, last, weight, unit, seed, replicates, ends, values)`: of runs of rows,
+/// which end before the rows `ends`, in each replicate of `bootstrap_scores` the weight of the
+/// positives, of all rows, and the weighted sum of the values of the rows; the runs one after the
+/// other, three columns each.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn bootstrap_runs<'py>(
+    py: Python<'py>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    unit: Option<PyReadonlyArray1<'py, u32>>,
+    seed: u64,
+    replicates: usize,
+    ends: PyReadonlyArray1<'py, i64>,
+    values: PyReadonlyArray1<'py, f64>,
+) -> PyResult<Matrix<'py>> {
+    let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
+    let ranking = columns.ranking()?;
+    let values = contiguous(&values);
+    same_length("values", values.len(), ranking.positive.len())?;
+    let ends: Vec<_> = contiguous(&ends).iter().map(|&end| end as usize).collect();
+    if !ends.is_sorted() || ends.last().is_some_and(|&end| end > values.len()) {
+        return invalid("ends must ascend up to the number of rows");
+    }
+    let columns = 3 * ends.len();
+    let mut sums = vec![0.0; replicates * columns];
+    py.detach(|| {
+        let each = sums.par_chunks_mut(columns.max(1)).enumerate();
+        each.for_each(|(replicate, sums)| {
+            ranking.runs(Stream::new(seed, replicate), &ends, &values, sums);
+        });
+    });
+    matrix(py, sums, replicates, columns)
 }
 
 /// `poisson_counts(seed, replicate, units)`: how often `bootstrap_scores` draws each of the units
@@ -653,47 +917,6 @@ pub fn bootstrap_means<'py>(
     ))
 }
 
-/// `randomisation(differences, seed, replicates)`: of paired differences of units (rows) in
-/// measures (columns), how many replicates with random signs are at least as extreme.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value)]
-pub fn randomisation<'py>(
-    py: Python<'py>,
-    differences: PyReadonlyArray2<'py, f64>,
-    seed: u64,
-    replicates: usize,
-) -> Bound<'py, PyArray1<i64>> {
-    let columns = differences.shape()[1];
-    let values = rows_of(&differences);
-    let table = Values {
-        values: &values,
-        columns,
-    };
-    py.detach(|| count_extreme(table, seed, replicates))
-        .into_pyarray(py)
-}
-
-/// `randomisation_exact(differences)`: the same count over all 2^n patterns of signs.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value)]
-pub fn randomisation_exact<'py>(
-    py: Python<'py>,
-    differences: PyReadonlyArray2<'py, f64>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let [units, columns] = [differences.shape()[0], differences.shape()[1]];
-    if units > EXACT_UNITS {
-        return invalid(format!(
-            "{units} units have too many sign patterns, at most {EXACT_UNITS}"
-        ));
-    }
-    let values = rows_of(&differences);
-    let table = Values {
-        values: &values,
-        columns,
-    };
-    Ok(py.detach(|| count_extreme_exactly(table)).into_pyarray(py))
-}
-
 /// `bootstrap_cells(cell, weight, cells, seed, replicates)`: per Poisson bootstrap replicate of
 /// the rows the sum of the weights in each cell.
 #[pyfunction]
@@ -721,50 +944,6 @@ pub fn bootstrap_cells<'py>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DIFFERENCES: [f64; 12] = [
-        0.3, -0.1, 0.2, 0.4, 0.0, 0.1, -0.2, 0.5, 0.3, 0.1, 0.2, -0.4,
-    ];
-
-    fn table(columns: usize) -> Values<'static> {
-        Values {
-            values: &DIFFERENCES,
-            columns,
-        }
-    }
-
-    fn counted_by_force(differences: &[f64]) -> i64 {
-        let observed = differences.iter().sum::<f64>().abs();
-        let signed = |pattern: u32| -> f64 {
-            let sign = |unit| if pattern >> unit & 1 == 1 { -1.0 } else { 1.0 };
-            let units = 0..differences.len();
-            units.map(|unit| sign(unit) * differences[unit]).sum()
-        };
-        let patterns = 0..1 << differences.len();
-        patterns
-            .map(|pattern| i64::from(signed(pattern).abs() >= observed - 1e-9))
-            .sum()
-    }
-
-    #[test]
-    fn halves_count_all_patterns() {
-        assert_eq!(
-            count_extreme_exactly(table(1)),
-            [counted_by_force(&DIFFERENCES)]
-        );
-        let second: Vec<_> = DIFFERENCES.iter().skip(1).step_by(2).copied().collect();
-        assert_eq!(
-            count_extreme_exactly(table(2))[1],
-            counted_by_force(&second)
-        );
-    }
-
-    #[test]
-    fn randomisation_nears_the_exact_share() {
-        let exact = count_extreme_exactly(table(1))[0] as f64 / 4096.0;
-        let share = count_extreme(table(1), 5, 100_000)[0] as f64 / 1e5;
-        assert!((share - exact).abs() < 0.01);
-    }
 
     #[test]
     fn equal_values_have_no_error() {

@@ -170,6 +170,13 @@ pub fn weighted_table(positive: &[bool], scores: &[f64], weights: &[f64]) -> Tab
 /// are never inlined; fused into one loop they run out of registers and take up to twice the time.
 pub const PIECE: usize = 512;
 
+/// Sums that grow side by side, as wide registers hold them.
+const LANES: usize = 8;
+
+/// Where the positives stand in a number that holds them beside all rows drawn in a piece, of which
+/// there are fewer than 2^13.
+const HITS: u32 = 16;
+
 /// The weight of the positive and of the negative rows.
 pub type Pair = [f64; 2];
 
@@ -191,6 +198,13 @@ impl Default for Curve {
 }
 
 impl Curve {
+    /// From here on the curve goes on from a point at the end of a block.
+    pub fn go_on_from(&mut self, point: Pair) {
+        self.points[0] = point;
+        self.last = 0;
+        self.total = point;
+    }
+
     /// The last point so far and those that up to `PIECE` further rows add; the flag of a row says
     /// that its block ends here. Every row is written and the end of a block kept, since a branch
     /// would be mispredicted wherever some scores are tied and some are not.
@@ -260,6 +274,61 @@ impl Areas {
             before = after;
         }
         *self = Self { auc, pr_auc, ap };
+    }
+
+    /// `add` for up to `PIECE` rows whose scores all differ, each drawn so often; takes the point
+    /// before them and gives the one after. Steps of negatives need no precision, and counts no
+    /// floating point.
+    #[inline(never)]
+    pub fn add_untied(&mut self, [tp0, fp0]: Pair, counts: &[u8], positive: &[bool]) -> Pair {
+        let mut steps = [0_u32; PIECE];
+        for ((step, &count), &positive) in steps.iter_mut().zip(counts).zip(positive) {
+            *step = u32::from(count * u8::from(positive)) << HITS | u32::from(count);
+        }
+        // Where positives were drawn: the true positives so far, and all that was drawn.
+        let mut reached = [0; PIECE + LANES + 1];
+        let (mut sum, mut last) = (0, 0);
+        for step in &steps[..counts.len()] {
+            sum += step;
+            // Written before it is known to belong here, as in `Curve::advance`.
+            reached[last + 1] = sum;
+            last += usize::from(step >> HITS > 0);
+        }
+        // Steps of nothing fill the last lanes.
+        let end = reached[last];
+        reached[last..=last + LANES].fill(end);
+        let steps = last.next_multiple_of(LANES);
+        let taken0 = tp0 + fp0;
+        let areas = |before: u32, after: u32| {
+            let (tp, taken) = (
+                f64::from(after >> HITS),
+                f64::from(after & ((1 << HITS) - 1)),
+            );
+            let hits = tp - f64::from(before >> HITS);
+            let (tp, taken) = (tp0 + tp, taken0 + taken);
+            // Before anything is retrieved precision counts as 1.
+            let none = f64::from(u8::from(taken <= hits));
+            let before = (tp - hits + none) / (taken - hits + none);
+            let after = tp / taken;
+            [hits * (taken - tp), hits * (before + after), hits * after]
+        };
+        let mut sums = [[0.0; LANES]; 3];
+        let (first, second) = (&reached[..steps], &reached[1..=steps]);
+        for (before, after) in first.chunks_exact(LANES).zip(second.chunks_exact(LANES)) {
+            for (lane, (&before, &after)) in before.iter().zip(after).enumerate() {
+                for (sum, area) in sums.iter_mut().zip(areas(before, after)) {
+                    sum[lane] += area;
+                }
+            }
+        }
+        let [above, pr_auc, ap] = sums.map(|lanes| lanes.iter().sum::<f64>());
+        let (tp, taken) = (f64::from(sum >> HITS), f64::from(sum & ((1 << HITS) - 1)));
+        let fp = fp0 + taken - tp;
+        // Negatives that end up below the positives here, and those here below all before.
+        self.auc += 2.0 * (tp * fp - above + tp0 * (fp - fp0));
+        self.pr_auc += pr_auc;
+        self.ap += ap;
+        [tp0 + tp, fp]
     }
 
     /// AUC, PR-AUC and AP.

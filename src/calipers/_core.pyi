@@ -81,6 +81,10 @@ def read_rows(
 def score_table(
     positive: _Bools, score: npt.NDArray[np.floating[Any]], weight: _Floats | None = None
 ) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...
+def class_rows(
+    table: npt.NDArray[np.floating[Any]], truth: _Ints, tolerance: float | None = None
+) -> tuple[_Ints, _Floats, _Floats, tuple[int, int], tuple[int, int]]: ...
+def class_ranks(table: npt.NDArray[np.floating[Any]], truth: _Ints) -> _Ints: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
 def bootstrap_scores(
@@ -103,10 +107,53 @@ def bootstrap_tables(
     replicates: int,
     out_of_bag: bool = False,
 ) -> _Floats: ...
+def bootstrap_coarse(
+    positive: _Bools,
+    last: _Bools,
+    weight: _Floats | None,
+    unit: npt.NDArray[np.uint32] | None,
+    seed: int,
+    replicates: int,
+    step: int,
+) -> tuple[_Floats, _Floats]: ...
+def bootstrap_points(
+    positive: _Bools,
+    last: _Bools,
+    weight: _Floats | None,
+    unit: npt.NDArray[np.uint32] | None,
+    seed: int,
+    replicate: _Ints,
+    rows: _Ints,
+    point: _Floats,
+    peaks: bool,
+) -> tuple[_Floats, _Floats, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
+def bootstrap_runs(
+    positive: _Bools,
+    last: _Bools,
+    weight: _Floats | None,
+    unit: npt.NDArray[np.uint32] | None,
+    seed: int,
+    replicates: int,
+    ends: _Ints,
+    values: _Floats,
+) -> _Floats: ...
+def bootstrap_left_out(
+    positive: _Bools,
+    last: _Bools,
+    weight: _Floats | None,
+    unit: npt.NDArray[np.uint32] | None,
+    seed: int,
+    called: _Ints,
+) -> _Floats: ...
 def bootstrap_means(values: _Floats, seed: int, replicates: int) -> tuple[_Floats, _Floats]: ...
 def bootstrap_cells(
     cell: npt.NDArray[np.uint32], weight: _Floats, cells: int, seed: int, replicates: int
 ) -> _Floats: ...
-def randomisation(differences: _Floats, seed: int, replicates: int) -> _Ints: ...
-def randomisation_exact(differences: _Floats) -> _Ints: ...
+def randomisation(
+    differences: _Floats, seed: int, replicates: int, two_sided: bool = True
+) -> _Ints: ...
+def randomisation_exact(differences: _Floats, two_sided: bool = True) -> _Ints: ...
+def randomised_ranges(
+    values: _Floats, systems: int, seed: int | None, replicates: int
+) -> _Floats: ...
 def poisson_counts(seed: int, replicate: int, units: int) -> npt.NDArray[np.uint8]: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -9,15 +10,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.evaluate.operating import Rule
+from calipers.evaluate.operating import Rule, replicated_places
+from calipers.inference.estimate import Settings
+from calipers.inference.scores import Drawn
+from calipers.measures import definitions
 from calipers.results import Evaluation
-from calipers.statistics import ScoreTable
+from calipers.statistics import ConfusionMatrix, ScoreTable
 
 EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
 TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
+
+
+SOUGHT = [
+    *("youden", "accuracy", "F1", "F2", "MCC", "closest", "kappa", "G-mean", "balanced-accuracy"),
+    *("cost(cost_fp=1,cost_fn=5)", "sens-spec(sensitivity_share=0.7)", "LR+", "DOR"),
+    *("specificity>=0.8", "recall>=0.9", "precision>=0.6", "NPV>=0.9", "FDR<=0.2"),
+    *("F1 where recall>=0.8 & precision>=0.3", "accuracy where volume<=0.2"),
+    *("MCC where recall<=0.5", "recall@precision=0.5", "recall@FPR=0.2", "KS", "max-F2"),
+]
 
 
 def sample(seed: int, n: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -71,6 +85,49 @@ def test_a_rule_finds_the_best_of_all_thresholds(rule: str) -> None:
         }
         best = np.nanmax(list(values.values()))
         assert found == next(t for t, value in values.items() if value >= best - 1e-12), seed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
+    """Each rule, sought where a coarse curve says, against all thresholds; and what is left out."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 2500))
+    truth = random.random(n) < random.choice([0.05, 0.4, 0.9])
+    digits = random.choice([0, 1, 2, 12])
+    score = np.round(random.normal(truth * random.choice([-0.5, 0, 1, 6]), 1), digits)
+    weight = random.exponential(size=n) if seed % 3 == 0 else None
+    rows = None if weight is None else (truth, score, weight, np.arange(n, dtype=np.uint32))
+    table = ScoreTable.from_rows(truth, score, weight)
+    drawn = Drawn(table, Settings(resamples=20, seed=seed), rows)
+    for rule in map(Rule.parse, SOUGHT):
+        found = replicated_places(rule, drawn)
+        places, cells = [], []
+        for again, left_out in drawn.each(lambda *both: both, out_of_bag=True):
+            assert left_out is not None
+            places.append(rule.place(again))
+            matrices = left_out.confusion().counts
+            cells.append(matrices[np.arange(len(matrices)), places[-1]].reshape(-1, 4))
+        assert found.tolist() == np.concatenate(places).tolist(), str(rule)
+        some = found >= 0
+        outside = drawn.left_out(np.maximum(found, 0))[some]
+        assert_allclose(outside, np.concatenate(cells)[some], rtol=1e-9, atol=1e-9)
+
+
+def test_a_better_measure_grows_with_tp_and_falls_with_fp() -> None:
+    """On this rests where thresholds are sought: no point of a block is better than its corner."""
+    for definition in definitions("counts"):
+        if definition.higher_is_better is None:
+            continue
+        sign = 1 if definition.higher_is_better else -1
+        for positives, negatives in itertools.product(range(7), repeat=2):
+            tp, fp = np.meshgrid(
+                np.arange(positives + 1.0), np.arange(negatives, -1, -1.0), indexing="ij"
+            )
+            matrices = ConfusionMatrix.from_counts(tp, fp, positives - tp, negatives - fp)
+            values = sign * definition.example().apply(matrices)
+            known = np.where(np.isnan(values), -np.inf, values)
+            most = np.maximum.accumulate(np.maximum.accumulate(known, axis=0), axis=1)
+            assert not (values < most - 1e-12).any(), (definition.name, positives, negatives)
 
 
 def test_the_best_threshold_of_the_twenty_rows() -> None:

@@ -46,6 +46,76 @@ def test_a_replicate_is_the_measure_of_its_rows(measure: Measure, weighted: bool
         assert_allclose(found[replicate], measure.apply(again), rtol=1e-9, atol=1e-12)
 
 
+BY_THE_CORE = [
+    *(parse(name, "scores") for name in AREAS),
+    *(m for m in MEASURES if m.definition.opens is not None),
+    *(
+        parse(f"{of}={share}", "scores")
+        for of in ("precision@recall", "precision@volume", "recall@precision", "recall@FPR")
+        for share in (0, 0.01, 0.3, 1)
+    ),
+    *(parse(name, "scores") for name in ("FPR@recall=0", "FPR@recall=1", "max-F0", "max-F3")),
+]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_parts_of_a_curve_are_enough(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Areas, and values at one threshold sought where a coarse curve says, are those of the whole
+    table: tied scores, useless, good and perfect ones, few of a class, weights of 0, clusters."""
+    monkeypatch.setattr(scores, "FEWEST_ROWS", 8)
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 3000))
+    truth = random.random(n) < random.choice([0.02, 0.4, 0.9])
+    separation, digits = random.choice([-0.5, 0, 1, 6]), random.choice([0, 1, 2, 12])
+    score = np.round(random.normal(truth * separation, 1), digits)
+    weight = random.exponential(size=n) * (random.random(n) < 0.8) if seed % 2 else None
+    unit = [np.arange(n), random.integers(0, max(n // 5, 1), n)][seed // 2 % 2].astype(np.uint32)
+    table = ScoreTable.from_rows(truth, score, weight)
+    given = None if weight is None and seed % 4 == 0 else (truth, score, weight, unit)
+    replicates = Drawn(table, replace(SETTINGS, seed=seed), given)
+    whole = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in BY_THE_CORE])))
+    for measure, expected in zip(BY_THE_CORE, np.concatenate(whole, axis=1), strict=True):
+        found = replicates.of(measure)
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-13, err_msg=str(measure))
+
+
+IN_BINS = [
+    *(parse(f"{name}(bins={bins})") for name in ("ECE", "MCE", "reliability") for bins in (1, 7)),
+    *map(parse, ("resolution", "uncertainty", "uncertainty(loss='log-loss')")),
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bins_that_do_not_move_may_be_put_together(seed: int) -> None:
+    """Their weights and mean probabilities are enough; with probabilities at the borders of bins,
+    weights of 0, clusters, and replicates of one class."""
+    random = np.random.default_rng(seed)
+    n = int(random.integers(2, 2000))
+    truth = random.random(n) < random.choice([0.01, 0.5, 1])
+    score = np.round(random.random(n) ** random.choice([1, 3]), random.choice([1, 2, 12]))
+    weight = random.exponential(size=n) * (random.random(n) < 0.8) if seed % 2 else None
+    unit = [np.arange(n), random.integers(0, max(n // 5, 1), n)][seed // 2 % 2].astype(np.uint32)
+    table = ScoreTable.from_rows(truth, score, weight)
+    given = None if seed % 4 == 0 else (truth, score, weight, unit)
+    replicates = Drawn(table, replace(SETTINGS, seed=seed), given)
+    parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in IN_BINS])))
+    for measure, expected in zip(IN_BINS, np.concatenate(parts, axis=1), strict=True):
+        assert measure.definition.together is not None
+        found = replicates.of(measure)
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-12, err_msg=str(measure))
+
+
+def test_a_block_of_equal_scores_may_be_longer_than_a_run_of_rows() -> None:
+    truth = np.arange(2000) % 3 == 0
+    score = np.repeat([3.0, 2.0, 1.0, 0.0], [1, 1500, 498, 1])
+    replicates = Drawn(ScoreTable.from_rows(truth, score), SETTINGS)
+    assert replicates.coarse.block.tolist()[:2] == [0, 1]
+    assert set(np.diff(replicates.coarse.block)) == {0, 1, 2}
+    parts = list(replicates.each(lambda table, _: np.array([m.apply(table) for m in MEASURES])))
+    for measure, expected in zip(MEASURES, np.concatenate(parts, axis=1), strict=True):
+        assert_allclose(replicates.of(measure), expected, rtol=1e-12, atol=1e-13)
+
+
 @pytest.mark.parametrize("name", AREAS)
 def test_the_core_s_areas_are_the_measures_of_the_same_replicates(name: str) -> None:
     """Three areas are computed while drawing, the others from tables: the draws are the same."""
@@ -67,6 +137,7 @@ def test_what_is_left_out_is_drawn_not_once() -> None:
 def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [drawn(weighted=True).of(measure) for measure in MEASURES]
     monkeypatch.setattr(scores, "AT_A_TIME", 100)
+    monkeypatch.setattr(scores, "COARSE_AT_A_TIME", 10)
     for threads in (1, 3):
         monkeypatch.setattr(scores, "MOST_THREADS", threads)
         again = drawn(weighted=True)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import ks_2samp
 from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 
+import calipers as cal
 from calipers.measures import parse
 from calipers.statistics import ScoreTable
 
@@ -288,3 +292,27 @@ def test_the_best_of_all_thresholds() -> None:
 )
 def test_names(spelled: str, name: str) -> None:
     assert str(parse(spelled, ("counts", "scores", "probabilities"))) == name
+
+
+@given(
+    truth=st.lists(st.booleans(), min_size=2, max_size=30).filter(any),
+    data=st.data(),
+)
+def test_interpolated_precision_and_the_break_even_point(truth: list[bool], data: Any) -> None:
+    """Against scikit-learn's curve, and the mean over every order of tied scores."""
+    positive = np.array(truth)
+    levels = st.integers(0, data.draw(st.integers(0, 20)))
+    score = np.array([data.draw(levels) for _ in truth], np.float64)
+    table = ScoreTable.from_rows(positive, score)
+    precision, recall, _ = precision_recall_curve(positive, score)
+    best = [precision[:-1][recall[:-1] >= tenths / 10 - 1e-9].max() for tenths in range(11)]
+    for tenths, expected in enumerate(best):
+        ours = cal.measure(f"interpolated-precision@recall={tenths / 10}").apply(table)
+        assert float(ours) == pytest.approx(expected)
+    assert float(cal.measure("PR-11pt").apply(table)) == pytest.approx(np.mean(best))
+    wanted = positive.sum()
+    cut = np.sort(score)[::-1][wanted - 1]
+    above, tied = score > cut, score == cut
+    hits = positive[above].sum() + (wanted - above.sum()) * positive[tied].mean()
+    ours = cal.measure("PR-break-even").apply(table)
+    assert float(ours) == pytest.approx(hits / wanted)

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from calipers.data.errors import InputError
 from calipers.inference import intervals
-from calipers.inference.scores import Drawn
+from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, highest
+from calipers.measures.scores import ROUNDING, highest, may_exceed
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
@@ -46,9 +46,17 @@ class Bound:
 
     def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
         """Where it does; a measure without a value keeps to no bound."""
-        values, sign = self.measure.apply(matrices), 1 if self.at_least else -1
-        with np.errstate(invalid="ignore"):
-            return np.asarray(sign * (values - self.value) >= -ROUNDING)
+        return self._reach(matrices) >= -ROUNDING
+
+    def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
+        """In which blocks of scores it may: where it does at the corner, if that is the best."""
+        if self.measure.definition.higher_is_better is not self.at_least:
+            return np.ones(table.positive.shape, bool)
+        return ~(self._reach(table.corners()) < -ROUNDING)
+
+    def _reach(self, matrices: ConfusionMatrix) -> FloatArray:
+        sign = 1 if self.at_least else -1
+        return np.asarray(sign * (self.measure.apply(matrices) - self.value))
 
     def __str__(self) -> str:
         return f"{self.measure}{'>=' if self.at_least else '<='}{self.value:g}"
@@ -88,14 +96,33 @@ class Rule:
             with np.errstate(divide="ignore", invalid="ignore"):
                 place = self.measure.definition.place(table, **self.measure.parameters)
             return np.where(np.isnan(self.measure.apply(table)), -1, place)
+        values = self._values(table)
+        return np.where((values > -np.inf).any(axis=-1), highest(values), -1)
+
+    def opens(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
+        """Which blocks of a table whose neighbouring scores were put together have to be taken
+        apart to find the place: those that may hold a better threshold than all that are known."""
+        definition = self.measure.definition
+        if definition.family == "scores":
+            assert definition.opens is not None
+            return definition.opens(table, **self.measure.parameters)
+        opened = may_exceed(self._values(table), self._sign * self.measure.apply(table.corners()))
+        for bound in self.bounds:
+            opened &= bound.may_hold(table)
+        return opened
+
+    def _values(self, table: ScoreTable) -> FloatArray:
+        """How good every threshold is; −∞ where it has no value or keeps not to a bound."""
         matrices = table.confusion()
-        sign = 1 if self.measure.definition.higher_is_better else -1
-        values = sign * self.measure.apply(matrices)
+        values = self._sign * self.measure.apply(matrices)
         usable = ~np.isnan(values)
         for bound in self.bounds:
             usable &= bound.holds(matrices)
-        values = np.where(usable, values, -np.inf)
-        return np.where(usable.any(axis=-1), highest(values), -1)
+        return np.where(usable, values, -np.inf)
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.measure.definition.higher_is_better else -1
 
     def threshold(self, table: ScoreTable) -> FloatArray:
         """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
@@ -132,6 +159,18 @@ def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
+def replicated_places(rule: Rule, drawn: Drawn) -> npt.NDArray[np.int64]:
+    """Where among the thresholds of the table each of its replicates puts the best; −1 where none
+    will do."""
+
+    def choose(part: Opened) -> npt.NDArray[np.int64]:
+        place = rule.place(part.table)
+        chosen = np.take_along_axis(part.place, place[:, None], axis=-1)[:, 0]
+        return np.where(place < 0, -1, chosen)
+
+    return np.concatenate(list(drawn.opened(rule.opens, choose)))
+
+
 @dataclass(frozen=True, eq=False)
 class Chosen:
     """A threshold that a rule chose on the rows it is used on, and what that does to the numbers.
@@ -149,25 +188,12 @@ class Chosen:
     @cached_property
     def _again(self) -> tuple[FloatArray, ConfusionMatrix]:
         """The thresholds that replicates choose, and the out-of-bag matrix."""
-
-        def choose(drawn: ScoreTable, left_out: ScoreTable | None) -> tuple[FloatArray, FloatArray]:
-            assert left_out is not None
-            place = self.rule.place(drawn)
-            tp, fp = (
-                np.take_along_axis(column, place[:, None], axis=-1)[:, 0]
-                for column in left_out.running
-            )
-            positive, negative = left_out.running[0][:, -1], left_out.running[1][:, -1]
-            cells = np.stack([negative - fp, fp, positive - tp, tp], axis=-1)[place >= 0]
-            thresholds = np.where(place < 0, np.nan, drawn.thresholds[place])
-            return thresholds, cells.sum(axis=0).reshape(2, 2)
-
-        parts = list(self.drawn.each(choose, out_of_bag=True))
-        counts = np.sum([counts for _, counts in parts], axis=0)
-        table = self.drawn.table
-        with np.errstate(invalid="ignore"):
+        place = replicated_places(self.rule, self.drawn)
+        found, table = place >= 0, self.drawn.table
+        counts = self.drawn.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
+        with np.errstate(divide="ignore", invalid="ignore"):
             counts *= (table.total_positive + table.total_negative) / counts.sum()
-        thresholds = np.concatenate([thresholds for thresholds, _ in parts])
+        thresholds = np.where(found, table.thresholds[place], np.nan)
         return thresholds, ConfusionMatrix(counts, counts)
 
     @property
@@ -230,7 +256,7 @@ def operating_point(
     prevalence: float | None = None,
     costs: tuple[float, float] | None = None,
     measures: Any = None,
-    interval: str = "auto",
+    interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,

@@ -1,8 +1,14 @@
 """The bootstrap of measures of scores: any of them, from replicates of the table of scores.
 
-The core draws each row (or whatever rows are drawn by) a Poisson(1) number of times. Three areas it
-computes as it draws; for every other measure it hands over the replicates as tables with a leading
-axis, some at a time, and the measure's own formula is applied to them.
+The core draws each row (or whatever rows are drawn by) a Poisson(1) number of times.
+
+- Three areas it computes as it draws.
+- A measure that is attained at one threshold says from a coarse curve of each replicate in which
+  parts that threshold may lie (``Definition.opens``). The core draws those parts again, and the
+  measure's own formula is applied to them alone.
+- A measure of bins that do not move says which scores may be put together (``together``).
+- For any other measure the core hands over the replicates as tables with a leading axis, some at a
+  time, and the formula is applied to these.
 """
 
 from __future__ import annotations
@@ -11,7 +17,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,6 +31,12 @@ if TYPE_CHECKING:
 #: What the core computes as it draws, in the order of its columns.
 AREAS = ("AUC", "PR-AUC", "AP")
 
+#: How many points of coarse curves are looked through at a time, per thread.
+COARSE_AT_A_TIME = 100_000
+
+#: A coarse curve has a point every so many rows, or every 2^k times as many of a longer table.
+FEWEST_ROWS = 64
+
 #: How many numbers of either class the replicates held at a time may have, per thread.
 AT_A_TIME = 1_000_000
 
@@ -32,6 +44,9 @@ AT_A_TIME = 1_000_000
 MOST_THREADS = 8
 
 T = TypeVar("T")
+
+#: Which blocks of tables have to be taken apart.
+Opens = Callable[[ScoreTable], npt.NDArray[np.bool_]]
 
 
 class RankedRows(NamedTuple):
@@ -72,12 +87,34 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
     )
 
 
+class Coarse(NamedTuple):
+    """Coarse curves of replicates: the scores that end in a run of rows are put together.
+
+    ``areas`` are :data:`AREAS`, one row a replicate; ``curve`` the true and the false positives,
+    shape (B, 2, blocks + 1). Blocks begin at the rows ``first`` and at the places ``block`` of the
+    table of scores.
+    """
+
+    areas: FloatArray
+    curve: FloatArray
+    first: npt.NDArray[np.int64]
+    block: npt.NDArray[np.int64]
+
+
+class Opened(NamedTuple):
+    """The curves of some replicates where they were taken apart: ``table`` has the replicates as
+    its leading axis, and ``place`` says which of all thresholds each of its own is."""
+
+    table: ScoreTable
+    place: npt.NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Drawn:
     """Bootstrap replicates of a table of scores.
 
-    ``rows`` are those of :func:`ranked_rows`; ``measures`` are computed in one pass over the
-    replicates when the first of them is asked for.
+    ``rows`` are those of :func:`ranked_rows`; those of ``measures`` that need tables are computed
+    in one pass over the replicates when the first of them is asked for.
     """
 
     table: ScoreTable
@@ -87,11 +124,21 @@ class Drawn:
 
     def of(self, measure: MeasureLike) -> FloatArray:
         """The value of a measure in each replicate; NaN where it has none."""
-        name = measure.definition.name
-        if name in AREAS:
-            return np.asarray(self._areas[:, AREAS.index(name)])
-        if measure in self._together:
-            return np.asarray(self._values[self._together.index(measure)])
+        definition = measure.definition
+        if definition.name in AREAS:
+            return np.asarray(self.coarse.areas[:, AREAS.index(definition.name)])
+        if definition.opens is not None:
+            parts = self.opened(
+                partial(definition.opens, **measure.parameters),
+                lambda part: measure.apply(part.table),
+                at_corner=definition.at_corner,
+            )
+            return np.concatenate(list(parts))
+        runs = self._runs(measure)
+        if runs is not None:
+            return measure.apply(self._put_together(runs))
+        if measure in self._by_table:
+            return np.asarray(self._values[self._by_table.index(measure)])
         return np.asarray(self._pass([measure])[0])
 
     @cached_property
@@ -100,30 +147,116 @@ class Drawn:
         return ranked_rows(self.table, self.rows)
 
     @cached_property
-    def _areas(self) -> FloatArray:
+    def coarse(self) -> Coarse:
+        """The areas and the coarse curves of all replicates."""
         from calipers import _core
 
-        settings = self.settings
-        areas, _, _ = _core.bootstrap_scores(
-            *self.ranked, settings.seed, settings.resamples, None, None
-        )
-        return areas
+        settings, rows = self.settings, len(self.ranked.last)
+        # So a curve has about as many points as a part of it that is taken apart has rows.
+        step = max(FEWEST_ROWS, 2 ** int(np.log2(max(rows, 1)) / 2 - 1))
+        areas, curve = _core.bootstrap_coarse(*self.ranked, settings.seed, settings.resamples, step)
+        ends = self._ends
+        block = np.searchsorted(ends, np.arange(0, rows + step, step).clip(max=rows), "right") - 1
+        return Coarse(areas, curve.reshape(settings.resamples, 2, -1), ends[block], block)
 
     @cached_property
-    def _together(self) -> list[MeasureLike]:
-        """The measures that need the bootstrap for their interval."""
+    def _ends(self) -> npt.NDArray[np.int64]:
+        """How many rows are called positive at every threshold."""
+        return np.append(0, np.flatnonzero(self.ranked.last) + 1)
+
+    def opened(
+        self, opens: Opens, compute: Callable[[Opened], T], *, at_corner: bool = False
+    ) -> Iterable[T]:
+        """What ``compute`` makes of the replicates, a part after the other, taken apart where
+        ``opens`` says of their coarse curves; only into corners of the convex hull, if they do."""
+        resamples, _, points = self.coarse.curve.shape
+        step = max(1, COARSE_AT_A_TIME // points)
+
+        def part(start: int) -> T:
+            return compute(self._open(start, min(start + step, resamples), opens, at_corner))
+
+        return _parts(part, range(0, resamples, step))
+
+    def _open(self, start: int, stop: int, opens: Opens, at_corner: bool) -> Opened:
+        from calipers import _core
+
+        coarse = self.coarse
+        curve = coarse.curve[start:stop]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            replicate, block = np.nonzero(opens(self._along(curve)))
+        tp, fp, place, points = _core.bootstrap_points(
+            *self.ranked,
+            self.settings.seed,
+            start + replicate,
+            np.stack([coarse.first[block], coarse.first[block + 1]], axis=-1),
+            curve[replicate, :, block],
+            at_corner,
+        )
+        # Between the point (0, 0) and the end of the curve, which both belong to every table.
+        of = np.repeat(replicate, points)
+        number = np.bincount(of, minlength=len(curve))
+        column = 1 + np.arange(len(of)) - np.repeat(np.cumsum(number) - number, number)
+        shape = len(curve), number.max(initial=0) + 2
+        opened = np.empty((len(curve), 2, shape[1]))
+        opened[...] = curve[..., -1:]
+        opened[..., 0] = 0.0
+        opened[of, 0, column], opened[of, 1, column] = tp, fp
+        places = np.full(shape, coarse.block[-1])
+        places[:, 0] = 0
+        places[of, column] = place + np.repeat(coarse.block[block], points)
+        return Opened(self._along(opened), places)
+
+    def _along(self, curve: FloatArray) -> ScoreTable:
+        """The table of some points of curves; its scores stand for nothing."""
+        return ScoreTable.from_running(np.zeros(curve.shape[-1] - 1), curve[:, 0], curve[:, 1])
+
+    def left_out(self, place: npt.NDArray[np.int64]) -> FloatArray:
+        """The cells TN, FP, FN and TP of the rows that each replicate left out, shape (B, 4), at
+        one place among the thresholds for each."""
+        from calipers import _core
+
+        return _core.bootstrap_left_out(*self.ranked, self.settings.seed, self._ends[place])
+
+    @cached_property
+    def _by_table(self) -> list[MeasureLike]:
+        """The measures that need the bootstrap for their interval, and tables for that."""
         return [m for m in self.measures if m.definition.on is ScoreTable and self._generic(m)]
 
-    @staticmethod
-    def _generic(measure: MeasureLike) -> bool:
-        return measure.definition.name not in AREAS and measure.definition.interval in (
-            None,
-            "pivotal",
-        )
+    def _generic(self, measure: MeasureLike) -> bool:
+        definition = measure.definition
+        if definition.name in AREAS or definition.opens is not None:
+            return False
+        return definition.interval in (None, "pivotal") and self._runs(measure) is None
+
+    def _runs(self, measure: MeasureLike) -> npt.NDArray[np.int64] | None:
+        """Before which places of the table runs of scores end that may be put together, if any."""
+        if measure.definition.together is None:
+            return None
+        number = measure.definition.together(self.table, **measure.parameters)
+        if number is None:
+            return None
+        return np.append(np.flatnonzero(number[1:] != number[:-1]) + 1, len(number))
+
+    def _put_together(self, runs: npt.NDArray[np.int64]) -> ScoreTable:
+        """The tables of all replicates with runs of scores put together, with their mean score."""
+        from calipers import _core
+
+        sums = _core.bootstrap_runs(
+            *self.ranked,
+            self.settings.seed,
+            self.settings.resamples,
+            self._ends[runs],
+            np.repeat(self.table.scores, np.diff(self._ends)),
+        ).reshape(self.settings.resamples, -1, 3)
+        positive, total = sums[..., 0], sums[..., 1]
+        with np.errstate(invalid="ignore"):
+            scores = sums[..., 2] / total
+        made = replace(self.table, scores=scores)
+        return _replicates(made, positive, total - positive)
 
     @cached_property
     def _values(self) -> FloatArray:
-        return self._pass(self._together)
+        return self._pass(self._by_table)
 
     def _pass(self, measures: Sequence[MeasureLike]) -> FloatArray:
         """The values of measures, shape (measures, replicates)."""
@@ -144,31 +277,38 @@ class Drawn:
         def part(start: int) -> T:
             return compute(*self._tables(start, min(step, resamples - start), out_of_bag))
 
-        starts = range(0, resamples, step)
-        threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
-        if threads == 1:
-            return map(part, starts)
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(part, starts))
+        return _parts(part, range(0, resamples, step))
 
     def _tables(
         self, start: int, replicates: int, out_of_bag: bool
     ) -> tuple[ScoreTable, ScoreTable | None]:
         from calipers import _core
 
-        drawn = _core.bootstrap_tables(
+        weights = _core.bootstrap_tables(
             *self.ranked, self.settings.seed, start, replicates, out_of_bag
         )
-        by_class = drawn.reshape(replicates, -1, 2, len(self.table.scores))
+        by_class = weights.reshape(replicates, -1, 2, len(self.table.scores))
+        drawn, *left_out = (
+            _replicates(self.table, table[:, 0], table[:, 1]) for table in by_class.swapaxes(0, 1)
+        )
+        return drawn, left_out[0] if left_out else None
 
-        def table(kind: int) -> ScoreTable:
-            positive, negative = by_class[:, kind, 0], by_class[:, kind, 1]
-            return replace(
-                self.table,
-                positive=positive,
-                negative=negative,
-                positive_squares=positive,
-                negative_squares=negative,
-            )
 
-        return table(0), table(1) if out_of_bag else None
+def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:
+    """The table with other weights, its leading axis the replicates."""
+    return replace(
+        table,
+        positive=positive,
+        negative=negative,
+        positive_squares=positive,
+        negative_squares=negative,
+    )
+
+
+def _parts(part: Callable[[int], T], starts: range) -> Iterable[T]:
+    """What is made of the parts, in their order, on several threads."""
+    threads = min(os.cpu_count() or 1, MOST_THREADS, len(starts))
+    if threads <= 1:
+        return map(part, starts)
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(part, starts))

@@ -6,7 +6,8 @@ the weight as tied probabilities allow (``equal-mass``). In bin b, w is its shar
 its mean probability and ȳ its share of positives.
 
 With more than two classes, errors, recalibration and Spiegelhalter's test are those of the label
-that is given: whether the most probable class is the true one, and its probability.
+that is given: whether the most probable class is the true one, and its probability. Skill is that
+of all classes, against their shares. Everything else is asked of one class: ``reliability[cat]``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from calipers.measures.definition import INFINITY, FloatArray, Formula, ScoreTable, measure
-from calipers.statistics.calibration import Levels
+from calipers.statistics.base import IntArray
+from calipers.statistics.calibration import Levels, width_bin
 
 NAN = float("nan")
 
@@ -30,7 +32,11 @@ def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArra
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
     for place in np.ndindex(shape):
-        of = replace(table, positive=table.positive[place], negative=table.negative[place])
+        # The scores of tables that were put together are the means of each.
+        scores = table.scores if table.scores.ndim == 1 else table.scores[place]
+        of = replace(
+            table, scores=scores, positive=table.positive[place], negative=table.negative[place]
+        )
         levels = Levels.of(of)
         if len(levels):
             out[place] = compute(levels)
@@ -61,6 +67,11 @@ def registered(name: str, **traits: Any) -> Callable[[Callable[..., float]], For
         return formula
 
     return register
+
+
+def _by_width(table: ScoreTable, bins: int, **how: str) -> IntArray | None:
+    """Bins of equal width, which what is drawn of the rows does not move."""
+    return width_bin(table.scores, bins) if "equal-width" in how.values() else None
 
 
 error = partial(registered, higher_is_better=False, range=(0, 1), perfect=0.0, interval="pivotal")
@@ -104,7 +115,10 @@ skill = partial(
 @skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS)
 def brier_skill(x: Levels) -> float:
     """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
-    answer, the prevalence π, that is saved; negative where that answer is better."""
+    answer, the prevalence π, that is saved; negative where that answer is better.
+
+    With more than two classes that answer has the share πₖ of each, and a score of 1 − Σ πₖ².
+    """
     return _skill(x, "Brier")
 
 
@@ -113,7 +127,8 @@ def brier_skill(x: Levels) -> float:
 def log_loss_skill(x: Levels) -> float:
     """Skill by the log loss: 1 − log loss/H(π), the share of the labels' entropy that is saved.
 
-    H(π) = −π ln π − (1 − π) ln(1 − π) is what the best constant answer, the prevalence π, loses.
+    H(π) = −π ln π − (1 − π) ln(1 − π) is what the best constant answer, the prevalence π, loses;
+    with more than two classes it is −Σ πₖ ln πₖ, of their shares.
     """
     return _skill(x, "log-loss")
 
@@ -140,7 +155,8 @@ def discrimination(x: Levels, loss: str = "Brier") -> float:
     return max(_loss(x, loss, x.prevalence) - _loss(x, loss, x.fitted), 0.0)
 
 
-@registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)))
+@registered("uncertainty", aliases=("UNC",), higher_is_better=None, range=(0, math.log(2)),
+            together=lambda s, loss: np.zeros(len(s.scores), np.int64))  # fmt: skip
 def uncertainty(x: Levels, loss: str = "Brier") -> float:
     """Uncertainty: the mean loss of the best constant answer, the prevalence π.
 
@@ -149,7 +165,7 @@ def uncertainty(x: Levels, loss: str = "Brier") -> float:
     return _loss(x, loss, x.prevalence)
 
 
-@error("reliability", reference="Murphy 1973")
+@error("reliability", together=_by_width, reference="Murphy 1973")
 def reliability(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
     """Reliability by Murphy's decomposition: Σ w(p̄ − ȳ)² over bins, 0 at best.
 
@@ -161,7 +177,7 @@ def reliability(x: Levels, bins: int = 10, binning: str = "equal-width") -> floa
 
 
 @registered("resolution", higher_is_better=True, range=(0, 0.25), interval="pivotal",
-            reference="Murphy 1973")  # fmt: skip
+            together=_by_width, reference="Murphy 1973")  # fmt: skip
 def resolution(x: Levels, bins: int = 10, binning: str = "equal-width") -> float:
     """Resolution by Murphy's decomposition: Σ w(ȳ − π)² over bins, π the prevalence."""
     b = _binned(x, bins, binning)
@@ -186,7 +202,7 @@ def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
 
 
 @error("ECE", aliases=("expected_calibration_error",),
-       undefined={"one_row_in_a_bin": _where(_lonely)},
+       undefined={"one_row_in_a_bin": _where(_lonely)}, together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015; debiased: Kumar, Liang and Ma 2019; "
                  "sweep: Roelofs and others 2022")  # fmt: skip
 def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equal-width") -> float:
@@ -211,7 +227,7 @@ def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equa
     return float(np.dot(b.total, gap)) / b.weight
 
 
-@error("MCE", aliases=("maximum_calibration_error",),
+@error("MCE", aliases=("maximum_calibration_error",), together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
 def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-width") -> float:
     """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""

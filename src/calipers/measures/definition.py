@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from calipers.statistics import (
     ClassRanks,
+    ClassRows,
     ConfusionMatrix,
     FloatArray,
     JudgedRankings,
@@ -47,7 +48,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
-    "multilabel": ("multilabel",),
+    "multilabel": ("multilabel", "label-ranks"),
 }
 
 #: Why a share of an empty margin is undefined.
@@ -88,6 +89,7 @@ REASONS = {
     "class_without_rows": "a class that is predicted has no row",
     "no_occurring_class": "no class occurs",
     "nothing_to_share": "no row has labels to compare",
+    "nothing_to_rank": "no row has labels to order",
     "precision_not_reached": "at no threshold is the precision that high",
     "empty_fpr_range": "the range of false positive rates is empty",
     "zero_probability": "a true class was given probability 0, so that the loss is infinite",
@@ -203,7 +205,7 @@ AVERAGES: Mapping[str, str] = {
 }
 
 #: The families whose measures can be asked of one class of several, and averaged over classes.
-OF_CLASSES = ("counts", "scores")
+OF_CLASSES = ("counts", "scores", "probabilities", "calibration")
 
 #: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
 #: those that look at ranks.
@@ -226,8 +228,14 @@ class Definition:
     per topic become one. For measures of a value per row, ``rows`` computes that value from truth
     and prediction, and ``constant`` the best constant prediction. ``place`` is where among the
     thresholds of a score table a value is attained (−1: nowhere), with the arguments of the
-    formula. ``at``, ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a
-    trailing number and in its middle.
+    formula. ``opens`` says for a table whose neighbouring scores were put together which of these
+    blocks have to be taken apart again for the value to be the same, so that no other part of the
+    table is needed; ``at_corner`` that of their points the corners of the convex hull will do, as
+    where level lines of the value are straight in TP and FP. ``together`` numbers the scores of a
+    table so that neighbours of one number may be put together, with their mean as the score, and
+    the value stays the same; it is None where there is no such numbering. ``at``, ``suffix`` and
+    ``infix`` say which parameter a name carries behind ``@``, as a trailing number and in its
+    middle.
     """
 
     name: str
@@ -249,6 +257,9 @@ class Definition:
     rows: Callable[..., FloatArray] | None = None
     constant: Callable[[FloatArray, FloatArray | None], float] | None = None
     place: Callable[..., npt.NDArray[np.intp]] | None = None
+    opens: Callable[..., npt.NDArray[np.bool_]] | None = None
+    at_corner: bool = False
+    together: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     at: str = "cutoff"
     suffix: str | None = None
     infix: str | None = None
@@ -283,7 +294,9 @@ class Definition:
             names.append(EMPTY_MARGIN[self.share_of])
         return {name: REASONS[name] for name in names}
 
-    def losses(self, truth: FloatArray, prediction: FloatArray, **parameters: Any) -> FloatArray:
+    def losses(
+        self, truth: FloatArray, prediction: FloatArray | ClassRows, **parameters: Any
+    ) -> FloatArray:
         """The value per row of a measure that has one."""
         if self.rows is None:
             raise TypeError(f"{self.name} has no value per row")
@@ -422,7 +435,7 @@ class Measure:
             view = f"Of class {self.label} against all others."
         return f"{self.definition.description}\n\n{view}".strip()
 
-    def losses(self, truth: FloatArray, prediction: FloatArray) -> FloatArray:
+    def losses(self, truth: FloatArray, prediction: FloatArray | ClassRows) -> FloatArray:
         """The value per row of a measure that has one, with the measure's parameters."""
         return self.definition.losses(truth, prediction, **self.parameters)
 

@@ -1,19 +1,22 @@
 """Measures of rows that may have several labels: a value per row, averaged.
 
-A row has the set Y of labels and is said to have the set Z, both among L. A row in which a measure
-divides by nothing has no value; it is left out, and counted. scikit-learn takes 0 for it
-(``zero_division``). Averages over labels are those of :mod:`calipers.measures.counts`.
+A row has the set Y of labels and is said to have the set Z, both among L; or every label has a
+score in it, higher for those that the row is more likely to have. A row in which a measure divides
+by nothing has no value; it is left out, and counted. scikit-learn takes 0 for it
+(``zero_division``), or the best value. Averages over labels are those of
+:mod:`calipers.measures.counts`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import FloatArray, Moments, measure
+from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
 
 Sets = npt.NDArray[Any]
 
@@ -119,4 +122,122 @@ def example_f1(m: Moments) -> FloatArray:
 def example_jaccard(m: Moments) -> FloatArray:
     """Jaccard index by row: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
     predicted."""
+    return np.asarray(m.mean)
+
+
+# --- The order of the labels of a row -------------------------------------------------------------
+
+#: Rows whose labels are sorted at a time.
+_AT_ONCE = 20_000
+
+ranking = partial(
+    measure,
+    family="label-ranks",
+    on=Moments,
+    undefined={"nothing_to_rank": lambda m, _: m.weight == 0},
+)
+
+
+def _depths(truth: Sets, score: Sets) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of each label of each row, by descending score: its rank, the number of true labels down to
+    there, and whether it is true. Labels of equal score all have the lowest of their ranks."""
+    order = np.argsort(-score, axis=1, kind="stable")
+    ordered = np.take_along_axis(score, order, axis=1)
+    true = np.take_along_axis(np.asarray(truth, bool), order, axis=1)
+    last = np.ones(score.shape, bool)
+    last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
+    ends = np.where(last, np.arange(score.shape[1]), score.shape[1])
+    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    found = np.take_along_axis(np.cumsum(true, axis=1), ends, axis=1)
+    return ends + 1.0, found.astype(np.float64), true.astype(np.float64)
+
+
+def _by_row(
+    truth: Sets, score: Sets, value: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """A value of the ranks of each row, some rows at a time."""
+    parts = [
+        value(*_depths(truth[begin : begin + _AT_ONCE], score[begin : begin + _AT_ONCE]))
+        for begin in range(0, len(truth), _AT_ONCE)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def precision_at_labels(truth: Sets, score: Sets) -> FloatArray:
+    """Mean over the true labels of a row of the share of true labels down to its rank.
+
+    >>> precision_at_labels(np.array([[True, False, True]]), np.array([[0.9, 0.8, 0.1]])).round(4)
+    array([0.8333])
+    """
+    return _by_row(truth, score, lambda rank, found, y: _share((y * found / rank).sum(1), y.sum(1)))
+
+
+def depth_of_labels(truth: Sets, score: Sets) -> FloatArray:
+    """The lowest rank of a true label of a row; 0 where there is none."""
+    return _by_row(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
+
+
+def wrong_pairs(truth: Sets, score: Sets) -> FloatArray:
+    """Share of the pairs of a true and a false label of which the false one scores no lower."""
+
+    def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:
+        true = y.sum(axis=1)
+        return _share((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
+
+    return _by_row(truth, score, of)
+
+
+@ranking(
+    "LRAP",
+    higher_is_better=True,
+    range=(0, 1),
+    perfect=1.0,
+    aliases=("label_ranking_average_precision_score", "label_ranking_average_precision"),
+    rows=precision_at_labels,
+    reference="Schapire and Singer 2000",
+)
+def label_ranking_average_precision(m: Moments) -> FloatArray:
+    """Label ranking average precision: of each true label of a row, the share of true labels among
+    those that score as high or higher; the mean over the row's labels, then over rows.
+
+    A row without labels has no value. Labels of equal score all take the lowest of their ranks, as
+    in scikit-learn.
+    """
+    return np.asarray(m.mean)
+
+
+@ranking(
+    "coverage-error",
+    higher_is_better=False,
+    range=(0, INFINITY),
+    aliases=("coverage_error",),
+    rows=depth_of_labels,
+    reference="Tsoumakas, Katakis and Vlahavas 2010",
+)
+def coverage_error(m: Moments) -> FloatArray:
+    """Coverage error: how many labels, by descending score, have to be taken to have all true ones
+    of a row; the mean over rows.
+
+    The best value is the mean number of labels of a row. A row without labels needs none; labels of
+    equal score are taken together.
+    """
+    return np.asarray(m.mean)
+
+
+@ranking(
+    "ranking-loss",
+    higher_is_better=False,
+    range=(0, 1),
+    perfect=0.0,
+    aliases=("label_ranking_loss",),
+    rows=wrong_pairs,
+    reference="Schapire and Singer 2000",
+)
+def ranking_loss(m: Moments) -> FloatArray:
+    """Ranking loss: share of the pairs of a true and a false label of a row that are in the wrong
+    order, the false one not below the true one; the mean over rows.
+
+    Equal scores are a wrong order, as in scikit-learn. A row of which no label is true, or every
+    one, has no pair and no value.
+    """
     return np.asarray(m.mean)

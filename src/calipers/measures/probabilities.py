@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
+from calipers.statistics import ClassRows
 
 loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False)
 
@@ -26,15 +27,18 @@ def base_rate(truth: FloatArray, weight: FloatArray | None) -> float:
     return float(np.average(truth, weights=weight))
 
 
-def of_true_class(truth: FloatArray, probability: FloatArray) -> FloatArray:
+#: Of the positive class; or of every class, and what is known of each row.
+Probability = FloatArray | ClassRows
+
+
+def of_true_class(truth: FloatArray, probability: Probability) -> FloatArray:
     """The probability that each row's true class was given."""
-    if probability.ndim == 1:
+    if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.where(truth > 0, probability, 1 - probability)
-    place = np.arange(0, probability.size, probability.shape[1])
-    return probability.take(place + truth.astype(np.int64, copy=False))
+    return ClassRows.of(truth, probability).own
 
 
-def log_losses(truth: FloatArray, probability: FloatArray) -> FloatArray:
+def log_losses(truth: FloatArray, probability: Probability) -> FloatArray:
     """−ln p(true class) of each row.
 
     >>> log_losses(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])).round(3)
@@ -43,34 +47,29 @@ def log_losses(truth: FloatArray, probability: FloatArray) -> FloatArray:
     return -np.log(of_true_class(truth, probability))
 
 
-def squared_errors(truth: FloatArray, probability: FloatArray) -> FloatArray:
+def squared_errors(truth: FloatArray, probability: Probability) -> FloatArray:
     """(p − y)² of each row; summed over the classes where there is a column for each.
 
     >>> squared_errors(np.array([0, 2]), np.array([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5]]))
     array([0.   , 0.375])
     """
-    if probability.ndim == 1:
+    if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return np.square(probability - truth)
-    # Σ(p − y)² = Σp² − 2p(true) + 1, without cancellation where p(true) is near 1.
-    own = of_true_class(truth, probability)
-    out = np.einsum("ij,ij->i", probability, probability)
-    out -= np.square(own)
-    np.subtract(1, own, out=own)
-    out += np.square(own, out=own)
-    return np.asarray(out)
+    rows = ClassRows.of(truth, probability)
+    return np.asarray(rows.other_squares + np.square(1 - rows.own))
 
 
 def binary_cross_entropies(
-    truth: FloatArray, probability: FloatArray, delta: float = 1e-15
+    truth: FloatArray, probability: Probability, delta: float = 1e-15
 ) -> FloatArray:
     """−Σₖ (yₖ ln pₖ + (1 − yₖ) ln(1 − pₖ)) of each row over all classes, two among them."""
-    if probability.ndim == 1:
-        right = np.clip(of_true_class(truth, probability), delta, 1 - delta)
+    right = np.clip(of_true_class(truth, probability), delta, 1 - delta)
+    if isinstance(probability, np.ndarray) and probability.ndim == 1:
         return -2 * np.log(right)
-    own = of_true_class(truth, probability)
-    clipped = np.clip(probability, delta, 1 - delta)
-    right = np.clip(own, delta, 1 - delta)
-    return np.asarray(-np.log1p(-clipped).sum(axis=1) + np.log1p(-right) - np.log(right))
+    out = np.log1p(-right) - np.log(right)
+    for column in ClassRows.of(truth, probability).table.T:  # one by one, to need little memory
+        out -= np.log1p(-np.clip(column.astype(np.float64, copy=False), delta, 1 - delta))
+    return np.asarray(out)
 
 
 def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
@@ -87,6 +86,19 @@ def cross_entropy(truth: FloatArray, model: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         bits = np.log(model, out=np.zeros(model.shape), where=truth > 0)
     return np.asarray(-(truth * bits).sum(axis=-1))[()]
+
+
+def least_loss(shares: FloatArray, loss: str) -> FloatArray:
+    """The mean loss of the best constant answer to K classes: their shares (..., K), as they are.
+
+    By ``"log-loss"`` it is the entropy of the shares, by ``"Brier"`` 1 − Σ p². Shape ``(...)``.
+
+    >>> least_loss(np.array([0.5, 0.25, 0.25]), "Brier").item()
+    0.625
+    """
+    if loss == "log-loss":
+        return cross_entropy(shares, shares)
+    return np.asarray(1 - np.square(shares).sum(axis=-1))
 
 
 @loss(

@@ -1,6 +1,7 @@
 """Sufficient statistics: built from batches of data, merged by ``+``, read by measures."""
 
 from calipers.statistics.base import GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic
+from calipers.statistics.classes import ClassRows
 from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
 from calipers.statistics.groups import GroupedRankings
 from calipers.statistics.moments import Moments
@@ -11,6 +12,7 @@ from calipers.statistics.scores import ScoreTable
 __all__ = [
     "GEOMETRIC_FLOOR",
     "ClassRanks",
+    "ClassRows",
     "ConfusionMatrix",
     "FloatArray",
     "GroupedRankings",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.statistics.base import FloatArray, IntArray
+from calipers.statistics.base import FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ class Levels:
     def equal_width(self, bins: int) -> IntArray:
         """Where bins of equal width begin: (0, 1/B], (1/B, 2/B], …, 0 itself in the first; empty
         ones are left out."""
-        place = np.ceil(self.probability * bins - _HAIR).astype(np.int64)
-        return _beginnings(np.maximum(place, 1))
+        return _beginnings(width_bin(self.probability, bins))
 
     def equal_mass(self, bins: int) -> IntArray:
         """Where bins of as equal weight as ties allow begin: a level goes where its middle lies."""
@@ -175,9 +174,9 @@ class Levels:
         goal, a = self.positive.sum(), min(max(0.0, low), high)
         for _ in range(_NEWTON_STEPS):
             fitted = expit(a + logit)
-            excess = float(np.dot(self.total, fitted) - goal)
+            excess = dot(self.total, fitted) - float(goal)
             low, high = (low, a) if excess > 0 else (a, high)
-            step = excess / max(float(np.dot(self.total, fitted * (1 - fitted))), 1e-300)
+            step = excess / max(dot(self.total, fitted * (1 - fitted)), 1e-300)
             moved = a - step if low < a - step < high else (low + high) / 2
             if abs(moved - a) <= 1e-15 * (1 + abs(a)):
                 return moved
@@ -188,29 +187,43 @@ class Levels:
         """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
         squares whose steps are halved until they gain."""
         logit = self.logit
-        centre = float(np.dot(self.total, logit)) / self.weight
-        scale = float(np.sqrt(np.dot(self.total, np.square(logit - centre)) / self.weight))
-        design = np.column_stack([np.ones(len(self)), (logit - centre) / scale])
+        centre = dot(self.total, logit) / self.weight
+        scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
+        x = (logit - centre) / scale
         beta = np.array([np.log(self.prevalence / (1 - self.prevalence)), 0.0])
-        value = self._deviance(design @ beta)
+        value = self._deviance(beta[0] + beta[1] * x)
         for _ in range(_NEWTON_STEPS):
-            fitted = expit(design @ beta)
-            gradient = design.T @ (self.positive - self.total * fitted)
-            curvature = design.T @ ((self.total * fitted * (1 - fitted))[:, None] * design)
-            step = np.linalg.solve(curvature, gradient)
+            fitted = expit(beta[0] + beta[1] * x)
+            residual = self.positive - self.total * fitted
+            gradient = np.array([residual.sum(), dot(residual, x)])
+            step = np.linalg.solve(information(x, self.total * fitted * (1 - fitted)), gradient)
             if float(gradient @ step) <= 1e-13 * (1 + value):
                 beta = beta + step  # so near that rounding decides which of the two fits better
                 break
-            while (new := self._deviance(design @ (beta + step))) > value:
+            moved = beta + step
+            while (new := self._deviance(moved[0] + moved[1] * x)) > value:
                 step = step / 2
-            beta, value = beta + step, new
+                moved = beta + step
+            beta, value = moved, new
         slope = float(beta[1] / scale)
         return float(beta[0]) - slope * centre, slope
 
     def _deviance(self, eta: FloatArray) -> float:
         """−ln of the likelihood of logits."""
         softplus = np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
-        return float(np.dot(self.total, softplus) - np.dot(self.positive, eta))
+        return dot(self.total, softplus) - dot(self.positive, eta)
+
+
+def information(x: FloatArray, weight: FloatArray) -> FloatArray:
+    """Σw·dd′ over rows with d = (1, x): the Fisher information of a line on the logit scale, where
+    the weights are those of the variances, w·p(1 − p)."""
+    cross = dot(weight, x)
+    return np.array([[weight.sum(), cross], [cross, dot(weight, np.square(x))]])
+
+
+def width_bin(probability: FloatArray, bins: int) -> IntArray:
+    """The bin of each probability, from 1 on, of bins of equal width; 0 is in the first."""
+    return np.maximum(np.ceil(probability * bins - _HAIR).astype(np.int64), 1)
 
 
 def expit(x: FloatArray) -> FloatArray:

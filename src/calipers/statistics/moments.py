@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.base import FloatArray, Statistic, dot
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,12 +36,12 @@ class Moments(Statistic):
             mean = float(value.mean()) if n else 0.0
             with np.errstate(invalid="ignore"):  # a value may be infinite
                 deviation = value - mean
-                m2 = float(np.dot(deviation, deviation))
+                m2 = dot(deviation, deviation)
             return cls(n, float(n), mean, m2, float(n), m2, float(deviation.sum()))
         # A row of weight 0 is no row, even where its value is infinite.
         value, weight = value[weight > 0], weight[weight > 0]
         total = float(weight.sum())
-        mean = float(np.dot(weight, value) / total) if total > 0 else 0.0
+        mean = dot(weight, value) / total if total > 0 else 0.0
         with np.errstate(invalid="ignore"):
             deviation = value - mean
         square = np.square(weight)
@@ -49,10 +49,10 @@ class Moments(Statistic):
             n,
             total,
             mean,
-            float(np.dot(weight, np.square(deviation))),
+            dot(weight, np.square(deviation)),
             float(square.sum()),
-            float(np.dot(square, np.square(deviation))),
-            float(np.dot(square, deviation)),
+            dot(square, np.square(deviation)),
+            dot(square, deviation),
         )
 
     def __add__(self, other: Self) -> Self:

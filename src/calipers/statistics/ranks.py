@@ -64,7 +64,6 @@ def rank_cells(
     truth: npt.NDArray[np.integer[Any]], score: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.int64]:
     """Of each row K times the number of classes above the true one, plus that of others tied."""
-    own = np.take_along_axis(score, np.asarray(truth, np.int64)[:, None], axis=1)
-    above = np.count_nonzero(score > own, axis=1)
-    tied = np.count_nonzero(score == own, axis=1) - 1
-    return np.asarray(above * score.shape[1] + tied, np.int64)
+    from calipers import _core
+
+    return _core.class_ranks(score, np.asarray(truth, np.int64))

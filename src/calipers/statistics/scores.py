@@ -53,6 +53,14 @@ class ScoreTable(Statistic):
             len(truth),
         )
 
+    @classmethod
+    def from_running(cls, scores: FloatArray, tp: FloatArray, fp: FloatArray) -> Self:
+        """The table without weights whose :attr:`running` sums are these, to the last digit."""
+        positive, negative = np.diff(tp), np.diff(fp)
+        table = cls(scores, positive, negative, positive, negative, 0)
+        table.__dict__["running"] = tp, fp
+        return table
+
     def __add__(self, other: Self) -> Self:
         scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
         # np.unique sorts upwards; the table runs downwards.
@@ -106,18 +114,20 @@ class ScoreTable(Statistic):
 
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
-
-        def matrices(tp: FloatArray, fp: FloatArray) -> FloatArray:
-            # Each cell lies in memory by itself, since formulas take them one at a time.
-            cells = np.empty((2, 2, *tp.shape))
-            cells[0] = fp[..., -1:] - fp, fp
-            cells[1] = tp[..., -1:] - tp, tp
-            return np.moveaxis(cells, (0, 1), (-2, -1))
-
-        counts = squares = matrices(*self.running)
+        tp, fp = self.running
+        counts = squares = _matrices(tp, fp, tp[..., -1:], fp[..., -1:])
         if self.weighted:
-            squares = matrices(_running(self.positive_squares), _running(self.negative_squares))
+            tp2, fp2 = _running(self.positive_squares), _running(self.negative_squares)
+            squares = _matrices(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
         return ConfusionMatrix(counts, squares, rows=self.rows)
+
+    def corners(self) -> ConfusionMatrix:
+        """The confusion matrix between the positives and the negatives of each score, if its
+        positives came first. No order of its rows passes a better one: none has more true
+        positives, nor fewer false ones."""
+        tp, fp = self.running
+        counts = _matrices(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
+        return ConfusionMatrix(counts, counts, rows=self.rows)
 
     def at(self, threshold: float) -> ConfusionMatrix:
         """The confusion matrix at one threshold."""
@@ -156,6 +166,17 @@ class ScoreTable(Statistic):
         negative_below = negatives - np.cumsum(self.negative, axis=-1) + self.negative / 2
         positive_above = np.cumsum(self.positive, axis=-1) - self.positive / 2
         return negative_below / negatives, positive_above / positives
+
+
+def _matrices(
+    tp: FloatArray, fp: FloatArray, positive: FloatArray, negative: FloatArray
+) -> FloatArray:
+    """Matrices with these true and false positives, of so many of either class."""
+    # Each cell lies in memory by itself, since formulas take them one at a time.
+    cells = np.empty((2, 2, *tp.shape))
+    cells[0] = negative - fp, fp
+    cells[1] = positive - tp, tp
+    return np.moveaxis(cells, (0, 1), (-2, -1))
 
 
 def _running(weight: FloatArray) -> FloatArray:

@@ -1,0 +1,433 @@
+//! Tests by randomisation. What a replicate draws depends on the seed, its own number and the place
+//! of the unit, and counts are whole numbers, so any number of threads finds the same.
+
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::random::Stream;
+use crate::resample::{Values, rows_of};
+
+/// What rounding may take from a sum, as a share of the sum of the absolute values.
+const ROUNDING: f64 = 1e-12;
+
+/// When a sum under other signs is as extreme as the sum itself.
+#[derive(Clone, Copy)]
+pub enum Tail {
+    /// As far from 0.
+    Both,
+    /// As large.
+    Upper,
+}
+
+impl Tail {
+    fn of(self, sum: f64) -> f64 {
+        match self {
+            Self::Both => sum.abs(),
+            Self::Upper => sum,
+        }
+    }
+}
+
+/// Per column the sum less what rounding may take: from here on a sum is as extreme.
+fn extremes(table: Values, tail: Tail) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); table.columns];
+    for row in table.rows() {
+        for (value, (sum, absolute)) in row.iter().zip(&mut sums) {
+            *sum += value;
+            *absolute += value.abs();
+        }
+    }
+    sums.into_iter()
+        .map(|(sum, absolute): (f64, f64)| tail.of(sum) - ROUNDING * absolute)
+        .collect()
+}
+
+// ---------------------------------------------------------------------------------- random signs
+
+/// Columns that are summed side by side.
+const LANES: usize = 8;
+/// Units whose signed sums stand in one table.
+const BITS: usize = 8;
+/// Units that one word of randomness serves.
+const WORD: usize = u64::BITS as usize;
+/// Replicates that share the tables: many, as these must be made; few, as their sums stay in cache.
+const CHUNK: usize = 2048;
+
+type Lanes = [f64; LANES];
+
+/// Per column the replicates whose sum, with random signs, is at least as extreme as the sum.
+pub fn count_extreme(table: Values, tail: Tail, seed: u64, replicates: usize) -> Vec<i64> {
+    let extremes = extremes(table, tail);
+    let chunks = replicates.div_ceil(CHUNK);
+    let blocks = table.columns.div_ceil(LANES);
+    let counted: Vec<[i64; LANES]> = (0..blocks * chunks)
+        .into_par_iter()
+        .map(|task| {
+            let (block, chunk) = (task / chunks, task % chunks);
+            let drawn = chunk * CHUNK..replicates.min((chunk + 1) * CHUNK);
+            let streams: Vec<_> = drawn.map(|at| Stream::new(seed, at)).collect();
+            let sums = random_sums(table, block * LANES, &streams);
+            let mut counts = [0; LANES];
+            let extremes = &extremes[block * LANES..];
+            for sum in sums {
+                for ((count, sum), extreme) in counts.iter_mut().zip(sum).zip(extremes) {
+                    *count += i64::from(tail.of(sum) >= *extreme);
+                }
+            }
+            counts
+        })
+        .collect();
+    (0..table.columns)
+        .map(|column| {
+            let of_block = &counted[column / LANES * chunks..][..chunks];
+            of_block.iter().map(|counts| counts[column % LANES]).sum()
+        })
+        .collect()
+}
+
+/// Per replicate the sums of some columns under its signs: one bit a unit, the same for all columns.
+fn random_sums(table: Values, first: usize, streams: &[Stream]) -> Vec<Lanes> {
+    let mut sums = vec![[0.0; LANES]; streams.len()];
+    let mut words = vec![0; streams.len()];
+    let mut signed = vec![[0.0; LANES]; 1 << BITS];
+    for (index, units) in (0..).zip(table.values.chunks(WORD * table.columns)) {
+        for (word, stream) in words.iter_mut().zip(streams) {
+            *word = stream.word(index);
+        }
+        for units in units.chunks(BITS * table.columns) {
+            fill_signed_sums(units.chunks_exact(table.columns), first, &mut signed);
+            for (sum, word) in sums.iter_mut().zip(&mut words) {
+                let signed = &signed[*word as usize % (1 << BITS)];
+                *word >>= BITS;
+                for (sum, part) in sum.iter_mut().zip(signed) {
+                    *sum += part;
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// The sums of a few units under each pattern of signs, a set bit for minus. Of fewer than `BITS`
+/// units the patterns repeat.
+fn fill_signed_sums<'a>(
+    units: impl Iterator<Item = &'a [f64]>,
+    first: usize,
+    signed: &mut [Lanes],
+) {
+    signed[0] = [0.0; LANES];
+    let mut made = 1;
+    for unit in units {
+        let mut values = [0.0; LANES];
+        values
+            .iter_mut()
+            .zip(&unit[first..])
+            .for_each(|(to, &from)| *to = from);
+        let (plus, minus) = signed[..2 * made].split_at_mut(made);
+        for (plus, minus) in plus.iter_mut().zip(minus) {
+            for ((plus, minus), value) in plus.iter_mut().zip(minus).zip(values) {
+                *minus = *plus - value;
+                *plus += value;
+            }
+        }
+        made *= 2;
+    }
+    while made < signed.len() {
+        signed.copy_within(..made, made);
+        made *= 2;
+    }
+}
+
+// ------------------------------------------------------------------------------------- all signs
+
+pub const EXACT_UNITS: usize = 30;
+
+/// Per column the sign patterns, of all 2^n, whose sum is at least as extreme as the sum.
+pub fn count_extreme_exactly(table: Values, tail: Tail) -> Vec<i64> {
+    let column = |column| -> Vec<_> { table.rows().map(|row| row[column]).collect() };
+    let extremes = extremes(table, tail);
+    extremes
+        .par_iter()
+        .enumerate()
+        .map(|(at, &extreme)| patterns_beyond(&column(at), extreme, tail))
+        .collect()
+}
+
+/// Sums of the two halves of the units, 2^15 at most each, are enough to count all their sums.
+fn patterns_beyond(differences: &[f64], extreme: f64, tail: Tail) -> i64 {
+    let (left, right) = differences.split_at(differences.len() / 2);
+    let (left, right) = (signed_sums(left), signed_sums(right));
+    let short = |sum: &f64| right.partition_point(|other| sum + other < extreme);
+    let beyond = |sum: &f64| i64::from((right.len() - short(sum)) as u32);
+    let counted = || left.iter().map(beyond).sum::<i64>();
+    match tail {
+        Tail::Upper => counted(),
+        Tail::Both if extreme <= 0.0 => 1 << differences.len(),
+        // A pattern and its opposite are equally extreme.
+        Tail::Both => 2 * counted(),
+    }
+}
+
+/// The sums under all patterns of signs, ascending.
+fn signed_sums(differences: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for difference in differences {
+        sums = sums
+            .iter()
+            .flat_map(|sum| [sum + difference, sum - difference])
+            .collect();
+    }
+    sums.sort_unstable_by(f64::total_cmp);
+    sums
+}
+
+// -------------------------------------------------------------------------------- many systems
+
+/// Per replicate and measure the largest less the smallest sum over the systems, where each unit's
+/// values have been dealt out to the systems anew. A row of the table has all measures of the first
+/// system, then all of the second, …. Without a seed the replicates are the first of all deals, which
+/// are (systems!)^units.
+pub fn dealt_ranges(
+    table: Values,
+    systems: usize,
+    seed: Option<u64>,
+    replicates: usize,
+) -> Vec<f64> {
+    let measures = table.columns / systems.max(1);
+    let mut ranges = vec![0.0; replicates * measures];
+    ranges
+        .par_chunks_mut(measures.max(1))
+        .enumerate()
+        .for_each_init(
+            || (vec![0.0; table.columns], vec![0; systems]),
+            |(sums, dealt), (replicate, ranges)| {
+                sums.fill(0.0);
+                if let Some(seed) = seed {
+                    let (stream, mut index) = (Stream::new(seed, replicate), 0..);
+                    let random = |bound| stream.below(index.next().unwrap_or(0), bound);
+                    deal(table, random, dealt, sums);
+                } else {
+                    let mut rest = replicate;
+                    let digit = |bound| {
+                        let digit = rest % bound;
+                        rest /= bound;
+                        digit
+                    };
+                    deal(table, digit, dealt, sums);
+                }
+                for (measure, range) in ranges.iter_mut().enumerate() {
+                    let of_measure = || sums[measure..].iter().step_by(measures).copied();
+                    let highest = of_measure().fold(f64::NEG_INFINITY, f64::max);
+                    *range = highest - of_measure().fold(f64::INFINITY, f64::min);
+                }
+            },
+        );
+    ranges
+}
+
+/// Adds each unit's values to the sums of the systems that they are dealt to, all measures of a
+/// system together; `below` chooses a number below another.
+fn deal(
+    table: Values,
+    mut below: impl FnMut(usize) -> usize,
+    dealt: &mut [usize],
+    sums: &mut [f64],
+) {
+    let measures = table.columns / dealt.len();
+    for row in table.rows() {
+        // Fisher and Yates's shuffle, from the inside out.
+        for system in 0..dealt.len() {
+            let place = below(system + 1);
+            dealt[system] = dealt[place];
+            dealt[place] = system;
+        }
+        for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
+            let sums = &mut sums[system * measures..][..measures];
+            sums.iter_mut()
+                .zip(values)
+                .for_each(|(sum, value)| *sum += value);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------- Python
+
+fn tail(two_sided: bool) -> Tail {
+    if two_sided { Tail::Both } else { Tail::Upper }
+}
+
+/// `randomisation(differences, seed, replicates, two_sided=True)`: of paired differences of units
+/// (rows) in measures (columns), how many replicates with random signs are at least as extreme.
+#[pyfunction]
+#[pyo3(signature = (differences, seed, replicates, two_sided=true))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn randomisation<'py>(
+    py: Python<'py>,
+    differences: PyReadonlyArray2<'py, f64>,
+    seed: u64,
+    replicates: usize,
+    two_sided: bool,
+) -> Bound<'py, PyArray1<i64>> {
+    let columns = differences.shape()[1];
+    let values = rows_of(&differences);
+    let table = Values {
+        values: &values,
+        columns,
+    };
+    py.detach(|| count_extreme(table, tail(two_sided), seed, replicates))
+        .into_pyarray(py)
+}
+
+/// `randomisation_exact(differences, two_sided=True)`: the same count over all 2^n patterns of
+/// signs.
+#[pyfunction]
+#[pyo3(signature = (differences, two_sided=true))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn randomisation_exact<'py>(
+    py: Python<'py>,
+    differences: PyReadonlyArray2<'py, f64>,
+    two_sided: bool,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let [units, columns] = [differences.shape()[0], differences.shape()[1]];
+    if units > EXACT_UNITS {
+        return Err(PyValueError::new_err(format!(
+            "{units} units have too many sign patterns, at most {EXACT_UNITS}"
+        )));
+    }
+    let values = rows_of(&differences);
+    let table = Values {
+        values: &values,
+        columns,
+    };
+    Ok(py
+        .detach(|| count_extreme_exactly(table, tail(two_sided)))
+        .into_pyarray(py))
+}
+
+/// `randomised_ranges(values, systems, seed, replicates)`: of values of units (rows), all measures
+/// of the first system, then of the next (columns), per replicate and measure the largest less the
+/// smallest sum of a system, with the values of each unit dealt out to the systems at random; with
+/// None for a seed, in the first of all the ways there are.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn randomised_ranges<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+    systems: usize,
+    seed: Option<u64>,
+    replicates: usize,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let columns = values.shape()[1];
+    if systems == 0 || !columns.is_multiple_of(systems) {
+        return Err(PyValueError::new_err(format!(
+            "{columns} columns do not belong to {systems} systems alike"
+        )));
+    }
+    let values = rows_of(&values);
+    let table = Values {
+        values: &values,
+        columns,
+    };
+    py.detach(|| dealt_ranges(table, systems, seed, replicates))
+        .into_pyarray(py)
+        .reshape([replicates, columns / systems])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFFERENCES: [f64; 12] = [
+        0.3, -0.1, 0.2, 0.4, 0.0, 0.1, -0.2, 0.5, 0.3, 0.1, 0.2, -0.4,
+    ];
+
+    fn table(columns: usize) -> Values<'static> {
+        Values {
+            values: &DIFFERENCES,
+            columns,
+        }
+    }
+
+    fn counted_by_force(differences: &[f64], tail: Tail) -> i64 {
+        let observed = tail.of(differences.iter().sum::<f64>());
+        let signed = |pattern: u32| -> f64 {
+            let sign = |unit| if pattern >> unit & 1 == 1 { -1.0 } else { 1.0 };
+            let units = 0..differences.len();
+            units.map(|unit| sign(unit) * differences[unit]).sum()
+        };
+        let patterns = 0..1 << differences.len();
+        patterns
+            .map(|pattern| i64::from(tail.of(signed(pattern)) >= observed - 1e-9))
+            .sum()
+    }
+
+    #[test]
+    fn halves_count_all_patterns() {
+        let second: Vec<_> = DIFFERENCES.iter().skip(1).step_by(2).copied().collect();
+        for tail in [Tail::Both, Tail::Upper] {
+            assert_eq!(
+                count_extreme_exactly(table(1), tail),
+                [counted_by_force(&DIFFERENCES, tail)]
+            );
+            assert_eq!(
+                count_extreme_exactly(table(2), tail)[1],
+                counted_by_force(&second, tail)
+            );
+        }
+    }
+
+    #[test]
+    fn randomisation_nears_the_exact_share() {
+        for tail in [Tail::Both, Tail::Upper] {
+            let exact = count_extreme_exactly(table(1), tail)[0] as f64 / 4096.0;
+            let share = count_extreme(table(1), tail, 5, 100_000)[0] as f64 / 1e5;
+            assert!((share - exact).abs() < 0.01);
+        }
+    }
+
+    #[test]
+    fn tables_sum_what_the_bits_say() {
+        let values: Vec<f64> = (0..1001).map(|at| f64::from(at * at % 37) - 15.0).collect();
+        let table = Values {
+            values: &values,
+            columns: 11,
+        };
+        let streams: Vec<_> = (0..5).map(|replicate| Stream::new(9, replicate)).collect();
+        for (stream, sums) in streams.iter().zip(random_sums(table, 8, &streams)) {
+            for (lane, sum) in sums.iter().enumerate().take(3) {
+                let expected: f64 = table
+                    .rows()
+                    .enumerate()
+                    .map(|(unit, row)| {
+                        let minus = stream.word(unit as u64 / 64) >> (unit % 64) & 1 == 1;
+                        if minus { -row[8 + lane] } else { row[8 + lane] }
+                    })
+                    .sum();
+                assert!((sum - expected).abs() < 1e-9);
+            }
+            assert!(sums[3..].iter().all(|&sum| sum == 0.0));
+        }
+    }
+
+    #[test]
+    fn every_hand_is_dealt_alike() {
+        let mut seen = std::collections::BTreeMap::new();
+        let unit = Values {
+            values: &[1.0, 10.0, 100.0],
+            columns: 3,
+        };
+        for replicate in 0..6000 {
+            let (mut sums, mut dealt) = ([0.0; 3], [0; 3]);
+            let (stream, mut index) = (Stream::new(1, replicate), 0..);
+            let random = |bound| stream.below(index.next().unwrap(), bound);
+            deal(unit, random, &mut dealt, &mut sums);
+            *seen.entry(sums.map(|sum| sum as i64)).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|count| (850..1150).contains(count)));
+    }
+}
