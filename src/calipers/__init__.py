@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
+    from calipers.evaluate.plan import Plan, plan
     from calipers.evaluate.rankcurves import averaged_curves, topic_curves
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
+    from calipers.evaluate.splits import compare_splits
+    from calipers.evaluate.values import from_values
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import Comparison, Difference, Estimate, Evaluation, Finding
@@ -36,15 +39,19 @@ _HOME = {
     "Evaluation": ("calipers.results", "Evaluation"),
     "Finding": ("calipers.results", "Finding"),
     "InputError": ("calipers.data.errors", "InputError"),
+    "Plan": ("calipers.evaluate.plan", "Plan"),
     "averaged_curves": ("calipers.evaluate.rankcurves", "averaged_curves"),
     "classification": ("calipers.evaluate.classification", "classification"),
     "compare": ("calipers.evaluate.compare", "compare"),
+    "compare_splits": ("calipers.evaluate.splits", "compare_splits"),
     "curve": ("calipers.evaluate.curves", "curve"),
+    "from_values": ("calipers.evaluate.values", "from_values"),
     "measure": ("calipers.measures", "parse"),
     "multilabel": ("calipers.evaluate.multilabel", "multilabel"),
     "operating_point": ("calipers.evaluate.operating", "operating_point"),
     "order_agreement": ("calipers.evaluate.agreement", "order_agreement"),
     "overlap": ("calipers.evaluate.overlap", "overlap"),
+    "plan": ("calipers.evaluate.plan", "plan"),
     "rank_correlation": ("calipers.evaluate.agreement", "rank_correlation"),
     "rbo": ("calipers.evaluate.overlap", "rbo"),
     "regression": ("calipers.evaluate.regression", "regression"),
@@ -60,17 +67,21 @@ __all__ = [
     "Evaluation",
     "Finding",
     "InputError",
+    "Plan",
     "__version__",
     "averaged_curves",
     "classification",
     "compare",
+    "compare_splits",
     "curve",
+    "from_values",
     "measure",
     "measures",
     "multilabel",
     "operating_point",
     "order_agreement",
     "overlap",
+    "plan",
     "rank_correlation",
     "rbo",
     "regression",

@@ -1,7 +1,8 @@
 """What an evaluation gives back: plain frozen data with full precision, and how it is written down.
 
-A value that is undefined is NaN here and ``null`` in JSON, always beside its reason. Rounding is
-left to whoever prints.
+A value that is undefined is NaN here and ``null`` in JSON, always beside its reason. The threshold
+of a curve at which nothing is predicted is infinite, in JSON ``"inf"``. Rounding is left to whoever
+prints.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ _OF_THRESHOLDS = ("threshold", "out_of_bag")
 NO_INTERVAL = {
     "area_at_its_limit": "the area is 0 or 1",
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
+    "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
     "no_spread": "nothing varies: all units, or all replicates, have one value",
     "too_few_rows": "fewer than two rows",
     "too_few_units": "fewer than two units",
@@ -41,6 +43,7 @@ NO_INTERVAL = {
     "undefined_value": "the value itself is undefined",
     "not_asked": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
+    "no_interval_of_test": "no interval belongs to this test",
     "exact_count": "a count of what is there; nothing is estimated",
     "p_value": "a p-value is no estimate of anything",
     "one_value_an_item": "one value an item leaves nothing to resample",
@@ -105,7 +108,12 @@ class Difference:
     ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other
     differences of the same :class:`Comparison`. ``effect`` is Hedges' g for paired data. ``wins``,
     ``ties`` and ``losses`` count units on which the system is better, equal or worse by the
-    measure's own direction. Fields that do not apply are NaN or None.
+    measure's own direction. ``standard_error`` is that of ``value``, ``detectable`` the smallest
+    true difference that a two-sided test at ``level`` would have found with a probability of 80%.
+    Where a ``margin`` was stated, ``p_not_inferior`` is small where ``system`` is shown to be worse
+    by less than the margin, ``p_equivalent`` where the two are shown to differ by less than it;
+    both are adjusted, and ``margin_test`` names the test behind them. Fields that do not apply are
+    NaN or None.
     """
 
     measure: str
@@ -129,6 +137,12 @@ class Difference:
     undefined: Mapping[str, int] = field(default_factory=dict)
     no_interval: str | None = None
     higher_is_better: bool | None = None
+    standard_error: float = NAN
+    detectable: float = NAN
+    margin: float = NAN
+    p_not_inferior: float = NAN
+    p_equivalent: float = NAN
+    margin_test: str | None = None
 
     @property
     def has_interval(self) -> bool:
@@ -137,13 +151,52 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Overall:
+    """Several systems on the same units, by one measure: does any of them differ?
+
+    ``means`` and ``mean_ranks`` (1 the best) are in the order of ``systems``, over the ``n`` units
+    on which all have a value. ``friedman_f`` is Iman and Davenport's form of Friedman's test of the
+    ranks. Two systems whose mean ranks are ``critical_difference`` or more apart differ by
+    Nemenyi's test at ``level``; ``groups`` are the largest sets of systems in which no two do.
+    ``anova_f`` tests the means, with the units as blocks, and ``omega_squared`` is the share of the
+    variance that is the systems'.
+    """
+
+    measure: str
+    systems: tuple[str, ...]
+    means: tuple[float, ...]
+    mean_ranks: tuple[float, ...]
+    n: int
+    unit: str = "topics"
+    level: float = 0.95
+    friedman_f: float = NAN
+    friedman_p: float = NAN
+    critical_difference: float = NAN
+    groups: tuple[tuple[str, ...], ...] = ()
+    anova_f: float = NAN
+    anova_p: float = NAN
+    omega_squared: float = NAN
+    higher_is_better: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
-    """Paired differences between systems, adjusted together for their number."""
+    """Paired differences between systems, adjusted together for their number.
+
+    ``adjustment`` names what accounts for the pairs of systems within a measure, and ``controls``
+    what is then bounded. ``overall`` compares three systems or more at once, by measure.
+    ``per_unit`` holds the values that the differences are made of, where there are such.
+    """
 
     differences: tuple[Difference, ...]
     level: float = 0.95
     adjustment: str = "Holm"
     baseline: str | None = None
+    controls: str = "family-wise error rate"
+    overall: Sequence[Overall] = ()
+    notes: tuple[str, ...] = ()
+    per_unit: PerUnit | None = field(default=None, repr=False)
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -172,9 +225,106 @@ class Comparison:
         return {
             "level": self.level,
             "adjustment": self.adjustment,
+            "controls": self.controls,
             "baseline": self.baseline,
             "differences": [_plain(d) for d in self.differences],
+            "overall": [_plain(o) for o in self.overall],
+            "notes": list(self.notes),
+            "provenance": _clean(dict(self.provenance)),
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
+        """The comparison that :meth:`to_dict` wrote."""
+        return cls(
+            tuple(_revive(Difference, row) for row in data["differences"]),
+            level=data["level"],
+            adjustment=data["adjustment"],
+            baseline=data["baseline"],
+            controls=data["controls"],
+            overall=tuple(_revive(Overall, row) for row in data["overall"]),
+            notes=tuple(data["notes"]),
+            provenance=data["provenance"],
+        )
+
+    def to_json(self) -> str:
+        """JSON text; full precision, NaN as ``null``."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: one difference each."""
+        return [
+            {
+                "measure": d.measure,
+                "system": d.system,
+                "baseline": d.baseline,
+                "difference": d.value,
+                "low": d.low,
+                "high": d.high,
+                "level": d.level,
+                "method": d.method,
+                "p": d.p,
+                "p_adjusted": d.p_adjusted,
+                "adjustment": self.adjustment,
+                "alternative": d.alternative,
+                "test": d.test,
+                "effect": d.effect,
+                "wins": d.wins,
+                "ties": d.ties,
+                "losses": d.losses,
+                "n": d.n,
+                "unit": d.unit,
+                "standard_error": d.standard_error,
+                "detectable": d.detectable,
+                **(
+                    {}
+                    if math.isnan(d.margin)
+                    else {
+                        "margin": d.margin,
+                        "p_not_inferior": d.p_not_inferior,
+                        "p_equivalent": d.p_equivalent,
+                        "margin_test": d.margin_test,
+                    }
+                ),
+                "undefined": "; ".join(f"{reason}: {n}" for reason, n in d.undefined.items()),
+            }
+            for d in self.differences
+        ]
+
+    def to_arrow(self) -> pa.Table:
+        """Tidy rows as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy rows as a pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def to_csv(self) -> str:
+        """Tidy rows as CSV, full precision, undefined values empty."""
+        from calipers.report.text import csv_text
+
+        return csv_text(self.rows())
+
+    def to_markdown(self) -> str:
+        """A Markdown page: verdicts, table, notes."""
+        from calipers.report.comparison import markdown
+
+        return markdown(self)
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """One offline HTML page with charts; written to ``path`` when one is given."""
+        from calipers.report import write_text
+        from calipers.report.comparison import page
+
+        text = page(self)
+        if path is not None:
+            write_text(Path(path), text)
+        return text
 
     def _repr_html_(self) -> str:
         from calipers.report.html import comparison_fragment
@@ -519,6 +669,83 @@ class Confusion:
                    per_class=per_class, **cells)  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelTable:
+    """What one system does with each label, where a row may have several.
+
+    ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
+    four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
+    no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
+    no value or no interval.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [{"sun", "sea"}, {"sea"}, set(), {"sun"}]
+    >>> ev = cal.multilabel(truth, [{"sun"}, {"sea"}, set(), {"sun", "sea"}])
+    >>> row = ev.label_tables[0].rows()[0]
+    >>> row["label"], row["TP"], row["FP"], row["FN"], row["TN"], row["recall"]
+    ('sea', 1.0, 1.0, 1.0, 1.0, 0.5)
+    """
+
+    system: str
+    labels: tuple[str, ...]
+    truth: FloatArray
+    counts: Mapping[str, FloatArray]
+    values: Mapping[str, FloatArray]
+    low: Mapping[str, FloatArray]
+    high: Mapping[str, FloatArray]
+    level: float = 0.95
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a label: how many rows have it, its counts, its measures and their limits."""
+        return [
+            {
+                "system": self.system,
+                "label": label,
+                "truth": float(self.truth[at]),
+                **{name: float(column[at]) for name, column in self.counts.items()},
+                **{
+                    f"{name}{end}": float(of[name][at])
+                    for name in self.values
+                    for end, of in (("", self.values), (" low", self.low), (" high", self.high))
+                },
+            }
+            for at, label in enumerate(self.labels)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, a row a label."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def __str__(self) -> str:
+        from calipers.report.labels import text_table
+
+        return text_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> LabelTable:
+        """The table that :meth:`to_dict` wrote."""
+        columns = {
+            name: {key: _floats(column) for key, column in data[name].items()}
+            for name in ("counts", "values", "low", "high")
+        }
+        return cls(
+            data["system"],
+            tuple(data["labels"]),
+            _floats(data["truth"]),
+            **columns,
+            level=data["level"],
+        )
+
+
 def _no_points() -> FloatArray:
     return np.zeros(0)
 
@@ -541,7 +768,8 @@ class Curve:
     ``series`` is the class, where the curve is that of one class. ``chance`` is the line of a
     system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
     use, ``mark`` the point of the curve there, and ``areas`` the weight on both sides of it.
-    Nothing is drawn below ``bottom``.
+    Nothing is drawn below ``bottom``. ``classes`` is the number of all classes, where only the most
+    frequent of them have curves.
     """
 
     system: str
@@ -570,6 +798,7 @@ class Curve:
     mark: tuple[float, float] | None = None
     areas: Mapping[str, float] = field(default_factory=dict)
     bottom: float = NAN
+    classes: int = 0
 
     def __len__(self) -> int:
         return len(self.x)
@@ -717,6 +946,7 @@ class Evaluation:
     curves: Sequence[Curve] = ()
     per_unit: PerUnit | None = None
     confusions: tuple[Confusion, ...] = ()
+    label_tables: tuple[LabelTable, ...] = ()
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
     findings: tuple[Finding, ...] = ()
@@ -805,6 +1035,7 @@ class Evaluation:
             data["definitions"] = [_plain(d) for d in self.definitions]
             data["curves"] = [_plain(c) for c in self.curves]
             data["confusions"] = [c.to_dict() for c in self.confusions]
+            data["label_tables"] = [t.to_dict() for t in self.label_tables]
             data["per_unit"] = None if self.per_unit is None else _plain(self.per_unit)
         return data
 
@@ -823,17 +1054,11 @@ class Evaluation:
                 for system in data["systems"]
                 for row in system["estimates"]
             ),
-            comparison=None
-            if comparison is None
-            else Comparison(
-                tuple(_revive(Difference, row) for row in comparison["differences"]),
-                level=comparison["level"],
-                adjustment=comparison["adjustment"],
-                baseline=comparison["baseline"],
-            ),
+            comparison=None if comparison is None else Comparison.from_dict(comparison),
             definitions=tuple(_revive(Definition, row) for row in data.get("definitions", ())),
             curves=tuple(_revive(Curve, row) for row in data.get("curves", ())),
             confusions=tuple(Confusion.from_dict(row) for row in data.get("confusions", ())),
+            label_tables=tuple(LabelTable.from_dict(row) for row in data.get("label_tables", ())),
             per_unit=None
             if per_unit is None
             else PerUnit(
@@ -943,9 +1168,9 @@ class Evaluation:
 
 
 def _clean(value: Any) -> Any:
-    """``value`` as JSON knows it: no NaN, no infinity, no arrays."""
+    """``value`` as JSON knows it: no NaN, no infinity, no arrays; in a column, infinity by name."""
     if isinstance(value, np.ndarray):
-        return [_clean(v) for v in value.tolist()]
+        return [str(v) if v in (math.inf, -math.inf) else _clean(v) for v in value.tolist()]
     if isinstance(value, np.generic):
         return _clean(value.item())
     if isinstance(value, float) and not math.isfinite(value):

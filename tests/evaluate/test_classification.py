@@ -87,7 +87,7 @@ def test_both_systems_are_compared_row_by_row(evaluation: cal.Evaluation) -> Non
     [
         ("auto", "DeLong, paired", "paired bootstrap [B]", "normal, paired"),
         ("bootstrap", *["paired bootstrap [B]"] * 3),
-        ("analytic", "DeLong, paired", "none", "normal, paired"),
+        ("analytic", "DeLong, paired", "delta, paired", "normal, paired"),
     ],
 )
 def test_differences_are_made_as_asked(interval: str, auc: str, f1: str, brier: str) -> None:
@@ -100,8 +100,6 @@ def test_differences_are_made_as_asked(interval: str, auc: str, f1: str, brier: 
     )
     assert ev.comparison is not None
     assert [d.method for d in ev.comparison] == [auc, f1, brier]
-    missing = [d.measure for d in ev.comparison if d.no_interval == "no_analytic_interval"]
-    assert missing == (["F1"] if interval == "analytic" else [])
 
 
 def test_curves_follow_scikit_learn(evaluation: cal.Evaluation) -> None:
@@ -201,3 +199,31 @@ def test_regression_against_definitions() -> None:
     assert ev.comparison["RMSE"].low > 0
     with pytest.raises(cal.InputError, match="predicted: is NaN in row 1, expected finite numbers"):
         cal.regression([1.0, 2.0], [1.0, float("nan")])
+
+
+def test_the_recalibration_of_certain_probabilities_is_left_to_those_who_ask() -> None:
+    sure = np.clip(GOOD, 0.0, 1.0)
+    sure[:2] = 0.0, 1.0
+    usual = cal.classification(TRUTH, probability={"sure": sure, "poor": POOR}, curves=False)
+    assert not {"calibration-slope", "calibration-intercept"} & set(usual.measures)
+    [note] = [n for n in usual.notes if "Calibration slope" in n]
+    assert "(sure)" in note
+    asked = cal.classification(
+        TRUTH,
+        probability=sure,
+        measures=["calibration-slope", "calibration-slope(delta=1e-6)"],
+        curves=False,
+    )
+    assert dict(asked["calibration-slope"].undefined) == {"certain_probability": len(TRUTH)}
+    assert np.isfinite(asked["calibration-slope(delta=1e-6)"].value)
+    assert not asked.notes
+    there = cal.classification(TRUTH, probability=POOR, curves=False)
+    assert {"calibration-slope", "calibration-intercept"} <= set(there.measures)
+
+
+def test_default_stands_for_the_usual_measures() -> None:
+    usual = cal.classification(TRUTH, probability=POOR, curves=False)
+    more = cal.classification(
+        TRUTH, probability=POOR, measures=["default", "precision@prevalence=0.01"], curves=False
+    )
+    assert more.measures == (*usual.measures, "precision@prevalence=0.01")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import calipers as cal
+from calipers.inference.estimate import METHODS
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
 RUN = {"1": {"a": 0.9, "b": 0.8, "c": 0.7}, "2": {"b": 3.0, "a": 2.0}, "3": {"x": 1.0}}
@@ -130,7 +131,9 @@ def test_intervals_can_be_left_off() -> None:
         ({"undefined": "0"}, "undefined is '0', expected 'nan' or 'zero'"),
         ({"level": 95}, "level is 95, expected a share between 0 and 1 such as 0.95"),
         ({"resamples": 10}, "resamples is 10, expected 100 or more"),
-        ({"interval": "boot"}, "interval is 'boot', expected one of auto, bootstrap, analytic, none; did you mean 'bootstrap'?"),
+        ({"interval": "boot"},
+         "interval is 'boot', expected one of auto, bootstrap, analytic, none, or methods out of "
+         f"{', '.join(METHODS)}; did you mean 'bootstrap'?"),
         ({"measures": []}, "no measure was asked for"),
     ],
 )  # fmt: skip

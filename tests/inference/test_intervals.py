@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers.inference import intervals, paired
@@ -14,6 +16,36 @@ from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 # ------------------------------------------------------------------------------------ proportions
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (intervals.wilson, "wilson"),
+        (intervals.clopper_pearson, "beta"),
+        (intervals.agresti_coull, "agresti_coull"),
+        (intervals.jeffreys, "jeffreys"),
+    ],
+)
+def test_shares_are_statsmodels(ours: Any, theirs: str, level: float) -> None:
+    """All shares of 1, 2, 7, 30 and 200 trials. Jeffreys' limits at no hits and at no misses are 0
+    and 1 here, as Brown, Cai and DasGupta (2001) have them."""
+    for n in (1, 2, 7, 30, 200):
+        for k in range(n + 1):
+            made = ours(k / n, n, level)
+            low, high = proportion_confint(k, n, 1 - level, theirs)
+            if theirs == "jeffreys":
+                low, high = 0.0 if k == 0 else low, 1.0 if k == n else high
+            assert (made.low, made.high) == pytest.approx((low, high), abs=1e-10)
+            assert made.low <= k / n <= made.high
+
+
+@pytest.mark.parametrize(
+    "method", [intervals.clopper_pearson, intervals.jeffreys, intervals.agresti_coull]
+)
+def test_no_trials_no_share(method: Any) -> None:
+    assert method(0.5, 0.0, 0.95).reason == "too_few_rows"
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
@@ -138,7 +170,12 @@ def test_delong_by_brute_force() -> None:
             assert float(parse("AUC").apply(table)) == pytest.approx(areas[k], abs=1e-12)
             assert intervals.delong(table) ** 2 == pytest.approx(covariance[k, k], abs=1e-12)
         expected = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-        found = paired.delong_error(truth, (scores[0], scores[1]), None)
+        found = paired.placement_error(
+            truth,
+            paired.row_placements(truth, scores[0], None)
+            - paired.row_placements(truth, scores[1], None),
+            None,
+        )
         assert found**2 == pytest.approx(expected, abs=1e-12)
 
 
@@ -183,7 +220,12 @@ def test_delong_with_weights() -> None:
             area = (both * pairs(truth, scores[k])).sum() / both.sum()
             assert float(parse("AUC").apply(table)) == pytest.approx(area, abs=1e-12)
             assert intervals.delong(table) == pytest.approx(corrected(slopes[:, k]), rel=1e-6)
-        found = paired.delong_error(truth, (scores[0], scores[1]), weight)
+        found = paired.placement_error(
+            truth,
+            paired.row_placements(truth, scores[0], weight)
+            - paired.row_placements(truth, scores[1], weight),
+            weight,
+        )
         assert found == pytest.approx(corrected(slopes[:, 0] - slopes[:, 1]), rel=1e-6)
 
 
@@ -199,7 +241,8 @@ def test_whole_weights_and_repeated_rows_have_the_same_area() -> None:
 
 
 def test_which_interval_an_area_gets() -> None:
-    """DeLong, but Hanley and McNeil where fewer than two rows of a class are out of place."""
+    """DeLong, but the wider of it and Hanley and McNeil where fewer than two rows of a class are out
+    of place."""
 
     def made(truth: list[int], score: list[float], **options: object) -> cal.Estimate:
         return cal.classification(truth, score=score, measures="AUC", **options)["AUC"]
@@ -207,7 +250,7 @@ def test_which_interval_an_area_gets() -> None:
     middling = made([0] * 20 + [1] * 20, [*range(20), *range(5, 25)])
     assert middling.method == "DeLong, logit"
     near = made([0] * 20 + [1] * 20, [*range(20), 18.5, *range(20, 39)])
-    assert near.method == "Hanley-McNeil [H]"
+    assert near.method == "Hanley-McNeil [H] or DeLong, logit: the wider"
     assert near.high == 1.0
     assert near.low < near.value
     apart = made([0] * 20 + [1] * 20, [*range(40)])
@@ -265,6 +308,21 @@ def test_the_coverage_of_the_default_interval_of_the_area() -> None:
     assert 0.93 <= inside / 1000 <= 0.975
 
 
+def test_the_coverage_where_only_some_samples_are_near_the_limit() -> None:
+    """1,000 samples of 50 and 50 rows with AUC 0.921, one in twenty of them near 1, where Hanley
+    and McNeil's interval alone does not reach down that far."""
+    generator = np.random.default_rng(7)
+    truth, area = np.arange(100) < 50, float(stats.norm.cdf(math.sqrt(2)))
+    inside = wider = 0
+    for _ in range(1000):
+        table = ScoreTable.from_rows(truth, 2 * truth + generator.normal(size=100))
+        made = intervals.auc_interval(float(parse("AUC").apply(table)), table, 0.95)
+        inside += made.low <= area <= made.high
+        wider += made.method.endswith("the wider")
+    assert 20 <= wider <= 100
+    assert 0.935 <= inside / 1000 <= 0.97
+
+
 # ------------------------------------------------------------------------------------------ means
 
 
@@ -291,6 +349,36 @@ def test_the_coverage_of_the_root_of_a_mean_square() -> None:
         made = [intervals.root_mean(m, s, 0.95) for m, s in zip(mean, se, strict=True)]
         inside = np.mean([m.low <= math.sqrt(second_moment) <= m.high for m in made])
         assert 0.92 <= inside <= 0.97
+
+
+def test_chi_square_of_ten_residuals() -> None:
+    made = intervals.chi_square(4.0, 10, 3.0, 0.95)
+    assert (made.low, made.high) == pytest.approx((2.794868, 7.019734), abs=5e-7)
+    assert made.method == "chi-square [X2]"
+    for n, level in ((3, 0.9), (50, 0.99)):
+        found = intervals.chi_square(2.0, n, 3.0, level)
+        limits = 2.0 * np.sqrt(n / stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n))
+        assert (found.low, found.high) == pytest.approx(tuple(limits), rel=1e-10)
+    assert intervals.chi_square(0.0, 10, 3.0, 0.95).reason == "no_spread"
+    assert intervals.chi_square(1.0, 0.0, 3.0, 0.95).reason == "too_few_rows"
+
+
+def test_chi_square_says_when_the_residuals_are_not_normal() -> None:
+    """500 residuals: of normal ones (kurtosis 3) it warns in at most 1 sample of 100, of Laplace
+    ones (kurtosis 6) in at least 95."""
+    generator = np.random.default_rng(1)
+    flagged = {"normal": 0, "laplace": 0}
+    for _ in range(200):
+        for kind in flagged:
+            error = getattr(generator, kind)(size=500)
+            predicted = np.zeros(500)
+            ev = cal.regression(error, predicted, measures="RMSE", interval="chi-square")
+            flagged[kind] += "kurtosis" in ev["RMSE"].method
+            value = float(np.sqrt(np.square(error).mean()))
+            limits = value * np.sqrt(500 / stats.chi2.ppf([0.975, 0.025], 500))
+            assert (ev["RMSE"].low, ev["RMSE"].high) == pytest.approx(tuple(limits), rel=1e-10)
+    assert flagged["normal"] <= 2
+    assert flagged["laplace"] >= 190
 
 
 def test_the_coverage_of_bootstrap_t() -> None:
@@ -329,6 +417,61 @@ def test_percentiles_are_interpolated_order_statistics() -> None:
     replicates = np.arange(101.0)
     made = intervals.percentile(np.random.default_rng(0).permutation(replicates), 0.9)
     assert (made.low, made.high) == pytest.approx((5, 95))
+
+
+@pytest.mark.parametrize("statistic", [np.mean, np.std], ids=["mean", "deviation"])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_bca_is_scipys(statistic: Any, level: float) -> None:
+    """On SciPy's own replicates, of skewed values."""
+    for seed in range(10):
+        values = np.random.default_rng(seed).exponential(size=25)
+        theirs = stats.bootstrap(
+            (values,),
+            statistic,
+            confidence_level=level,
+            n_resamples=1999,
+            method="BCa",
+            random_state=np.random.default_rng(seed),
+        )
+        without = np.array([statistic(np.delete(values, i)) for i in range(25)])
+        ours = intervals.bca(
+            float(statistic(values)),
+            theirs.bootstrap_distribution,
+            intervals.acceleration(intervals.left_out(without)),
+            level,
+        )
+        limits = theirs.confidence_interval
+        assert (ours.low, ours.high) == pytest.approx((limits.low, limits.high), rel=1e-9)
+        assert ours.method == "BCa bootstrap [B]"
+
+
+def test_without_bias_and_acceleration_bca_is_the_percentile_interval() -> None:
+    replicates = np.linspace(-1, 1, 2001)
+    ours = intervals.bca(0.0, replicates, 0.0, 0.9)
+    plain = intervals.percentile(replicates, 0.9)
+    assert (ours.low, ours.high) == pytest.approx((plain.low, plain.high), abs=1e-9)
+
+
+def test_bca_where_there_is_none() -> None:
+    replicates = np.linspace(0.4, 0.6, 1000)
+    for value in (0.3, 0.7):
+        assert intervals.bca(value, replicates, 0.0, 0.95).reason == "replicates_on_one_side"
+    assert intervals.bca(0.5, replicates, 5.0, 0.95).reason == "replicates_on_one_side"
+    replicates[:51] = np.nan
+    assert intervals.bca(0.5, replicates, 0.0, 0.95).reason == "degenerate_replicates"
+    assert intervals.bca(0.5, np.full(100, 0.5), 0.0, 0.95).reason == "no_spread"
+
+
+def test_acceleration_counts_units_as_often_as_they_stand() -> None:
+    influence, times = np.array([-2.0, 0.5, 3.0]), np.array([3.0, 6.0, 1.0])
+    once = intervals.acceleration(influence, times)
+    each = intervals.acceleration(np.repeat(influence, times.astype(int)))
+    assert once == pytest.approx(each, rel=1e-12)
+    assert intervals.acceleration(np.zeros(4)) == 0.0
+    # Of a mean it is the skewness over 6√n.
+    values = np.random.default_rng(2).exponential(size=40)
+    expected = stats.skew(values) / (6 * math.sqrt(40))
+    assert intervals.acceleration(values - values.mean()) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("without_value", "defined"), [(0, True), (50, True), (51, False)])

@@ -161,42 +161,266 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     assert math.isnan(d.p)
 
 
-# --------------------------------------------------------------------------- many tests, and effect
+# ------------------------------------------------------------------------------------- alternatives
+
+SIDES = ("two-sided", "greater", "less")
 
 
-def by_definition(p: FloatArray) -> FloatArray:
-    """Holm 1979: the j-th smallest of m times (m − j + 1), never below the one before."""
-    out = np.full(len(p), np.nan)
-    ranked = sorted((value, i) for i, value in enumerate(p) if not math.isnan(value))
-    highest = 0.0
-    for j, (value, i) in enumerate(ranked, start=1):
-        highest = max(highest, (len(ranked) - j + 1) * value)
-        out[i] = min(1.0, highest)
-    return out
+@pytest.mark.parametrize("side", SIDES)
+def test_one_and_two_sides_are_scipys(side: str) -> None:
+    """t, normal, sign, McNemar and the exact randomisation, both ways."""
+    generator = np.random.default_rng(20)
+    for n in (3, 6, 9):
+        a, b = np.round(generator.normal(0.2, 1, (2, n)), 1)
+        d = a - b
+        assert paired.paired_t(d, side).p == pytest.approx(
+            stats.ttest_rel(a, b, alternative=side).pvalue, rel=1e-9
+        )
+        (ours,) = paired.randomisation(d[:, None], 1000, 0, side)
+        signs = np.array(list(product([-1, 1], repeat=n))) @ d
+        towards = {"two-sided": np.abs, "greater": np.array, "less": np.negative}[side]
+        assert ours.p == pytest.approx((towards(signs) >= towards(d.sum()) - 1e-9).mean())
+        assert ours.alternative == side
+        above, below = int((d > 0.05).sum()), int((d < -0.05).sum())
+        expected = stats.binomtest(above, above + below, alternative=side).pvalue
+        assert paired.sign(d, side).p == pytest.approx(expected, rel=1e-10)
+        assert paired.mcnemar(above, below, side).p == pytest.approx(expected, rel=1e-10)
+    z = stats.norm.sf(1.5)
+    expected = {"two-sided": 2 * z, "greater": z, "less": 1 - z}[side]
+    assert paired.normal(0.3, 0.2, "z", side).p == pytest.approx(expected, rel=1e-12)
 
 
-def test_holm_by_hand_and_by_definition() -> None:
-    """Holm's own kind of table, and 500 random ones with ties and undefined values."""
-    np.testing.assert_allclose(
-        paired.holm(np.array([0.01, 0.02, 0.03, 0.005])), [0.03, 0.04, 0.04, 0.02]
+def test_every_result_names_its_sides() -> None:
+    d = np.random.default_rng(21).normal(size=12)
+    for side in SIDES:
+        tests = [
+            paired.paired_t(d, side),
+            paired.wilcoxon(d, side),
+            paired.sign(d, side),
+            paired.mcnemar(4, 2, side),
+            paired.normal(1, 1, "z", side),
+            paired.bootstrap(d, side),
+            *paired.randomisation(d[:, None], 99, 0, side),
+            paired.swapped_ratios(np.ones((5, 2)), np.ones((5, 2)), 99, 0, side),
+        ]
+        assert {t.alternative for t in tests} == {side}
+        assert all(t.sides in str(t) for t in tests)
+    assert paired.Test(0.5, "t", "less").sides == "one-sided (less)"
+    with pytest.raises(ValueError, match="alternative is 'larger'"):
+        paired.sign(d, "larger")
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_the_sides_of_a_randomisation_meet(drawn: bool) -> None:
+    """What counts for both sides lies beyond the value or on it."""
+    d = np.round(np.random.default_rng(22).normal(0.2, 1, (12, 5)), 1)
+    tried = 4095 if drawn else 4096
+    p = {side: [t.p for t in paired.randomisation(d, tried, 3, side)] for side in SIDES}
+    turned = [t.p for t in paired.randomisation(-d, tried, 3, "less")]
+    np.testing.assert_allclose(turned, p["greater"])
+    smaller = np.minimum(p["greater"], p["less"])
+    assert (np.abs(2 * smaller - p["two-sided"]) < 0.1).all()
+    assert (np.add(p["greater"], p["less"]) >= 1).all()
+
+
+def test_a_margin_moves_the_differences() -> None:
+    d = np.random.default_rng(23).normal(0.1, 1, (40, 2))
+    moved = paired.randomisation(d, 2000, 5, "greater", margin=-0.3)
+    assert moved == paired.randomisation(d + 0.3, 2000, 5, "greater")
+
+
+def test_units_without_a_value_do_not_count() -> None:
+    generator = np.random.default_rng(24)
+    d = generator.normal(0.3, 1, (200, 3))
+    d[::3, 1] = np.nan
+    d[8:, 2] = np.nan
+    tests = paired.randomisation(d, 20_000, 1)
+    alone = [paired.randomisation(c[~np.isnan(c)][:, None], 20_000, 1)[0] for c in d.T]
+    assert tests[0] == alone[0]
+    assert tests[1].p == pytest.approx(alone[1].p, abs=0.01)
+    assert tests[2] == alone[2]
+    assert tests[2].name == "paired randomisation, exact"
+    column = d[:, 1]
+    for test in (paired.paired_t, paired.wilcoxon, paired.sign):
+        assert test(column) == test(column[~np.isnan(column)])
+
+
+@pytest.mark.parametrize("n", [3, 200])
+def test_no_p_value_without_finite_values(n: int) -> None:
+    table = np.full((n, 3), 0.5)
+    table[:, 0] = np.nan
+    table[0, 1] = np.inf
+    p = [t.p for t in paired.randomisation(table, 1000, 0)]
+    assert np.isnan(p).tolist() == [True, True, False]
+    nothing = np.full(n, np.nan)
+    for test in (paired.paired_t, paired.wilcoxon, paired.sign):
+        assert math.isnan(test(nothing).p)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_swapped_ratios_by_force(side: str) -> None:
+    generator = np.random.default_rng(25)
+    for n in (2, 5, 8):
+        first, second = generator.integers(1, 6, (2, n, 2)).astype(float)
+        pairs = np.stack([first, second])
+
+        def difference(swap: tuple[int, ...], pairs: FloatArray = pairs, n: int = n) -> float:
+            a = pairs[np.array(swap), np.arange(n)].sum(axis=0)
+            b = pairs[1 - np.array(swap), np.arange(n)].sum(axis=0)
+            return float(a[0] / a[1] - b[0] / b[1])
+
+        towards = {"two-sided": abs, "greater": float, "less": lambda x: -x}[side]
+        seen = towards(difference((0,) * n))
+        drawn = [towards(difference(swap)) for swap in product([0, 1], repeat=n)]
+        expected = np.mean([x >= seen - 1e-9 for x in drawn])
+        exact = paired.swapped_ratios(first, second, 256, 0, side)
+        assert exact.p == pytest.approx(expected)
+        # Not all swaps: where they are drawn instead, the share comes near.
+        sampled = paired.swapped_ratios(np.tile(first, (1, 1)), second, 2**n - 1, 0, side)
+        assert sampled.name == "paired randomisation"
+    assert math.isnan(paired.swapped_ratios(first * [1, 0], second, 99, 0).p)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_mid_p_value(side: str) -> None:
+    """Half the probability of what was seen, and all of what is more extreme (Fagerland 2013)."""
+    for a, b in product(range(9), repeat=2):
+        ours = paired.mcnemar(a, b, side, mid_p=True)
+        n = a + b
+        if n == 0:
+            assert ours.p == 1
+            continue
+        counts = np.arange(n + 1)
+        chance = stats.binom.pmf(counts, n, 0.5)
+        towards = {"two-sided": abs(counts - n / 2), "greater": counts, "less": -counts}[side]
+        seen = towards[a]
+        expected = chance[towards > seen].sum() + chance[towards == seen].sum() / 2
+        assert ours.p == pytest.approx(expected, abs=1e-12)
+        assert ours.name == "McNemar, mid-p"
+
+
+def test_mcnemar_is_statsmodels() -> None:
+    from statsmodels.stats.contingency_tables import mcnemar
+
+    for a, b in ((0, 4), (7, 2), (30, 41), (5, 5)):
+        theirs = mcnemar([[10, a], [b, 3]], exact=True).pvalue
+        assert paired.mcnemar(a, b).p == pytest.approx(theirs, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------- signed ranks
+
+
+def signed_ranks_by_force(d: FloatArray, side: str, zeros: str) -> float:
+    """All 2ⁿ signs of the ranks, which SciPy's rankdata makes."""
+    d = d[d != 0] if zeros == "wilcoxon" else d
+    ranks = stats.rankdata(np.abs(d))[d != 0]
+    signs = (d[d != 0] > 0).astype(float)
+    seen, sums = signs @ ranks, np.array(list(product([0, 1], repeat=len(ranks)))) @ ranks
+    upper, lower = (sums >= seen).mean(), (sums <= seen).mean()
+    return float(
+        {"two-sided": min(1, 2 * min(upper, lower)), "greater": upper, "less": lower}[side]
     )
-    generator = np.random.default_rng(11)
-    for _ in range(500):
-        p = np.round(generator.random(int(generator.integers(0, 8))) ** 2, 2)
-        p[generator.random(len(p)) < 0.1] = np.nan
-        np.testing.assert_allclose(paired.holm(p), by_definition(p), rtol=1e-12)
 
 
-def test_a_comparison_is_adjusted_over_its_pairs() -> None:
-    generator = np.random.default_rng(12)
-    truth = generator.normal(size=120)
-    predicted = {str(s): truth + generator.normal(0, s, 120) for s in (1.0, 1.1, 1.3, 2.0)}
-    comparison = cal.regression(truth, predicted, measures=["MAE", "RMSE"]).compare()
-    for name in ("MAE", "RMSE"):
-        rows = [d for d in comparison if d.measure == name]
-        assert len(rows) == 6
-        expected = by_definition(np.array([d.p for d in rows]))
-        np.testing.assert_allclose([d.p_adjusted for d in rows], expected, rtol=1e-12)
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("zeros", ["wilcoxon", "pratt"])
+def test_signed_ranks_with_ties_and_zeros_are_exact(side: str, zeros: str) -> None:
+    generator = np.random.default_rng(30)
+    for n in (1, 2, 5, 9, 12):
+        for _ in range(8):
+            d = generator.integers(-3, 5, n).astype(float)
+            if (d == 0).all():
+                continue
+            ours = paired.wilcoxon(d, side, zeros)
+            assert ours.p == pytest.approx(signed_ranks_by_force(d, side, zeros), abs=1e-12)
+            assert "exact" in ours.name
+            assert ("Pratt" in ours.name) == (zeros == "pratt")
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_signed_ranks_are_scipys(side: str) -> None:
+    """Exact without ties up to 50, and by the normal distribution with ties beyond 100."""
+    generator = np.random.default_rng(31)
+    for n in (4, 15, 50):
+        d = generator.normal(0.2, 1, n)
+        theirs = stats.wilcoxon(d, alternative=side, method="exact")
+        assert paired.wilcoxon(d, side).p == pytest.approx(theirs.pvalue, rel=1e-9)
+    for n, zeros in product((130, 400), ("wilcoxon", "pratt")):
+        d = np.round(generator.normal(0.1, 1, n), 1)
+        theirs = (
+            stats.wilcoxon(
+                d, alternative=side, method="asymptotic", correction=True, zero_method=zeros[:6]
+            )
+            if zeros == "pratt"
+            else stats.wilcoxon(d, alternative=side, method="asymptotic", correction=True)
+        )
+        ours = paired.wilcoxon(d, side, zeros)
+        assert "normal" in ours.name
+        assert ours.p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+def test_exact_signed_ranks_near_the_normal_ones() -> None:
+    """Of 100 units the exact test, of 101 the normal: there is no jump."""
+    d = np.random.default_rng(32).normal(0.15, 1, 101)
+    exact, near = paired.wilcoxon(d[:100]), stats.wilcoxon(d[:100], method="asymptotic")
+    assert "exact" in exact.name
+    assert exact.p == pytest.approx(near.pvalue, rel=0.02)
+
+
+def test_differences_that_tie_but_for_rounding_tie() -> None:
+    a, b = np.array([0.3, 0.2, 0.8, 0.1, 0.5]), np.array([0.2, 0.1, 0.7, 0.2, 0.1])
+    rounded = np.array([1.0, 1, 1, -1, 4])
+    assert paired.wilcoxon(a - b) == paired.wilcoxon(rounded)
+    assert paired.rank_biserial(a - b) == paired.rank_biserial(rounded)
+    assert paired.wilcoxon(np.array([0.1 + 0.2 - 0.3, 1.0, 2.0])).statistic == 3
+
+
+def test_signed_ranks_of_nothing_and_of_infinity() -> None:
+    assert paired.wilcoxon(np.zeros(5)).p == 1
+    assert math.isnan(paired.wilcoxon(np.empty(0)).p)
+    assert math.isnan(paired.rank_biserial(np.zeros(3)))
+    endless = np.array([np.inf, 1.0, -2.0, np.inf, 3.0])
+    assert paired.wilcoxon(endless) == paired.wilcoxon(np.array([9.0, 1, -2, 9, 3]))
+    with pytest.raises(ValueError, match="zeros is 'split'"):
+        paired.wilcoxon(endless, zeros="split")
+
+
+def test_the_rank_biserial_correlation() -> None:
+    """The share of the ranks in favour less the share against (Kerby 2014)."""
+    d = np.array([3.0, -1, 2, 0, -2, 5])
+    ranks = stats.rankdata(np.abs(d[d != 0]))
+    favour = ranks[d[d != 0] > 0].sum() / ranks.sum()
+    assert paired.rank_biserial(d) == pytest.approx(2 * favour - 1)
+    assert paired.rank_biserial(-d) == pytest.approx(1 - 2 * favour)
+    assert paired.rank_biserial(np.array([1.0, 2.0])) == 1
+
+
+# ------------------------------------------------------------------------------------ levels are kept
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("law", ["normal", "ties", "tails"])
+def test_tests_keep_their_level(side: str, law: str) -> None:
+    """1,500 samples of 20 without a difference: no test rejects much more than 5%."""
+    generator = np.random.default_rng(33)
+    d = {
+        "normal": generator.normal(size=(20, 1500)),
+        "ties": generator.integers(-2, 3, (20, 1500)).astype(float),
+        "tails": generator.standard_t(2, (20, 1500)),
+    }[law]
+    p = {
+        "randomisation": [t.p for t in paired.randomisation(d, 2000, 0, side)],
+        "wilcoxon": [paired.wilcoxon(x, side).p for x in d.T],
+        "sign": [paired.sign(x, side).p for x in d.T],
+        "t": [paired.paired_t(x, side).p for x in d.T],
+    }
+    share = {name: np.mean(np.array(values) <= 0.05) for name, values in p.items()}
+    # Three standard errors of a share of 5% of 1,500 are 1.7 points.
+    assert max(share.values()) < 0.067
+    assert min(share["randomisation"], share["wilcoxon"]) > 0.025
+
+
+# ------------------------------------------------------------------------------------------- effect
 
 
 def test_the_effect_size_of_hedges() -> None:
@@ -211,3 +435,22 @@ def test_the_effect_size_of_hedges() -> None:
         assert paired.hedges_g(d) == pytest.approx(expected, rel=0.005)
     assert math.isnan(paired.hedges_g(np.array([1.0, 2.0])))
     assert math.isnan(paired.hedges_g(np.ones(9)))
+    assert math.isnan(paired.hedges_g(np.array([1.0, np.inf, 2.0, 3.0])))
+
+
+def test_the_interval_of_hedges_g() -> None:
+    """The noncentralities at which the t statistic is the 97.5% and the 2.5% point."""
+    from scipy.optimize import brentq
+
+    generator = np.random.default_rng(14)
+    for n, mean in ((4, 0.0), (12, 0.4), (60, -0.8), (400, 0.1)):
+        d = generator.normal(mean, 1, n)
+        made = paired.hedges_g_interval(d, 0.95)
+        t = d.mean() / d.std(ddof=1) * math.sqrt(n)
+        correction = paired.hedges_g(d) / (t / math.sqrt(n))
+        for limit, share in ((made.low, 0.975), (made.high, 0.025)):
+            at = brentq(lambda x, q=share, n=n, t=t: stats.nct.cdf(t, n - 1, x) - q, t - 4, t + 4)
+            assert limit == pytest.approx(at / math.sqrt(n) * correction, abs=2e-5)
+        assert made.low < paired.hedges_g(d) < made.high
+    assert paired.hedges_g_interval(np.ones(2), 0.95).reason == "undefined_value"
+    assert paired.hedges_g_interval(np.full(9, 0.1), 0.95).reason == "undefined_value"

@@ -111,6 +111,20 @@ def _examples(definition: Definition, rows: Sequence[Row]) -> Moments:
     return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
 
 
+def _label_ranks(definition: Definition, rows: Sequence[Row]) -> Moments:
+    """A row without a value is left out."""
+    truth = np.array([row[0] for row in rows], bool).reshape(len(rows), 3)
+    score = np.array([row[1] for row in rows], np.float64).reshape(len(rows), 3)
+    values = definition.losses(truth, score)
+    weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
+    return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
+
+
+def _true_labels_first(rows: Sequence[Row], _: int) -> list[Row]:
+    """A perfect system scores the true labels 1 and all others 0."""
+    return [(row[0], tuple(map(float, row[0])), row[2]) for row in rows]
+
+
 def _rankings(_: Definition, rows: Sequence[Row]) -> JudgedRankings:
     """A row is a topic: (grades of documents, −9 where unjudged; their scores, None where missed).
 
@@ -232,6 +246,10 @@ KINDS = {
              _class_ranks, _right_class),
         Kind("multilabel", Moments,
              st.tuples(*[st.tuples(*[st.booleans()] * 3)] * 2, WEIGHTS), _examples, _same),
+        Kind("label-ranks", Moments,
+             st.tuples(st.tuples(*[st.booleans()] * 3),
+                       st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
+             _label_ranks, _true_labels_first),
         Kind("retrieval", JudgedRankings,
              st.tuples(st.lists(st.tuples(GRADES, RUN_SCORES), max_size=9)),
              _rankings, _best_first, weighted=False, unit="topic", topics=rankings_of),

@@ -17,7 +17,9 @@ AROUND_THE_VALUE = {
     "Wilson [W]",
     "DeLong, logit",
     "Hanley-McNeil [H]",
+    "Hanley-McNeil [H] or DeLong, logit: the wider",
     "logit [L]",
+    "delta, logit",
     "normal",
     "log-delta",
     "Student t",
@@ -60,11 +62,11 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         return cal.classification(of_row, score=score, **options)
     if task == "multilabel":
         labels = generator.random((rows, 4)) < 0.4
-        called = {
-            name: labels ^ (generator.random((rows, 4)) < noise)
-            for name, noise in (("rough", 0.3), ("fine", 0.1))
+        probability = {
+            name: 1 / (1 + np.exp(2 - 4 * labels + generator.normal(0, noise, (rows, 4))))
+            for name, noise in (("rough", 4.0), ("fine", 2.0))
         }
-        return cal.multilabel(labels, called, **options)
+        return cal.multilabel(labels, probability=probability, **options)
     if task == "regression":
         target = generator.normal(size=rows)
         predicted = {

@@ -7,9 +7,10 @@ are pivotal: replicates are turned about the value, which takes that second bias
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,15 +19,17 @@ from calipers.evaluate.shared import estimate
 from calipers.inference import intervals
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Settings
+from calipers.inference.estimate import Scores, Settings
 from calipers.inference.intervals import Interval
-from calipers.measures import Measure
+from calipers.measures import Measure, parse
 from calipers.results import Curve, Estimate
 from calipers.statistics import FloatArray, ScoreTable
-from calipers.statistics.calibration import Levels, expit
+from calipers.statistics.base import dot
+from calipers.statistics.calibration import Levels, expit, information
 
 if TYPE_CHECKING:
     from calipers.evaluate.curves import Scored
+    from calipers.inference.scores import Drawn
 
 #: What is measured of the confidence in the label that is given, where there are more than two
 #: classes.
@@ -55,7 +58,7 @@ class Calibrated:
     weight: FloatArray | None
     table: ScoreTable
     settings: Settings
-    replicates: Callable[[Measure], FloatArray]
+    drawn: Drawn
     clusters: Clusters | None = None
 
     def estimate(self, measure: Measure) -> Estimate:
@@ -76,11 +79,19 @@ class Calibrated:
         )
 
     def interval(self, measure: Measure, value: float) -> Interval:
-        """Normal for the coefficients of a recalibration, else the bootstrap."""
+        """For the coefficients of a recalibration that asked for by name, or normal; else the
+        bootstrap. (Of a biased measure replicates have to be turned, which no method asked for by
+        name does.)"""
         named = measure.definition.interval
+        if named == "recalibration":
+            scores = Scores(
+                self.table, self.settings, self.drawn.of, self.clusters, drawn=self.drawn
+            )
+            wald = {"delta": lambda: self._of_coefficient(measure, value)}
+            asked = scores.asked(measure, value, wald)
+            if asked is not None:
+                return asked
         coefficient = named == "recalibration" and not self.settings.prefers_bootstrap
-        if coefficient and self.clusters is not None and self.settings.interval == "auto":
-            coefficient = False
         refused = self.settings.refuses(value, bootstrap=not coefficient and named != "none")
         if refused is not None:
             return refused
@@ -93,11 +104,23 @@ class Calibrated:
             name = self.clusters.bootstrap
             if self.clusters.number < 2:
                 return intervals.missing(name, "too_few_clusters")
-        drawn = turned(measure, value, self.replicates(measure))
+        drawn = turned(measure, value, self.drawn.of(measure))
         name = f"{'pivotal ' * is_pivotal(measure)}{name}"
         made = intervals.percentile(drawn, self.settings.level, name)
         low, high = np.clip([made.low, made.high], *measure.definition.range)
-        return replace(made, low=float(low), high=float(high))
+        error = made.reason is None and is_pivotal(measure) and measure.definition.perfect == 0
+        if error and self._may_be_calibrated:
+            # Of what is calibrated even turned replicates are above 0 six times of ten.
+            low, name = 0.0, f"{name}, and 0 by Spiegelhalter's test"
+        return replace(made, low=float(low), high=float(high), method=name)
+
+    @cached_property
+    def _may_be_calibrated(self) -> bool:
+        """Whether a test at this level leaves it possible; it knows no clusters."""
+        if self.clusters is not None:
+            return False
+        p = parse("Spiegelhalter-p", ("calibration",)).apply(self.table)
+        return bool(p > 1 - self.settings.level)
 
     def _of_coefficient(self, measure: Measure, value: float) -> Interval:
         """Wald's interval of a coefficient of the recalibration.
@@ -106,34 +129,56 @@ class Calibrated:
         gradients g of rows or clusters where there are weights, which need not be counts, or
         clusters; and of the intercept with slope 1, whose model is wrong where the slope is not.
         """
+        fit = self._fit(measure)
+        if self.weight is None and self.clusters is None and fit.both:
+            se, name = math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
+        elif self.clusters is None:
+            moved = self.influence(measure)
+            se, name = math.sqrt(dot(moved, moved)), "Wald, sandwich"
+        else:
+            se = self.clusters.sum_error(self.influence(measure))
+            return self.clusters.normal(value, se, self.settings.level, "Wald, sandwich")
+        return replace(intervals.normal_mean(value, se, self.settings.level), method=name)
+
+    def influence(self, measure: Measure) -> FloatArray:
+        """How much each row moves a coefficient of the recalibration, times the row's weight: its
+        part of H⁻¹g, shape ``(n,)``."""
+        fit = self._fit(measure)
+        to = fit.variance[fit.place]
+        if fit.both:
+            return np.asarray(fit.residual * (to[0] + to[1] * fit.logit))
+        return np.asarray(fit.residual * to[0])
+
+    def _fit(self, measure: Measure) -> _Fit:
+        """The recalibration whose coefficient the measure is."""
         both = measure.parameters.get("slope") != "one"
         x = Levels.of(self.table).clipped(measure.parameters["delta"])
         intercept, slope = x.line() if both else (x.offset(), 1.0)
         delta = measure.parameters["delta"]
         p = np.clip(self.probability, delta, 1 - delta)
         weight = np.ones(len(p)) if self.weight is None else self.weight
-        used = weight > 0
-        p, weight = p[used], weight[used]
+        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
         logit = np.log(p) - np.log1p(-p)
         fitted = expit(intercept + slope * logit)
-        design = np.column_stack([np.ones(len(p)), logit])[:, : 1 + both]
-        information = design.T @ ((weight * fitted * (1 - fitted))[:, None] * design)
-        variance = np.linalg.inv(information)
-        name = "Wald, Fisher information"
-        if self.weight is not None or self.clusters is not None or not both:
-            gradients = (weight * (self.positive[used] - fitted))[:, None] * design
-            if self.clusters is not None:
-                code = self.clusters.code[used]
-                gradients = np.column_stack(
-                    [np.bincount(code, g, self.clusters.size) for g in gradients.T]
-                )
-            variance = variance @ (gradients.T @ gradients) @ variance
-            name = "Wald, sandwich"
-        place = 1 if measure.definition.name == "calibration-slope" else 0
-        made = intervals.normal_mean(
-            value, float(np.sqrt(variance[place, place])), self.settings.level
+        of_fit = information(logit, weight * fitted * (1 - fitted))
+        return _Fit(
+            both,
+            1 if measure.definition.name == "calibration-slope" else 0,
+            logit,
+            weight * (self.positive - fitted),
+            np.linalg.inv(of_fit[: 1 + both, : 1 + both]).astype(np.float64),
         )
-        return replace(made, method=name)
+
+
+class _Fit(NamedTuple):
+    """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
+    asked for, logit(p) and the weighted residual of each row, and the inverse information."""
+
+    both: bool
+    place: int
+    logit: FloatArray
+    residual: FloatArray
+    variance: FloatArray
 
 
 def is_pivotal(measure: Measure) -> bool:
@@ -288,16 +333,20 @@ def calibrated_fits(
 
 
 def top_label(
-    truth: npt.NDArray[np.integer], probability: FloatArray
+    truth: npt.NDArray[np.integer],
+    probability: npt.NDArray[np.floating[Any]],
+    highest: npt.NDArray[np.integer] | None = None,
 ) -> tuple[npt.NDArray[np.bool_], FloatArray]:
     """Whether the most probable class of each row is the true one, and its probability.
 
     ``truth`` holds class numbers from 0, ``probability`` a column a class. With these two, every
     measure of calibration becomes that of the confidence in the label that is given (Guo and others
-    2017). Of equally probable classes the first is the one given.
+    2017). Of equally probable classes the first is the one given; ``highest`` says which, where
+    that is known.
 
     >>> top_label(np.array([2, 0]), np.array([[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]]))
     (array([ True, False]), array([0.6, 0.5]))
     """
-    given = probability.argmax(axis=1)
-    return given == truth, probability[np.arange(len(truth)), given]
+    given = probability.argmax(axis=1) if highest is None else highest
+    own = probability[np.arange(len(truth)), given]
+    return given == truth, own.astype(np.float64, copy=False)

@@ -23,18 +23,20 @@ from calipers.data.arrays import (
 )
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
-from calipers.evaluate.calibration import Calibrated, is_pivotal, turned
+from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.findings import of_classification
-from calipers.evaluate.losses import loss_difference, loss_estimate, loss_replicates
+from calipers.evaluate.losses import loss_estimate, loss_influence, loss_replicates
 from calipers.evaluate.operating import Chosen, NoThresholdError, Rule
+from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
     UNNAMED,
     MeasureNames,
     as_clusters,
     best_constant,
+    by_default,
     choose_measures,
     column_name,
     estimate,
@@ -43,13 +45,16 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
+from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced, threshold_note
 from calipers.inference import intervals, paired
+from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Counts, Scores, Settings
+from calipers.inference.contrast import Contrast, Error
+from calipers.inference.estimate import Scores, Settings
+from calipers.inference.influence import class_error, influence, jackknife, row_error
 from calipers.inference.scores import Drawn
 from calipers.measures import Measure
-from calipers.results import Difference, Estimate, Evaluation
+from calipers.results import Estimate, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
 
 OF_COUNTS = (
@@ -65,6 +70,12 @@ OF_COUNTS = (
 OF_SCORES = ("AUC", "PR-AUC", "AP")
 OF_PROBABILITIES = ("log-loss", "Brier")
 OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
+
+#: Measures of scores whose paired differences vary as the influence of rows says.
+PAIRED_BY_INFLUENCE = ("AUC", "Gini", "AP", "PR-AUC", "AP-DG")
+
+#: With fewer positives, influence says too little of how areas under precision-recall curves vary.
+FEW_POSITIVES = 30
 
 #: A number, a rule, or either for each system.
 Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
@@ -89,7 +100,7 @@ def classification(
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     curves: bool = True,
-    interval: str = "auto",
+    interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -142,7 +153,8 @@ def classification(
         ``"error"``, or ``"drop"`` to leave out rows with a missing value, or without their id in
         one of the tables; a note tells how many and why.
     measures
-        Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them.
+        Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them. Among them,
+        ``"default"`` stands for those that are shown if none is named.
     curves
         Whether the evaluation has curves, for the report and :func:`calipers.curve`; each is
         computed when it is first looked at.
@@ -221,7 +233,7 @@ def classification(
         system.check(chosen)
     systems = {name: replace(s, measures=tuple(chosen)) for name, s in systems.items()}
     made, how = cuts(cut_by, slice_bins, len(classes.positive))
-    source = Rows(systems, chosen, settings)
+    source = Rows(systems, chosen, settings, Pair)
     conventions = {
         "positive": classes.names[1],
         "negative": classes.names[0],
@@ -251,8 +263,14 @@ def classification(
         notes=(
             *rows.notes,
             *_collapse(classes),
+            *(_left_out(systems) if by_default(measures) else ()),
             *(() if clusters is None else clusters.notes()),
             *how,
+            *(
+                threshold_note(s.name, s.chosen.threshold, s.rule)
+                for s in systems.values()
+                if by_slice is not None and s.chosen is not None
+            ),
         ),
         slices=by_slice,
         findings=of_classification(systems.values(), estimates, comparison, by_slice),
@@ -324,14 +342,19 @@ class System:
                 raise InputError(f"{self.name}: {measure} needs {needs[family]}")
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> ClassCounts:
         """The confusion matrix."""
         assert self.predicted is not None
-        matrix = ConfusionMatrix.from_codes(
-            self.labels.positive, self.predicted, self.labels.names, self.weight
+        together = tuple(m for m in self.measures if m.definition.family == "counts")
+        return ClassCounts.from_codes(
+            self.labels.positive,
+            self.predicted,
+            self.labels.names,
+            self.settings,
+            self.weight,
+            self.clusters,
+            together,
         )
-        cell = (self.labels.positive * 2 + self.predicted).astype(np.uint32)
-        return Counts(matrix, self.settings, cell, self.weight, self.clusters)
 
     @cached_property
     def table(self) -> ScoreTable:
@@ -364,7 +387,7 @@ class System:
             return self.table
         if measure.definition.rows is None:
             return None
-        return Moments.from_rows(self._losses(measure), self.weight)
+        return Moments.from_rows(self.losses(measure), self.weight)
 
     def share_of(self, measure: Measure) -> ConfusionMatrix | None:
         """The matrix of whose margin the measure is a share of rows, if it is one."""
@@ -374,17 +397,45 @@ class System:
         """Bootstrap replicates of the value of a measure."""
         family = measure.definition.family
         if family == "counts":
-            return measure.apply(self.counts.replicates)
+            return self.counts.replicates([measure])[measure]
         if family in ("scores", "calibration"):
             return self.drawn.of(measure)
         if measure.definition.rows is None:
             return None
-        loss = self._losses(measure)
+        loss = self.losses(measure)
         return loss_replicates(measure, loss, self.weight, self.settings, self.clusters)
 
-    def _losses(self, measure: Measure) -> FloatArray:
+    def moved(self, measure: Measure) -> FloatArray | None:
+        """How much each row moves the value of a measure, times its weight, shape ``(n,)``; None
+        where that is not known."""
+        family, positive = measure.definition.family, self.labels.positive
+        if family == "calibration":
+            named = measure.definition.interval
+            return self.calibrated.influence(measure) if named == "recalibration" else None
+        if family == "scores":
+            assert self.score is not None
+            made = influence(measure, self.table)
+            moved = None if made is None else made.of_rows(self.table, positive, self.score)
+        elif family == "counts":
+            assert self.predicted is not None
+            of_cell = gradient(measure, self.counts.matrix)
+            moved = of_cell[positive.astype(np.intp), self.predicted.astype(np.intp)]
+        else:
+            return loss_influence(measure, self.losses(measure), self.weight)
+        return moved if moved is None or self.weight is None else moved * self.weight
+
+    def losses(self, measure: Measure) -> FloatArray:
+        """The loss of each row."""
         assert self.probability is not None
         return measure.losses(self._truth, self.probability)
+
+    def per_row(self, measure: Measure) -> FloatArray | None:
+        """The value of each row, where the measure is the mean of such."""
+        if measure.definition.rows is not None:
+            return self.losses(measure)
+        if measure.definition.name == "accuracy" and self.predicted is not None:
+            return np.asarray(self.predicted == self.labels.positive, np.float64)
+        return None
 
     @cached_property
     def drawn(self) -> Drawn:
@@ -442,7 +493,12 @@ class System:
             return made if outside is None else replace(made, out_of_bag=outside)
         if family == "scores":
             scores = Scores(
-                self.table, self.settings, self.drawn.of, self.clusters, self._clustered_area
+                self.table,
+                self.settings,
+                self.drawn.of,
+                self.clusters,
+                self._clustered_area,
+                self.drawn,
             )
             default = float(measure.apply(self.table.constant()))
             made = estimate(measure, self.table, scores.interval, default=default, **shared)
@@ -460,6 +516,12 @@ class System:
         )
 
     @cached_property
+    def is_certain(self) -> bool:
+        """Whether a probability is 0 or 1."""
+        p = self.probability
+        return p is not None and len(p) > 0 and bool(p.min() <= 0 or p.max() >= 1)
+
+    @cached_property
     def calibrated(self) -> Calibrated:
         """What calibration is measured on."""
         assert self.probability is not None
@@ -470,7 +532,7 @@ class System:
             self.weight,
             self.table,
             self.settings,
-            self.drawn.of,
+            self.drawn,
             self.clusters,
         )
 
@@ -490,34 +552,9 @@ class System:
             self.threshold,
             probabilities=self.probability is not None,
             names=(negative, positive),
+            bootstrap="bootstrap [B]" if self.clusters is None else self.clusters.bootstrap,
             independent=self.clusters is None,
-            **({} if self.clusters is None else {"bootstrap": self.clusters.bootstrap}),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Several systems on the same rows."""
-
-    by_name: dict[str, System]
-    measures: list[Measure]
-    settings: Settings
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return tuple(self.by_name)
-
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
-        """Paired over rows, for the measures that have a direction."""
-        both = (self.by_name[name] for name in (system, baseline))
-        first, second = (one.under(settings) for one in both)
-        pair = Pair(first, second, settings)
-        return [
-            pair.difference(measure)
-            for measure in self.measures
-            if measure.definition.higher_is_better is not None
-        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -526,122 +563,81 @@ class Pair:
 
     first: System
     second: System
-    settings: Settings
+    measures: tuple[Measure, ...]
 
-    def difference(self, measure: Measure) -> Difference:
-        """First minus second, with its interval and test."""
+    def contrast(self, measure: Measure) -> Contrast:
+        """First minus second."""
         family = measure.definition.family
         if family == "counts":
-            return self._of_counts(measure)
+            return self._counts.contrast(measure)
         if family in ("scores", "calibration"):
             return self._of_scores(measure)
         a, b = self.first, self.second
-        return loss_difference(
-            measure,
-            a._truth,
-            (a.probability, b.probability),
-            a.weight,
-            self.settings,
-            (a.name, b.name),
-            a.clusters,
-        )
+        losses = (a.losses(measure), b.losses(measure))
+        return loss_contrast(measure, losses, a.weight, a.settings, a.clusters)
 
     @cached_property
-    def _joint(self) -> tuple[ConfusionMatrix, ConfusionMatrix, FloatArray]:
-        """Replicates of both confusion matrices, drawn together, and the joint counts.
-
-        The cells of truth × first × second are all there is to the rows, so redrawing the cells is
-        redrawing the rows.
-        """
+    def _counts(self) -> PairedCounts:
         a, b = self.first, self.second
-        assert a.predicted is not None
-        assert b.predicted is not None
-        cell = a.labels.positive * 4 + a.predicted * 2 + b.predicted
-        counts, squares = (
-            np.bincount(cell, w, minlength=8).astype(np.float64).reshape(2, 4)
-            for w in ((None, None) if a.weight is None else (a.weight, np.square(a.weight)))
+        return PairedCounts.of(
+            [a.labels.positive, a.predicted, b.predicted],
+            (a.counts.matrix, b.counts.matrix),
+            a.weight,
+            a.clusters,
+            a.settings,
+            self.measures,
         )
-        joint = ConfusionMatrix(counts, squares, a.labels.names, len(cell))
-        drawn = Counts(joint, self.settings, cell.astype(np.uint32), a.weight, a.clusters)
-        cells = drawn.replicates.counts.reshape(-1, 2, 2, 2)
-        both = (cells.sum(axis=-1), cells.sum(axis=-2))
-        first, second = (ConfusionMatrix(c, c, a.labels.names, len(cell)) for c in both)
-        return first, second, joint.counts.reshape(2, 2, 2)
 
-    def _of_counts(self, measure: Measure) -> Difference:
+    def _of_scores(self, measure: Measure) -> Contrast:
         a, b = self.first, self.second
-        drawn_a, drawn_b, joint = self._joint
-        value = float(measure.apply(a.counts.matrix) - measure.apply(b.counts.matrix))
-        replicates = measure.apply(drawn_a) - measure.apply(drawn_b)
-        test = self._bootstrap_test(replicates)
-        exact = a.weight is None and a.clusters is None
-        if measure.definition.name in ("accuracy", "error-rate") and exact:
-            # joint[truth, first, second]: rows that only one of the two gets right.
-            test = paired.mcnemar(joint[1, 1, 0] + joint[0, 0, 1], joint[1, 0, 1] + joint[0, 1, 0])
-        return self._row(measure, value, replicates, test)
-
-    def _of_scores(self, measure: Measure) -> Difference:
-        a, b = self.first, self.second
-        value = float(measure.apply(a.table) - measure.apply(b.table))
-        clusters, wanted = a.clusters, self.settings.interval
-        if measure.definition.name == "AUC" and clusters is not None and wanted == "analytic":
-            se = clusters.auc_error(a.labels.positive, a.placement - b.placement)
-            made = clusters.normal(value, se, self.settings.level, "Obuchowski, paired")
-            test = paired.student(value, se, clusters.number, "Obuchowski, paired")
-            return self._row(measure, value, made, test)
-        if measure.definition.name == "AUC" and wanted != "bootstrap" and clusters is None:
-            se = paired.delong_error(
-                a.labels.positive, [s.score for s in (a, b) if s.score is not None], a.weight
-            )
-            made = intervals.normal_mean(value, se, self.settings.level)
-            method = replace(made, method="DeLong, paired")
-            test = paired.normal(value, se, "DeLong, paired")
-            return self._row(measure, value, method, test)
-        replicates = a.drawn_by_row.of(measure) - b.drawn_by_row.of(measure)
-        replicates = turned(measure, value, replicates)
-        return self._row(measure, value, replicates, self._bootstrap_test(replicates))
-
-    def _bootstrap_test(self, replicates: FloatArray) -> paired.Test:
-        """The paired bootstrap, unless only analytic methods are wanted."""
-        if self.settings.interval == "analytic":
-            return paired.Test(float("nan"), "none")
-        name = "paired bootstrap" if self.first.clusters is None else "paired cluster bootstrap"
-        return replace(paired.bootstrap(replicates), name=name)
-
-    def _row(
-        self,
-        measure: Measure,
-        value: float,
-        spread: FloatArray | intervals.Interval,
-        test: paired.Test,
-    ) -> Difference:
-        if isinstance(spread, intervals.Interval):
-            made = spread
-        elif self.settings.interval == "analytic":
-            made = intervals.missing("none", "no_analytic_interval")
-        else:
-            clusters = self.first.clusters
-            name = "bootstrap [B]" if clusters is None else clusters.bootstrap
-            name = f"{'pivotal ' * is_pivotal(measure)}paired {name}"
-            made = intervals.percentile(spread, self.settings.level, name)
-        if not np.isfinite(value):
-            made = intervals.missing("none", "undefined_value")
-            test = paired.Test(float("nan"), test.name)
-        return Difference(
-            measure=str(measure),
-            system=self.first.name,
-            baseline=self.second.name,
-            value=value,
-            low=made.low,
-            high=made.high,
-            level=self.settings.level,
-            method=made.method,
-            p=test.p,
-            test=test.name,
-            n=len(self.first.labels.positive),
-            no_interval=made.reason,
+        recalibration = measure.definition.interval == "recalibration"
+        known = recalibration or measure.definition.name in PAIRED_BY_INFLUENCE
+        enough = measure.definition.name == "AUC" or a.labels.positive.sum() >= FEW_POSITIVES
+        return Contrast(
+            value=float(measure.apply(a.table) - measure.apply(b.table)),
+            n=len(a.labels.positive),
+            settings=a.settings,
+            usual="error" if known and enough and a.clusters is None else "replicates",
             higher_is_better=measure.definition.higher_is_better,
+            error=(lambda: self._moved_error(measure)) if known else None,
+            moved=None if is_pivotal(measure) else lambda: (self._left_out(measure), None),
+            replicates=lambda: a.drawn_by_row.of(measure) - b.drawn_by_row.of(measure),
+            clusters=a.clusters,
+            pivotal=is_pivotal(measure),
         )
+
+    def _left_out(self, measure: Measure) -> FloatArray:
+        """How much the difference is moved by leaving out a group of rows, the same of both."""
+        first, second = (
+            jackknife(measure, one.table, one.drawn_by_row.ranked)
+            for one in (self.first, self.second)
+        )
+        return first - second
+
+    def _moved(self, measure: Measure) -> FloatArray:
+        """How much each row moves the difference."""
+        first, second = self.first.moved(measure), self.second.moved(measure)
+        assert first is not None
+        assert second is not None
+        return first - second
+
+    def _moved_error(self, measure: Measure) -> Error:
+        """From the difference of how much each row moves either: of AUCs DeLong's, and Obuchowski's
+        of clustered rows."""
+        a, b = self.first, self.second
+        positive = a.labels.positive
+        if measure.definition.name == "AUC":
+            apart = a.placement - b.placement
+            if a.clusters is None:
+                return Error(paired.placement_error(positive, apart, a.weight), "DeLong, paired")
+            se = a.clusters.auc_error(positive, apart)
+            return paired_error(se, "Obuchowski, paired", a.clusters)
+        moved = self._moved(measure)
+        if a.clusters is not None:
+            se = row_error(moved, None, a.clusters)
+        else:
+            se = class_error(moved, positive, a.weight)
+        return paired_error(se, "influence, paired", a.clusters)
 
 
 def _default_measures(systems: Mapping[str, System]) -> list[str]:
@@ -657,7 +653,18 @@ def _default_measures(systems: Mapping[str, System]) -> list[str]:
         for family in names
         for name in names[family]
         if all(system.families[family] for system in systems.values())
+        and not (family == "calibration" and any(s.is_certain for s in systems.values()))
     ]
+
+
+def _left_out(systems: Mapping[str, System]) -> tuple[str, ...]:
+    """Why the recalibration is not among the usual measures."""
+    certain = [name for name, system in systems.items() if system.is_certain]
+    if not certain:
+        return ()
+    named = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
+    why = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({named}),"
+    return (f"{why} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",)
 
 
 def _systems(

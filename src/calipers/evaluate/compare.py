@@ -2,36 +2,90 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
+from typing import overload
 
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.shared import Source
+from calipers.evaluate.shared import Source, make_settings
+from calipers.inference import many
+from calipers.inference.contrast import (
+    ALTERNATIVES,
+    TESTS,
+    USUAL,
+    Contrast,
+    Question,
+    randomisations,
+)
 from calipers.inference.estimate import Settings
-from calipers.inference.paired import holm
-from calipers.results import Comparison, Difference, Evaluation
+from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.measures import Measure
+from calipers.results import Comparison, Difference, Evaluation, Overall
+from calipers.statistics import FloatArray
 
-ADJUSTMENT = "Holm"
+#: Ways to account for the number of pairs; the last is a test and an adjustment in one.
+ADJUST = (*ADJUSTMENTS, "tukey")
+
+#: The values of more units are not dealt out anew: it takes too long.
+MOST_DEALT = 100_000
+
+Margin = float | Mapping[str, float] | None
 
 
 def compare(
     evaluation: Evaluation,
     *,
     baseline: str | None = None,
+    test: str = "auto",
+    alternative: str = "two-sided",
+    adjust: str = "holm",
+    margin: Margin = None,
+    interval: str | Sequence[str] | None = None,
     level: float | None = None,
     resamples: int | None = None,
     seed: int | None = None,
 ) -> Comparison:
     """Paired differences of an evaluation's systems, each with its interval and a test.
 
-    Against ``baseline``, or of every pair (the later system minus the earlier). Topics: bootstrap-t
-    of the mean difference and a paired randomisation test. AUC: DeLong, paired. Accuracy: exact
-    McNemar. Losses per row: normal on the mean difference, paired t. Other measures of counts and
-    scores: paired bootstrap. p-values are two-sided and adjusted by Holm over the pairs of each
-    measure. ``level``, ``resamples`` and ``seed`` are the evaluation's own unless given.
+    Topics: bootstrap-t of the mean difference and a paired randomisation test. AUC, AP and PR-AUC:
+    by the influence of rows (for the AUC that is DeLong's). Accuracy: exact McNemar. Losses per
+    row: normal on the mean difference, paired t. Other measures of counts and scores: paired
+    bootstrap.
 
+    Parameters
+    ----------
+    baseline
+        Compare every other system with this one; else every pair, the later minus the earlier.
+    test
+        ``"auto"``, or one for all measures that it applies to: ``"t"``, ``"wilcoxon"``, ``"sign"``
+        and ``"randomisation"`` of values per unit; ``"bootstrap"``; ``"normal"``, the difference
+        over its standard error; ``"mcnemar"`` and ``"mid-p"`` of accuracies.
+    alternative
+        ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided, by the measure's own direction; or
+        ``"greater"`` or ``"less"``, about the difference itself.
+    adjust
+        How p-values account for the pairs of systems within a measure: ``"holm"``,
+        ``"bonferroni"``, ``"benjamini-hochberg"`` or ``"none"``; or ``"tukey"``, the randomised
+        Tukey HSD, which takes the place of the test where there are values per unit.
+    margin
+        The difference that would still count as none, stated beforehand: a number, or one for each
+        measure. Then non-inferiority and equivalence are tested as well.
+    interval, level, resamples, seed
+        The evaluation's own unless given.
+
+    Raises
+    ------
+    InputError
+        For an evaluation read from a file, which has no data left to compare; for one system only;
+        for an unknown baseline or option; and for a test that applies to none of the measures.
+
+    Examples
+    --------
     >>> import calipers as cal
     >>> truth = [1, 1, 1, 0, 0, 0, 1, 0]
     >>> a, b = [.9, .8, .3, .4, .2, .1, .7, .6], [.4, .8, .3, .7, .2, .6, .5, .9]
@@ -43,40 +97,246 @@ def compare(
     if source is None:
         raise InputError("this evaluation was read from a file; compare needs the data themselves")
     given = source.settings
-    settings = Settings(
-        given.interval if given.interval != "none" else "auto",
+    if interval is None:
+        interval = given.asked if given.interval != "none" else "auto"
+    settings = make_settings(
+        interval,
         given.level if level is None else level,
         given.resamples if resamples is None else resamples,
         given.seed if seed is None else seed,
     )
-    return paired_comparison(source, baseline, settings)
+    check_option("test", test, TESTS)
+    check_option("alternative", alternative, ALTERNATIVES)
+    check_option("adjust", adjust, ADJUST)
+    made = paired_comparison(
+        source, baseline, settings, Question(test, alternative), adjust=adjust, margin=margin
+    )
+    return replace(made, per_unit=evaluation.per_unit, provenance=evaluation.provenance)
 
 
-def paired_comparison(source: Source, baseline: str | None, settings: Settings) -> Comparison:
+def check_option(what: str, given: str, known: Iterable[str]) -> None:
+    """That an option is one of those known."""
+    known = tuple(known)
+    if given not in known:
+        raise InputError(f"{what} is {given!r}, expected one of {', '.join(known)}")
+
+
+def paired_comparison(
+    source: Source,
+    baseline: str | None,
+    settings: Settings,
+    question: Question = USUAL,
+    *,
+    adjust: str = "holm",
+    margin: Margin = None,
+) -> Comparison:
     """All differences of a source's systems, adjusted."""
-    systems = source.systems
-    if len(systems) < 2:
-        raise InputError(f"there is one system only ({systems[0]!r}); a comparison needs two")
-    if baseline is None:
-        pairs = [(later, earlier) for earlier, later in combinations(systems, 2)]
-    elif baseline in systems:
-        pairs = [(system, baseline) for system in systems if system != baseline]
-    else:
-        raise InputError(f"baseline {baseline!r} is no system; {did_you_mean(baseline, systems)}")
-    found = [source.differences(system, base, settings) for system, base in pairs]
-    by_measure = [_adjusted(list(rows)) for rows in zip(*found, strict=True)]
+    pairs = system_pairs(source.systems, baseline)
+    of: dict[Measure, list[Difference]] = {}
+    applies = False
+    for pair in pairs:
+        # One pair after another: what a contrast has drawn goes with it.
+        for measure, contrast in source.contrasts(*pair, settings):
+            asked = replace(question, margin=_margin(margin, measure))
+            applies = applies or contrast.offers(question.test)
+            row = _difference(str(measure), *pair, contrast, asked)
+            of.setdefault(measure, []).append(row)
+    _check_margins(margin, list(of))
+    if of and not applies:
+        raise InputError(f"the test {question.test!r} applies to none of the measures")
+    several = len(pairs) > 1
+    way = adjust if several else "none"
+    rows: list[Difference] = []
+    notes = []
+    for measure, of_measure in of.items():
+        table = _complete(source, measure) if way == "tukey" else None
+        if way == "tukey" and (table is None or not 0 < len(table) <= MOST_DEALT):
+            notes.append(
+                f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per unit, "
+                f"up to {MOST_DEALT:,} of them."
+            )
+            rows += adjusted_p(of_measure, "holm")
+        elif table is not None:
+            rows += _dealt(of_measure, table, source.systems, settings)
+        else:
+            rows += adjusted_p(of_measure, way)
+    used = ADJUSTMENTS.get(way)
+    units = {measure: of_measure[0] for measure, of_measure in of.items()}
     return Comparison(
-        tuple(row for rows in by_measure for row in rows),
+        tuple(rows),
         settings.level,
-        ADJUSTMENT if len(pairs) > 1 else "none",
+        "randomised Tukey HSD" if used is None else used.name,
         baseline,
+        controls="family-wise error rate" if used is None else used.controls,
+        notes=tuple(notes),
+        overall=Overalls(lambda: _overall(source, units, settings)),
     )
 
 
-def _adjusted(rows: list[Difference]) -> list[Difference]:
-    """The differences of one measure, their p-values adjusted for the number of pairs."""
-    p = holm(np.array([row.p for row in rows]))
-    return [replace(row, p_adjusted=float(q)) for row, q in zip(rows, p, strict=True)]
+def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
+    """The pairs, (system, baseline)."""
+    if len(systems) < 2:
+        raise InputError(f"there is one system only ({systems[0]!r}); a comparison needs two")
+    if baseline is None:
+        return [(later, earlier) for earlier, later in combinations(systems, 2)]
+    if baseline not in systems:
+        raise InputError(f"baseline {baseline!r} is no system; {did_you_mean(baseline, systems)}")
+    return [(system, baseline) for system in systems if system != baseline]
+
+
+def _margin(margin: Margin, measure: Measure) -> float | None:
+    """The margin of a measure, where there is one."""
+    value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
+    if value is not None and not 0 < value < math.inf:
+        raise InputError(f"margin is {value!r}, expected a number above 0")
+    return value
+
+
+def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
+    """That margins are of measures that are compared."""
+    names = [str(measure) for measure in measures]
+    for name in margin if isinstance(margin, Mapping) else ():
+        if name not in names:
+            raise InputError(
+                f"margin: {name!r} is no measure compared; {did_you_mean(name, names)}"
+            )
+
+
+def _difference(
+    measure: str, system: str, baseline: str, contrast: Contrast, question: Question
+) -> Difference:
+    made, test = contrast.interval(), contrast.test(question)
+    inferior, equivalent = contrast.non_inferiority(question), contrast.equivalence(question)
+    found = Difference(
+        measure=measure,
+        system=system,
+        baseline=baseline,
+        value=contrast.value,
+        low=made.low,
+        high=made.high,
+        level=contrast.settings.level,
+        method=made.method,
+        p=test.p,
+        test=test.name,
+        alternative=test.alternative,
+        effect=contrast.effect,
+        n=contrast.n,
+        unit=contrast.unit,
+        undefined=contrast.undefined,
+        no_interval=made.reason,
+        higher_is_better=contrast.higher_is_better,
+        standard_error=contrast.standard_error.se,
+        detectable=contrast.detectable(),
+        margin=math.nan if question.margin is None else question.margin,
+        p_not_inferior=math.nan if inferior is None else inferior.p,
+        p_equivalent=math.nan if equivalent is None else equivalent.p,
+        margin_test=None if inferior is None else inferior.test.name,
+    )
+    return replace(found, **contrast.outcomes)
+
+
+def _dealt(
+    rows: list[Difference], table: FloatArray, systems: Sequence[str], settings: Settings
+) -> list[Difference]:
+    """The differences of one measure with the p-values of the randomised Tukey HSD."""
+    [found] = many.randomised_tukey(table, randomisations(settings), settings.seed, settings.level)
+    place = {name: j for j, name in enumerate(systems)}
+    margins = adjusted_p(rows, "holm")
+    return [
+        replace(
+            row,
+            p=math.nan,
+            p_adjusted=float(found.p[place[row.system], place[row.baseline]]),
+            test=found.name,
+            alternative="two-sided",
+        )
+        for row in margins
+    ]
+
+
+def adjusted_p(rows: list[Difference], adjust: str) -> list[Difference]:
+    """The p-values adjusted for their number."""
+    way = ADJUSTMENTS[adjust].adjust
+    columns = (
+        way(np.array([getattr(row, name) for row in rows])).tolist()
+        for name in ("p", "p_not_inferior", "p_equivalent")
+    )
+    return [
+        replace(row, p_adjusted=p, p_not_inferior=inferior, p_equivalent=equivalent)
+        for row, p, inferior, equivalent in zip(rows, *columns, strict=True)
+    ]
+
+
+def _complete(source: Source, measure: Measure) -> FloatArray | None:
+    """The values of the units on which every system has one."""
+    table = source.values_of(measure)
+    return None if table is None else table[~np.isnan(table).any(axis=1)]
+
+
+class Overalls(Sequence[Overall]):
+    """Computed when first looked at: what Nemenyi's test needs of SciPy takes longer to import than
+    most comparisons take."""
+
+    def __init__(self, make: Callable[[], Sequence[Overall]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Sequence[Overall]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, index: int) -> Overall: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Overall]: ...
+    def __getitem__(self, index: int | slice) -> Overall | Sequence[Overall]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def _overall(
+    source: Source, units: Mapping[Measure, Difference], settings: Settings
+) -> tuple[Overall, ...]:
+    """Whether any system differs, for the measures that are means of values per unit; ``units``
+    has a difference of each measure, for what its units are."""
+    systems, out = tuple(source.systems), []
+    if len(systems) < 3:
+        return ()
+    for measure, like in units.items():
+        table, better = _complete(source, measure), like.higher_is_better is not False
+        if table is None or len(table) < 2:
+            continue
+        ranked = many.friedman(table, higher_is_better=better)
+        critical = many.critical_difference(len(systems), len(table), settings.level)
+        groups = many.groups(ranked.mean_ranks, critical)
+        variance = many.anova(table)
+        out.append(
+            Overall(
+                measure=str(measure),
+                systems=systems,
+                means=tuple(table.mean(axis=0).tolist()),
+                mean_ranks=tuple(ranked.mean_ranks.tolist()),
+                n=len(table),
+                unit=like.unit,
+                level=settings.level,
+                friedman_f=ranked.f,
+                friedman_p=ranked.p_f,
+                critical_difference=critical,
+                groups=tuple(tuple(systems[j] for j in group) for group in groups),
+                anova_f=variance.f[0],
+                anova_p=variance.p[0],
+                omega_squared=variance.omega_squared,
+                higher_is_better=like.higher_is_better,
+            )
+        )
+    return tuple(out)
 
 
 def comparison_if_several(

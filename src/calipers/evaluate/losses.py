@@ -1,18 +1,16 @@
-"""Measures of a loss per row: estimates and paired differences, for probabilities and numbers."""
+"""Measures of a loss per row: estimates and replicates, for probabilities and numbers."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from calipers.evaluate.shared import estimate, per_unit_counts
-from calipers.inference import intervals, paired
+from calipers.evaluate.shared import estimate
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import FEW_ROWS, Settings, row_means, rows_interval
+from calipers.inference.estimate import Settings, row_means, rows_interval
 from calipers.measures import Measure
-from calipers.results import Difference, Estimate
+from calipers.results import Estimate
 from calipers.statistics import FloatArray, Moments
 
 
@@ -25,24 +23,15 @@ def loss_estimate(
     system: str,
     clusters: Clusters | None = None,
 ) -> Estimate:
-    """The measure of the mean loss, with its interval and what a constant prediction loses."""
+    """The measure of the mean loss, with its interval, and what the best constant prediction loses,
+    if the measure knows which that is."""
     assert prediction is not None
     loss = measure.losses(truth, prediction)
     moments = Moments.from_rows(loss, weight)
-    if moments.weight == 0:
-        default = moments  # a slice without weight has no value, and no default
-    elif prediction.ndim == 2:
-        # A column for each class. The best constant are their shares; rows of a class lose alike.
-        k = prediction.shape[1]
-        of_class = np.bincount(truth.astype(np.intp, copy=False), weight, k).astype(np.float64)
-        constant = np.tile(of_class / of_class.sum(), (k, 1))
-        default = Moments.from_rows(
-            measure.losses(np.arange(k, dtype=np.float64), constant), of_class
-        )
-    else:
-        answer = measure.definition.constant(truth, weight)  # type: ignore[misc]
-        losses = measure.losses(truth, np.full(len(truth), answer))
-        default = Moments.from_rows(losses, weight)
+    constant, default = measure.definition.constant, float("nan")
+    if constant is not None and moments.weight > 0:  # a slice may be without weight
+        losses = measure.losses(truth, np.full(len(truth), constant(truth, weight)))
+        default = float(measure.apply(Moments.from_rows(losses, weight)))
     return estimate(
         measure,
         moments,
@@ -50,7 +39,7 @@ def loss_estimate(
         system=system,
         level=settings.level,
         n=len(truth),
-        default=float(measure.apply(default)),
+        default=default,
     )
 
 
@@ -67,93 +56,23 @@ def loss_replicates(
     return measure.apply(moments)
 
 
-def loss_difference(
-    measure: Measure,
-    truth: FloatArray,
-    predictions: tuple[Any, Any],
-    weight: FloatArray | None,
-    settings: Settings,
-    names: tuple[str, str],
-    clusters: Clusters | None = None,
-) -> Difference:
-    """First minus second, paired over rows.
-
-    The test is a paired t test of the losses. The interval is normal for a mean of losses; for a
-    function of it (RMSE) by the delta method; below 100 rows, or where the bootstrap is asked for,
-    the paired bootstrap. With clusters, the bootstrap of whole clusters, its p-value too; where no
-    bootstrap is wanted, Student's t with the errors of clustered rows.
-    """
-    losses = tuple(measure.losses(truth, p) for p in predictions)
-    moments = tuple(Moments.from_rows(loss, weight) for loss in losses)
-    values = [float(measure.apply(m)) for m in moments]
-    value = values[0] - values[1]
-    shared: dict[str, Any] = {
-        "measure": str(measure),
-        "system": names[0],
-        "baseline": names[1],
-        "value": value,
-        "level": settings.level,
-        "n": len(truth),
-        "higher_is_better": measure.definition.higher_is_better,
-    }
-    if not np.isfinite(value):
-        return Difference(**shared, no_interval="undefined_value")
-    apart = losses[0] - losses[1]
-    of_apart = Moments.from_rows(apart, weight)
-    se, units = of_apart.standard_error, round(of_apart.effective_size)
-    if clusters is not None:
-        se, units = clusters.mean_error(apart), clusters.number
-    kind = "paired t" if clusters is None else "paired t, clustered"
-    test = paired.student(of_apart.mean, se, units, kind)
-    few = clusters is not None or of_apart.effective_size < FEW_ROWS
-    bootstrap = (few and settings.interval == "auto") or settings.prefers_bootstrap
-    name = "bootstrap [B]" if clusters is None else clusters.bootstrap
-    if bootstrap:
-        drawn = row_means(np.column_stack(losses), weight, settings, clusters)
-        replicates = [measure.apply(replace(moments[j], mean=drawn[:, j])) for j in (0, 1)]  # type: ignore[arg-type]
-        made = intervals.percentile(replicates[0] - replicates[1], settings.level, f"paired {name}")
-    elif measure.definition.interval in ("root_mean", "exponential", "total"):
-        made = _delta_difference(measure, losses, values, weight, settings.level, clusters)
-    elif clusters is not None:
-        made = clusters.normal(value, se, settings.level, "clustered")
-    else:
-        made = intervals.normal_mean(value, se, settings.level)
-    return Difference(
-        **shared,
-        low=made.low,
-        high=made.high,
-        method=made.method if bootstrap else f"{made.method}, paired",
-        p=test.p,
-        test=test.name,
-        effect=paired.hedges_g(apart) if weight is None else float("nan"),
-        **per_unit_counts(apart, higher_is_better=bool(measure.definition.higher_is_better)),
-        no_interval=made.reason,
-    )
+def slope(measure: Measure, value: float, moments: Moments) -> float:
+    """How fast a measure of a mean loss rises with the mean, for the delta method; NaN where it has
+    no slope, as √ at 0."""
+    match measure.definition.interval:
+        case "root_mean":
+            return 1 / (2 * value) if value > 0 else float("nan")
+        case "exponential":
+            return value
+        case "total":
+            return moments.weight
+    return 1.0
 
 
-def _delta_difference(
-    measure: Measure,
-    losses: tuple[FloatArray, ...],
-    values: list[float],
-    weight: FloatArray | None,
-    level: float,
-    clusters: Clusters | None = None,
-) -> intervals.Interval:
-    """The difference of a function f of two means by the delta method: its rows vary as
-    f′(mean₁)·loss₁ − f′(mean₂)·loss₂."""
-    kind = measure.definition.interval
-    if kind == "root_mean":
-        if min(values) <= 0:
-            return intervals.missing("delta", "no_spread")
-        slopes = [1 / (2 * value) for value in values]
-    elif kind == "exponential":
-        slopes = values
-    else:
-        slopes = [float(len(losses[0]) if weight is None else weight.sum())] * 2
-    influence = slopes[0] * losses[0] - slopes[1] * losses[1]
-    if clusters is not None:
-        se = clusters.mean_error(influence)
-        return clusters.normal(values[0] - values[1], se, level, "delta, clustered")
-    se = Moments.from_rows(influence, weight).standard_error
-    made = intervals.normal_mean(values[0] - values[1], se, level)
-    return replace(made, method="delta")
+def loss_influence(measure: Measure, loss: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """How much each row moves a measure of the mean of a loss, times the row's weight:
+    f′(mean)·w(loss − mean)/Σw."""
+    moments = Moments.from_rows(loss, weight)
+    rate = slope(measure, float(measure.apply(moments)), moments) / moments.weight
+    moved = (loss - moments.mean) * rate
+    return moved if weight is None else np.where(weight > 0, moved * weight, 0.0)

@@ -14,20 +14,23 @@ from calipers.data.arrays import (
     Classes,
     Labels,
     as_weights,
+    check_columns,
+    class_table,
     classes,
     coded,
     columns_of_classes,
     is_per_class,
-    probabilities_of,
 )
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.averages import ScoreAverage, parts_of
 from calipers.evaluate.calibration import OF_LABELS, top_label
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
-from calipers.evaluate.curves import ScoreCurves
+from calipers.evaluate.curves import ScoreCurves, series_of
 from calipers.evaluate.findings import of_classes
-from calipers.evaluate.losses import loss_difference, loss_estimate, loss_replicates
+from calipers.evaluate.losses import loss_replicates
+from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
     UNNAMED,
     MeasureNames,
@@ -40,17 +43,26 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
+from calipers.evaluate.skill import SKILLS, Skill
 from calipers.evaluate.slices import Bins, cuts, sliced
-from calipers.inference import intervals, paired
-from calipers.inference.cells import Cells, ClassCounts, gradient
+from calipers.inference import intervals
+from calipers.inference.cells import Cells, ClassCounts
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Settings
+from calipers.inference.contrast import Contrast, Error
+from calipers.inference.estimate import (
+    Settings,
+    asked_of_influence,
+    normal_of,
+    percentile,
+    rows_interval,
+)
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure
 from calipers.measures.ranks import credit
-from calipers.results import Difference, Estimate, Evaluation
+from calipers.results import Estimate, Evaluation
 from calipers.statistics import (
     ClassRanks,
+    ClassRows,
     ConfusionMatrix,
     FloatArray,
     Moments,
@@ -117,7 +129,7 @@ def multiclass(
         system.check(chosen)
     systems = {name: replace(s, measures=tuple(chosen)) for name, s in systems.items()}
     made, how = cuts(slices, slice_bins, len(found.codes))
-    source = Rows(systems, chosen, settings)
+    source = Rows(systems, chosen, settings, ClassPair)
     conventions = {
         "classes": list(found.names),
         "several_highest": "the first class",
@@ -151,10 +163,10 @@ def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
     """Those of each class against the rest."""
     return ScoreCurves(
         lambda: [
-            replace(system.against_rest(label).scored, series=label)
+            replace(system.against_rest(label).scored, series=series_of(label), share=float(share))
             for system in systems
             if system.score is not None
-            for label in system.problem.names
+            for label, share in zip(system.problem.names, system.problem.shares, strict=True)
         ]
     )
 
@@ -184,10 +196,25 @@ class Problem:
         return self.truth
 
     @cached_property
+    def sizes(self) -> FloatArray:
+        """The weight of the rows of each class."""
+        return np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
+
+    @cached_property
     def shares(self) -> FloatArray:
         """The share of each class."""
-        counts = np.bincount(self.truth, self.weight, len(self.names)).astype(np.float64)
-        return np.asarray(counts / counts.sum())
+        return np.asarray(self.sizes / self.sizes.sum())
+
+    def constant_losses(self, measure: Measure) -> FloatArray:
+        """What a row of each class loses by the best constant answer, the shares of the classes."""
+        k = len(self.names)
+        return measure.losses(np.arange(k, dtype=np.float64), np.tile(self.shares, (k, 1)))
+
+    def constant(self, measure: Measure) -> Moments | None:
+        """What the best constant answer loses; None without any weight."""
+        if not self.sizes.any():
+            return None
+        return Moments.from_rows(self.constant_losses(measure), self.sizes)
 
     def against_rest(self, label: str) -> Labels:
         """One class and all others."""
@@ -211,10 +238,16 @@ class ClassSystem:
     name: str
     problem: Problem
     predicted: npt.NDArray[np.intp] | None = None
-    score: FloatArray | None = None
+    #: Scores or probabilities of every class.
+    rows: ClassRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
     _binary: dict[str, System] = field(default_factory=dict, repr=False)
+
+    @property
+    def score(self) -> npt.NDArray[np.floating[Any]] | None:
+        """Scores or probabilities, a column a class."""
+        return None if self.rows is None else self.rows.table
 
     @property
     def settings(self) -> Settings:
@@ -255,7 +288,7 @@ class ClassSystem:
                 clusters=None if p.clusters is None else p.clusters.taken(rows),
             ),
             predicted=None if self.predicted is None else self.predicted[rows],
-            score=None if self.score is None else self.score[rows],
+            rows=None if self.rows is None else self.rows.taken(rows),
             _binary={},
         )
 
@@ -264,13 +297,15 @@ class ClassSystem:
         family = measure.definition.family
         if family == "counts":
             return self.counts.matrix
+        if measure.label is not None:
+            return self.against_rest(measure.label).statistic(measure.plain)
         if family == "ranks":
             return self.ranks
-        if family == "scores":
+        if family == "scores" or measure.definition.name in SKILLS:
             return None
         if family == "calibration":
             return self.confidence.statistic(measure)
-        return Moments.from_rows(self._losses(measure), self.problem.weight)
+        return Moments.from_rows(self.losses(measure), self.problem.weight)
 
     def share_of(self, measure: Measure) -> ConfusionMatrix | None:
         """The matrix of whose margin the measure is a share of rows, if it is one."""
@@ -281,20 +316,41 @@ class ClassSystem:
         family, p = measure.definition.family, self.problem
         if family == "counts":
             return self.counts.replicates([measure])[measure]
+        if measure.label is not None:
+            return self.against_rest(measure.label).replicates(measure.plain)
         if family == "ranks":
             return self.ranks_drawn(measure)
-        if family == "scores" and measure.label is not None:
-            return self.against_rest(measure.label).drawn.of(measure.plain)
         if family == "scores":
-            return ScoreAverage(self, measure).replicates()
+            return self.average(measure).replicates
+        if measure.definition.name in SKILLS:
+            return Skill(self, measure).replicates
         if family == "calibration":
             return self.confidence.replicates(measure)
-        loss = self._losses(measure)
+        loss = self.losses(measure)
         return loss_replicates(measure, loss, p.weight, self.settings, p.clusters)
 
-    def _losses(self, measure: Measure) -> FloatArray:
-        assert self.score is not None
-        return measure.losses(self.problem.row_classes, self.score)
+    def losses(self, measure: Measure) -> FloatArray:
+        """The loss of each row."""
+        assert self.rows is not None
+        return measure.losses(self.problem.row_classes, self.rows)
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """The weight of each row."""
+        return self.problem.weight
+
+    def per_row(self, measure: Measure) -> FloatArray | None:
+        """The value of each row, where the measure is the mean of such."""
+        family = measure.definition.family
+        if measure.label is not None and family != "counts":
+            return self.against_rest(measure.label).per_row(measure.plain)
+        if family == "probabilities":
+            return self.losses(measure)
+        if family == "ranks":
+            return self.gain(measure)
+        if str(measure) == "accuracy" and self.predicted is not None:
+            return np.asarray(self.predicted == self.problem.truth, np.float64)
+        return None
 
     def check(self, measures: Iterable[Measure]) -> None:
         """That data and classes serve every measure asked for."""
@@ -308,20 +364,28 @@ class ClassSystem:
         }
         for measure in measures:
             d, names = measure.definition, self.problem.names
-            if d.family not in needs or (d.family == "calibration" and d.name not in OF_LABELS):
+            one = replace(measure.plain, label=names[0])
+            whole = (*OF_LABELS, *SKILLS)
+            if d.family == "calibration" and not measure.viewed and d.name not in whole:
                 raise InputError(
-                    f"{measure} is about two classes: name the positive one (positive=…)"
+                    f"{measure} is about two classes: ask for {one}, or name the positive one "
+                    "(positive=…)"
                 )
             if not self.families[d.family]:
                 raise InputError(f"{self.name}: {measure} needs {needs[d.family]}")
+            if measure.average is not None and d.family not in ("counts", "scores"):
+                instead = (
+                    one if d.family == "calibration" and d.name not in whole else measure.plain
+                )
+                raise InputError(f"{measure}: there is no such average; ask for {instead}")
             if measure.label is not None and measure.label not in names:
                 meant = did_you_mean(measure.label, names)
                 raise InputError(f"{measure}: {measure.label!r} is no class; {meant}")
             if d.family in ("counts", "scores") and not (measure.viewed or d.any_classes):
                 raise InputError(
-                    f"{measure} is about one class of {len(names)}: ask for "
-                    f"{replace(measure, label=names[0])}, for {replace(measure, average='macro')}, "
-                    "or say which class is positive (positive=…)"
+                    f"{measure} is about one class of {len(names)}: ask for {one}, for "
+                    f"{replace(measure, average='macro')}, or say which class is positive "
+                    "(positive=…)"
                 )
             if d.family == "scores" and measure.average == "micro":
                 raise InputError(f"{measure}: there are macro and weighted averages of {d.name}")
@@ -330,39 +394,46 @@ class ClassSystem:
     def counts(self) -> ClassCounts:
         """The confusion matrix, and how its rows are redrawn."""
         assert self.predicted is not None
-        p, k = self.problem, len(self.problem.names)
-        cells = Cells.from_codes([p.truth, self.predicted], (k, k), p.weight, p.clusters)
-        counts, squares = (cells.onto((0, 1), sums) for sums in (cells.counts, cells.squares))
-        matrix = ConfusionMatrix(
-            counts, counts if p.weight is None else squares, p.names, len(p.truth)
-        )
+        p = self.problem
         together = tuple(m for m in self.measures if m.definition.family == "counts")
-        return ClassCounts(matrix, cells, self.settings, together)
+        return ClassCounts.from_codes(
+            p.truth, self.predicted, p.names, self.settings, p.weight, p.clusters, together
+        )
 
     def against_rest(self, label: str) -> System:
         """The scores of one class, as those of a problem of two."""
         if label not in self._binary:
             assert self.score is not None
             problem = self.problem
-            own = [m.plain for m in self.measures if m.definition.family == "scores"]
+            score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
+            own = [m.plain for m in self.measures if m.average is not None or m.label == label]
             self._binary[label] = System(
                 self.name,
                 problem.against_rest(label),
                 problem.weight,
                 self.settings,
-                score=np.ascontiguousarray(self.score[:, problem.names.index(label)]),
+                score=score,
+                probability=score if self.is_probability else None,
                 clusters=problem.clusters,
                 measures=tuple(dict.fromkeys(own)),
             )
         return self._binary[label]
 
+    def average(self, measure: Measure) -> ScoreAverage:
+        """A measure of scores, averaged over the classes with rows."""
+        p = self.problem
+        parts = parts_of(measure, p.shares, map(self.against_rest, p.names))
+        return ScoreAverage(
+            measure, tuple(parts), self.name, len(p.truth), p.weight, p.clusters, self.settings
+        )
+
     @cached_property
     def confidence(self) -> System:
         """Whether the most probable class is the true one, as a problem of two classes whose
         probability is that of the label given."""
-        assert self.score is not None
+        assert self.rows is not None
         problem = self.problem
-        right, probability = top_label(problem.truth, self.score)
+        right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
         return System(
             self.name,
             Labels(("wrong", "right"), right),
@@ -386,24 +457,28 @@ class ClassSystem:
             matrix = self.counts.matrix
             default = _best_constant(measure, matrix)
             return estimate(measure, matrix, self.counts.interval, default=default, **shared)
+        if measure.label is not None:
+            one = self.against_rest(measure.label).estimate(measure.plain)
+            return replace(one, measure=str(measure))
         if family == "ranks":
             default = self._default_ranks(measure)
             return estimate(measure, self.ranks, self._ranks_interval, default=default, **shared)
         if family == "scores":
-            if measure.label is not None:
-                one = self.against_rest(measure.label).estimate(measure.plain)
-                return replace(one, measure=str(measure))
-            return ScoreAverage(self, measure).estimate()
+            return self.average(measure).estimate()
+        if measure.definition.name in SKILLS:
+            return Skill(self, measure).estimate()
         if family == "calibration":
             return self.confidence.estimate(measure)
-        return loss_estimate(
+        loss, weight = self.losses(measure), problem.weight
+        moments = Moments.from_rows(loss, weight)
+        return estimate(
             measure,
-            problem.row_classes,
-            self.score,
-            problem.weight,
-            self.settings,
-            self.name,
-            problem.clusters,
+            moments,
+            lambda m, value: rows_interval(
+                m, moments, loss, weight, value, self.settings, problem.clusters
+            ),
+            default=float(measure.apply(problem.constant(measure) or moments)),
+            **shared,
         )
 
     # --- The place of the true class -------------------------------------------------------------
@@ -424,6 +499,12 @@ class ClassSystem:
         plain = self.problem.weight is None
         return ClassRanks(counts, counts if plain else squares, len(self.problem.truth))
 
+    def gain(self, measure: Measure) -> FloatArray:
+        """What each row counts for."""
+        k = len(self.ranks.counts)
+        of_cell = credit(k, measure.parameters["k"], measure.parameters["tied"])
+        return np.asarray(of_cell.ravel()[self.rank_cells.flat])
+
     def _default_ranks(self, measure: Measure) -> float:
         """Of the constant answer that lists the classes by frequency."""
         k = measure.parameters["k"]
@@ -432,39 +513,41 @@ class ClassSystem:
     def _ranks_interval(self, measure: Measure, value: float) -> Interval:
         """Wilson's where every row is right or wrong; by its mean where ties make parts of rows."""
         settings, ranks = self.settings, self.ranks
+        gain = credit(len(ranks.counts), measure.parameters["k"], measure.parameters["tied"])
+        whole = not ((ranks.counts > 0) & (gain > 0) & (gain < 1)).any()
+        share = whole and self.problem.clusters is None
+        size = float(ranks.total**2 / ranks.squares.sum())
+        asked = asked_of_influence(
+            measure,
+            value,
+            settings,
+            lambda: self.ranks_drawn(measure),
+            lambda: self.weighted((self.gain(measure) - value) / float(ranks.total)),
+            self.problem.clusters,
+            size if share else None,
+        )
+        if asked is not None:
+            return asked
         refused = settings.refuses(value, bootstrap=False)
         if refused is not None:
             return refused
-        gain = credit(len(ranks.counts), measure.parameters["k"], measure.parameters["tied"])
-        whole = not ((ranks.counts > 0) & (gain > 0) & (gain < 1)).any()
-        if whole and not settings.prefers_bootstrap and self.problem.clusters is None:
-            size = float(ranks.total**2 / ranks.squares.sum())
+        if share and not settings.prefers_bootstrap:
             return intervals.wilson(value, size, settings.level)
         if settings.interval == "analytic":
             se = self.rank_cells.error((gain - value) / float(ranks.total))
-            return _normal(value, se, settings, self.problem.clusters).within(0.0, 1.0)
-        return intervals.percentile(
-            self.ranks_drawn(measure), settings.level, _bootstrap(self.problem.clusters)
-        )
+            return normal_of(value, se, settings, self.problem.clusters, "delta").within(0.0, 1.0)
+        return percentile(self.ranks_drawn(measure), settings, self.problem.clusters)
+
+    def weighted(self, influence: FloatArray) -> FloatArray:
+        """Times the weight of each row."""
+        weight = self.problem.weight
+        return influence if weight is None else influence * weight
 
     def ranks_drawn(self, measure: Measure) -> FloatArray:
         """Bootstrap replicates of a measure of ranks."""
         cells = self.rank_cells
         tables = (cells.onto((0, 1), drawn) for drawn in cells.drawn(self.settings))
         return np.concatenate([measure.apply(ClassRanks(table, table)) for table in tables])
-
-
-def _bootstrap(clusters: Clusters | None) -> str:
-    return "bootstrap [B]" if clusters is None else clusters.bootstrap
-
-
-def _normal(value: float, se: float, settings: Settings, clusters: Clusters | None) -> Interval:
-    """The normal interval of what varies by this standard error."""
-    if not se > 0:
-        return intervals.missing("delta", "no_spread")
-    if clusters is not None:
-        return clusters.normal(value, se, settings.level, "delta")
-    return replace(intervals.normal_mean(value, se, settings.level), method="delta")
 
 
 def _best_constant(measure: Measure, matrix: ConfusionMatrix) -> float:
@@ -479,126 +562,6 @@ def _best_constant(measure: Measure, matrix: ConfusionMatrix) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreAverage:
-    """A measure of scores, each class against the rest, averaged over the classes with rows."""
-
-    system: ClassSystem
-    measure: Measure
-
-    @cached_property
-    def weight(self) -> FloatArray:
-        """What each class counts for; the weights add up to 1."""
-        shares = self.system.problem.shares
-        own = shares if self.measure.average == "weighted" else (shares > 0).astype(np.float64)
-        return np.asarray(own / own.sum())
-
-    @cached_property
-    def parts(self) -> list[tuple[float, System]]:
-        """The classes with rows: weight, and the system of two classes."""
-        names = self.system.problem.names
-        return [
-            (float(w), self.system.against_rest(name))
-            for name, w in zip(names, self.weight, strict=True)
-            if w > 0
-        ]
-
-    @cached_property
-    def value(self) -> float:
-        """The average."""
-        plain = self.measure.plain
-        return sum(w * float(plain.apply(binary.table)) for w, binary in self.parts)
-
-    @cached_property
-    def influence(self) -> FloatArray:
-        """By how much each row, times its weight, moves the average AUC: the weighted sum over
-        classes of (placement − AUC) over the weight of the row's class or of the rest."""
-        out = np.zeros(len(self.system.problem.truth))
-        weight = self.system.problem.weight
-        for w, binary in self.parts:
-            area = float(self.measure.plain.apply(binary.table))
-            positive = binary.labels.positive
-            sizes = np.bincount(positive, weight, 2)
-            out += w * (binary.placement - area) / sizes[positive.astype(np.intp)]
-        return out
-
-    def error(self, influence: FloatArray) -> float:
-        """Standard error of a sum over rows of weight times ``influence``."""
-        problem = self.system.problem
-        of_row = influence if problem.weight is None else influence * problem.weight
-        if problem.clusters is not None:
-            of_row = np.bincount(problem.clusters.code, of_row).astype(np.float64)
-        return float(np.sqrt(np.square(of_row).sum()))
-
-    @property
-    def has_influence(self) -> bool:
-        """Whether the error of the average is known without a bootstrap."""
-        return self.measure.definition.name == "AUC" and not self.system.settings.prefers_bootstrap
-
-    def replicates(self) -> FloatArray:
-        """Bootstrap replicates, the same rows drawn for every class and system."""
-        plain = self.measure.plain
-        return np.asarray(sum(w * binary.drawn_by_row.of(plain) for w, binary in self.parts))
-
-    def interval(self) -> Interval:
-        """From the influence of rows on AUCs (DeLong's, on the logit scale); else the bootstrap."""
-        settings, clusters = self.system.settings, self.system.problem.clusters
-        refused = settings.refuses(self.value, bootstrap=not self.has_influence)
-        if refused is not None:
-            return refused
-        if not self.has_influence:
-            return intervals.percentile(self.replicates(), settings.level, _bootstrap(clusters))
-        se = self.error(self.influence)
-        if not se > 0:
-            return intervals.missing("DeLong, logit", "area_at_its_limit")
-        if clusters is not None:
-            return clusters.normal(self.value, se, settings.level, "Obuchowski").within(0.0, 1.0)
-        return intervals.on_logit(self.value, se, settings.level, "DeLong, logit")
-
-    def estimate(self) -> Estimate:
-        """The average with its interval."""
-        plain, system = self.measure.plain, self.system
-        reasons = [r for _, b in self.parts for r, w in plain.reasons(b.table).items() if w]
-        made = self.interval()
-        n = len(system.problem.truth)
-        return Estimate(
-            measure=str(self.measure),
-            value=self.value,
-            low=made.low,
-            high=made.high,
-            level=system.settings.level,
-            method=made.method,
-            n=0 if reasons else n,
-            of=n,
-            undefined=dict.fromkeys(["class_without_value"] if reasons else [], n),
-            no_interval=made.reason,
-            default=sum(w * float(plain.apply(b.table.constant())) for w, b in self.parts),
-            system=system.name,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Several systems on the same rows."""
-
-    by_name: dict[str, ClassSystem]
-    measures: list[Measure]
-    settings: Settings
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return tuple(self.by_name)
-
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
-        """Paired over rows, for the measures that have a direction."""
-        both = (self.by_name[name] for name in (system, baseline))
-        first, second = (one.under(settings) for one in both)
-        directed = [m for m in self.measures if m.definition.higher_is_better is not None]
-        pair = ClassPair(first, second, tuple(directed))
-        return [pair.difference(measure) for measure in directed]
-
-
-@dataclass(frozen=True, eq=False)
 class ClassPair:
     """Two systems on the same rows."""
 
@@ -606,168 +569,62 @@ class ClassPair:
     second: ClassSystem
     measures: tuple[Measure, ...]
 
-    @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-        return self.first.settings
-
-    def difference(self, measure: Measure) -> Difference:
-        """First minus second, with its interval and test."""
+    def contrast(self, measure: Measure) -> Contrast:
+        """First minus second."""
         a, b, family = self.first, self.second, measure.definition.family
         if family == "counts":
-            return self._of_counts(measure)
+            return self._counts.contrast(measure)
+        if measure.label is not None:
+            one = Pair(a.against_rest(measure.label), b.against_rest(measure.label), ())
+            return one.contrast(measure.plain)
         if family == "ranks":
             return self._of_ranks(measure)
-        if family == "scores" and measure.label is not None:
-            pair = Pair(a.against_rest(measure.label), b.against_rest(measure.label), self.settings)
-            return replace(pair.difference(measure.plain), measure=str(measure))
         if family == "scores":
-            return self._of_averages(measure)
+            return a.average(measure).minus(b.average(measure))
+        if measure.definition.name in SKILLS:
+            return Skill(a, measure).minus(Skill(b, measure))
         if family == "calibration":
-            return Pair(a.confidence, b.confidence, self.settings).difference(measure)
-        return loss_difference(
-            measure,
-            a.problem.row_classes,
-            (a.score, b.score),
-            a.problem.weight,
-            self.settings,
-            (a.name, b.name),
-            a.problem.clusters,
+            return Pair(a.confidence, b.confidence, ()).contrast(measure)
+        losses, problem = (a.losses(measure), b.losses(measure)), a.problem
+        return loss_contrast(measure, losses, problem.weight, a.settings, problem.clusters)
+
+    @cached_property
+    def _counts(self) -> PairedCounts:
+        a, b, problem = self.first, self.second, self.first.problem
+        return PairedCounts.of(
+            [problem.truth, a.predicted, b.predicted],
+            (a.counts.matrix, b.counts.matrix),
+            problem.weight,
+            problem.clusters,
+            a.settings,
+            self.measures,
         )
 
-    @cached_property
-    def _cells(self) -> Cells:
-        """The rows by truth × first × second."""
-        a, b, k = self.first, self.second, len(self.first.problem.names)
-        assert a.predicted is not None
-        assert b.predicted is not None
-        problem = a.problem
-        codes = [problem.truth, a.predicted, b.predicted]
-        return Cells.from_codes(codes, (k, k, k), problem.weight, problem.clusters)
-
-    @cached_property
-    def _replicates(self) -> dict[Measure, FloatArray]:
-        """Bootstrap replicates of the differences of all measures of counts."""
-        ours = [m for m in self.measures if m.definition.family == "counts"]
-        parts: dict[Measure, list[FloatArray]] = {m: [] for m in ours}
-        names = self.first.problem.names
-        for drawn in self._cells.drawn(self.settings):
-            first, second = (
-                ConfusionMatrix(counts, counts, names)
-                for counts in (self._cells.onto(axes, drawn) for axes in ((0, 1), (0, 2)))
-            )
-            for m, part in parts.items():
-                part.append(m.apply(first) - m.apply(second))
-        return {m: np.concatenate(part) for m, part in parts.items()}
-
-    def _of_counts(self, measure: Measure) -> Difference:
-        matrices = [s.counts.matrix for s in (self.first, self.second)]
-        values = [float(measure.apply(m)) for m in matrices]
-        cells, analytic = self._cells, self.settings.interval == "analytic"
-        if analytic and np.isfinite(values).all():
-            truth, one, two = np.unravel_index(cells.place, cells.shape)
-            ours, theirs = (gradient(measure, m) for m in matrices)
-            se = cells.error(ours[truth, one] - theirs[truth, two])
-            return self._row(measure, values, *self._by_error(values[0] - values[1], se))
-        if analytic:
-            return self._row(measure, values, None, paired.Test(float("nan"), "none"))
-        drawn = self._replicates[measure]
-        test = self._bootstrap_test(drawn)
-        problem = self.first.problem
-        exact = problem.weight is None and problem.clusters is None and not measure.viewed
-        if measure.definition.name in ("accuracy", "error-rate") and exact:
-            test = self._mcnemar()
-        return self._row(measure, values, drawn, test)
-
-    def _mcnemar(self) -> paired.Test:
-        truth, one, two = np.unravel_index(self._cells.place, self._cells.shape)
-        counts = self._cells.counts
-        first_only = counts[(one == truth) & (two != truth)].sum()
-        second_only = counts[(one != truth) & (two == truth)].sum()
-        return paired.mcnemar(float(first_only), float(second_only))
-
-    def _of_ranks(self, measure: Measure) -> Difference:
+    def _of_ranks(self, measure: Measure) -> Contrast:
         """From the difference of what each row counts for."""
-        a, b = self.first, self.second
-        k = len(a.ranks.counts)
-        gain = credit(k, measure.parameters["k"], measure.parameters["tied"])
-        total = float(a.ranks.total)
-        values = [float(measure.apply(s.ranks)) for s in (a, b)]
-        gains = [gain.ravel()[s.rank_cells.flat] for s in (a, b)]
-        problem = a.problem
-        apart = gains[0] - gains[1]
-        kinds, code = np.unique(apart, return_inverse=True)
+        a, b, problem = self.first, self.second, self.first.problem
+        gains = [s.gain(measure) for s in (a, b)]
+        kinds, code = np.unique(gains[0] - gains[1], return_inverse=True)
         cells = Cells.from_codes([code], (len(kinds),), problem.weight, problem.clusters)
-        value = values[0] - values[1]
-        if self.settings.interval == "bootstrap":
-            drawn = [
-                counts @ kinds[cells.place] / counts.sum(axis=-1)
-                for counts in cells.drawn(self.settings)
-            ]
-            replicates = np.concatenate(drawn)
-            return self._row(measure, values, replicates, self._bootstrap_test(replicates))
-        se = cells.error((kinds - value)[cells.place] / total)
-        return self._row(measure, values, *self._by_error(value, se))
+        value = float(measure.apply(a.ranks) - measure.apply(b.ranks))
 
-    def _of_averages(self, measure: Measure) -> Difference:
-        ours, theirs = (ScoreAverage(s, measure) for s in (self.first, self.second))
-        values = [ours.value, theirs.value]
-        if ours.has_influence:
-            se = ours.error(ours.influence - theirs.influence)
-            made, test = self._by_error(values[0] - values[1], se, "DeLong, paired")
-            return self._row(measure, values, made, test)
-        if self.settings.interval == "analytic":
-            return self._row(measure, values, None, paired.Test(float("nan"), "none"))
-        drawn = ours.replicates() - theirs.replicates()
-        return self._row(measure, values, drawn, self._bootstrap_test(drawn))
+        def error() -> Error:
+            se = cells.error((kinds - value)[cells.place] / float(a.ranks.total))
+            return paired_error(se, "delta, paired", problem.clusters)
 
-    def _by_error(
-        self, value: float, se: float, name: str = "delta, paired"
-    ) -> tuple[Interval, paired.Test]:
-        clusters, level = self.first.problem.clusters, self.settings.level
-        if clusters is not None:
-            made = clusters.normal(value, se, level, name)
-            return made, paired.student(value, se, clusters.number, name)
-        made = replace(intervals.normal_mean(value, se, level), method=name)
-        return made, paired.normal(value, se, name)
+        def replicates() -> FloatArray:
+            drawn = cells.drawn(a.settings)
+            return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
-    def _bootstrap_test(self, replicates: FloatArray) -> paired.Test:
-        clusters = self.first.problem.clusters
-        name = "paired bootstrap" if clusters is None else "paired cluster bootstrap"
-        return replace(paired.bootstrap(replicates), name=name)
-
-    def _row(
-        self,
-        measure: Measure,
-        values: Sequence[float],
-        spread: FloatArray | Interval | None,
-        test: paired.Test,
-    ) -> Difference:
-        value = values[0] - values[1]
-        if isinstance(spread, Interval):
-            made = spread
-        elif spread is None:
-            made = intervals.missing("none", "no_analytic_interval")
-        else:
-            name = _bootstrap(self.first.problem.clusters)
-            made = intervals.percentile(spread, self.settings.level, f"paired {name}")
-        if not np.isfinite(value):
-            made = intervals.missing("none", "undefined_value")
-            test = paired.Test(float("nan"), test.name)
-        return Difference(
-            measure=str(measure),
-            system=self.first.name,
-            baseline=self.second.name,
+        return Contrast(
             value=value,
-            low=made.low,
-            high=made.high,
-            level=self.settings.level,
-            method=made.method,
-            p=test.p,
-            test=test.name,
-            n=len(self.first.problem.truth),
-            no_interval=made.reason,
+            n=len(problem.truth),
+            settings=a.settings,
+            usual="error",
             higher_is_better=measure.definition.higher_is_better,
+            error=error,
+            replicates=replicates,
+            clusters=problem.clusters,
         )
 
 
@@ -827,18 +684,16 @@ def _systems(
         for name, table in _tables(given, kind).items():
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
-            values = probabilities_of(
-                table,
-                problem.names,
-                len(problem.truth),
-                column_name(kind, name),
-                distribution=kind == "probability",
+            what = column_name(kind, name)
+            check_columns(table, problem.classes, what)
+            rows = ClassRows(
+                *class_table(table, problem.classes, what, distribution=kind == "probability")
             )
             systems[name] = ClassSystem(
                 name,
                 problem,
-                predicted=None if name in (predicted or {}) else values.argmax(axis=1),
-                score=values,
+                predicted=None if name in (predicted or {}) else rows.highest,
+                rows=rows,
                 is_probability=kind == "probability",
             )
     for name, column in (predicted or {}).items():

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, as_weights, same_length
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.losses import loss_difference, loss_estimate, loss_replicates
+from calipers.evaluate.findings import of_numbers
+from calipers.evaluate.losses import loss_estimate, loss_replicates
+from calipers.evaluate.pairs import Rows, loss_contrast
 from calipers.evaluate.shared import (
     MeasureNames,
     as_clusters,
@@ -24,9 +26,10 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
 from calipers.inference.clusters import Clusters
+from calipers.inference.contrast import Contrast
 from calipers.inference.estimate import Settings
 from calipers.measures import Measure
-from calipers.results import Difference, Estimate, Evaluation
+from calipers.results import Estimate, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, Statistic
 
 DEFAULT_MEASURES = ("RMSE", "MAE", "MSE")
@@ -42,7 +45,7 @@ def regression(
     slice_bins: Bins | None = None,
     measures: MeasureNames | None = None,
     baseline: str | None = None,
-    interval: str = "auto",
+    interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
@@ -80,19 +83,23 @@ def regression(
         same_length(prediction, len(target), what)
         systems[name] = Predictions(name, target, prediction, weights, settings, clusters)
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
-    source = Numbers(systems, chosen, settings)
+    source = Rows(systems, chosen, settings, Pair)
     conventions = {
         "weighted": weights is not None,
         **({} if clusters is None else {"clusters": clusters.number}),
     }
+    estimates = tuple(s.estimate(measure) for s in systems.values() for measure in chosen)
+    comparison = comparison_if_several(source, baseline, settings)
+    by_slice = sliced(systems.values(), chosen, made, settings)
     return Evaluation(
         task="regression",
         level=level,
-        estimates=tuple(s.estimate(measure) for s in systems.values() for measure in chosen),
-        comparison=comparison_if_several(source, baseline, settings),
+        estimates=estimates,
+        comparison=comparison,
         definitions=glossary(chosen),
         notes=(*(() if clusters is None else clusters.notes()), *how),
-        slices=sliced(systems.values(), chosen, made, settings),
+        slices=by_slice,
+        findings=of_numbers(systems.values(), chosen, estimates, comparison, by_slice),
         provenance=provenance("regression", settings, conventions, inputs),
         sources=source,
     )
@@ -137,7 +144,15 @@ class Predictions:
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """What a measure is a formula over."""
-        return Moments.from_rows(measure.losses(self.truth, self.predicted), self.weight)
+        return Moments.from_rows(self.losses(measure), self.weight)
+
+    def losses(self, measure: Measure) -> FloatArray:
+        """The loss of each row."""
+        return measure.losses(self.truth, self.predicted)
+
+    def per_row(self, measure: Measure) -> FloatArray | None:
+        """The value of each row, where the measure is the mean of such."""
+        return self.losses(measure)
 
     def share_of(self, measure: Measure) -> ConfusionMatrix | None:
         """No measure of numbers is a share of rows."""
@@ -145,28 +160,20 @@ class Predictions:
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure."""
-        loss = measure.losses(self.truth, self.predicted)
+        loss = self.losses(measure)
         return loss_replicates(measure, loss, self.weight, self.settings, self.clusters)
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
-    """Several systems' predictions of the same rows."""
+class Pair:
+    """Two systems' predictions of the same rows."""
 
-    by_name: dict[str, Predictions]
-    measures: list[Measure]
-    settings: Settings
+    first: Predictions
+    second: Predictions
+    measures: tuple[Measure, ...]
 
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return tuple(self.by_name)
-
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
-        """Paired over rows."""
-        a, b = self.by_name[system], self.by_name[baseline]
-        both, names = (a.predicted, b.predicted), (system, baseline)
-        return [
-            loss_difference(measure, a.truth, both, a.weight, settings, names, a.clusters)
-            for measure in self.measures
-        ]
+    def contrast(self, measure: Measure) -> Contrast:
+        """First minus second."""
+        a, b = self.first, self.second
+        losses = (a.losses(measure), b.losses(measure))
+        return loss_contrast(measure, losses, a.weight, a.settings, a.clusters)

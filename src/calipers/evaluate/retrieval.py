@@ -81,7 +81,7 @@ def retrieval(
     unfound: str | int = "open",
     max_grade: int | None = None,
     baseline: str | None = None,
-    interval: str = "auto",
+    interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,

@@ -12,10 +12,11 @@ from calipers import __version__
 from calipers.data.arrays import as_array, same_length
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import INTERVALS, Settings
+from calipers.inference.contrast import Contrast
+from calipers.inference.estimate import INTERVALS, METHODS, Settings
 from calipers.inference.intervals import Interval
 from calipers.measures import TASKS, Measure, parse
-from calipers.results import Definition, Difference, Estimate
+from calipers.results import Definition, Estimate
 from calipers.statistics import FloatArray, Statistic
 
 MeasureNames = str | Measure | Sequence[str | Measure]
@@ -32,24 +33,35 @@ class Source(Protocol):
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
 
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
-        """``system`` minus ``baseline``, measure by measure, p-values not yet adjusted."""
+    def contrasts(
+        self, system: str, baseline: str, settings: Settings
+    ) -> Iterable[tuple[Measure, Contrast]]:
+        """``system`` minus ``baseline``, for every measure that has a direction."""
+
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each unit and system, shape (units, systems); None where there are none, or
+        where units are not independent."""
 
 
-def make_settings(interval: str, level: float, resamples: int, seed: int) -> Settings:
+def make_settings(
+    interval: str | Sequence[str], level: float, resamples: int, seed: int
+) -> Settings:
     """Checked options of inference."""
-    if interval not in INTERVALS:
+    try:
+        settings = Settings.parsed(interval, level=level, resamples=resamples, seed=seed)
+    except ValueError as error:
+        odd = str(error)
         raise InputError(
-            f"interval is {interval!r}, expected one of {', '.join(INTERVALS)}; "
-            + did_you_mean(interval, INTERVALS)
-        )
+            f"interval is {odd!r}, expected one of {', '.join(INTERVALS)}, or methods out of "
+            f"{', '.join(METHODS)}; {did_you_mean(odd, (*INTERVALS, *METHODS))}"
+        ) from None
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
     if resamples < 100:
         raise InputError(f"resamples is {resamples}, expected 100 or more")
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
-    return Settings(interval, level, resamples, seed)
+    return settings
 
 
 def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
@@ -61,6 +73,25 @@ def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
     return Clusters.from_names(names, weight)
 
 
+#: Among measures asked for, it stands for those that are shown if none is.
+DEFAULT = "default"
+
+
+def by_default(asked: MeasureNames | None) -> bool:
+    """Whether the usual measures are among those asked for."""
+    return (
+        asked is None or asked == DEFAULT or (not isinstance(asked, Measure) and DEFAULT in asked)
+    )
+
+
+def names_of(asked: MeasureNames | None, default: Sequence[str]) -> list[str | Measure]:
+    """The measures asked for, the usual ones written out."""
+    names = [DEFAULT] if asked is None else [asked] if isinstance(asked, str | Measure) else asked
+    if not names:
+        raise InputError("no measure was asked for")
+    return [own for name in names for own in (default if name == DEFAULT else (name,))]
+
+
 def choose_measures(
     asked: MeasureNames | None,
     default: Sequence[str],
@@ -68,12 +99,10 @@ def choose_measures(
     parameters: Mapping[str, Any] | None = None,
 ) -> list[Measure]:
     """The measures asked for (or the default ones), each once, in that order."""
-    names = default if asked is None else [asked] if isinstance(asked, str | Measure) else asked
-    if not names:
-        raise InputError("no measure was asked for")
     families = TASKS[task]
     chosen = [
-        name if isinstance(name, Measure) else parse(name, families, parameters) for name in names
+        name if isinstance(name, Measure) else parse(name, families, parameters)
+        for name in names_of(asked, default)
     ]
     for measure in chosen:
         if measure.definition.family not in families:
@@ -170,20 +199,10 @@ def provenance(
     return {
         "calipers": __version__,
         "task": task,
-        "interval": settings.interval,
+        "interval": settings.asked,
         "level": settings.level,
         "resamples": settings.resamples,
         "seed": settings.seed,
         "conventions": dict(conventions),
         "inputs": [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs],
-    }
-
-
-def per_unit_counts(difference: FloatArray, *, higher_is_better: bool) -> dict[str, Any]:
-    """On how many units the first system is better, equal, worse."""
-    sign = np.sign(difference) * (1 if higher_is_better else -1)
-    return {
-        "wins": int((sign > 0).sum()),
-        "ties": int((sign == 0).sum()),
-        "losses": int((sign < 0).sum()),
     }

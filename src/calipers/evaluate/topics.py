@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from calipers.evaluate.shared import per_unit_counts
-from calipers.inference import intervals, paired
-from calipers.inference.estimate import Settings, mean_interval, unit_intervals
-from calipers.inference.intervals import Interval
+from calipers.inference import paired
+from calipers.inference.contrast import Contrast, Error, Units, randomisations
+from calipers.inference.estimate import Settings, unit_intervals
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
-from calipers.results import Difference, Estimate, PerUnit
+from calipers.results import Estimate, PerUnit
 from calipers.statistics import FloatArray, Statistic
 
 #: Of a run, the statistic of each kind that the measures read.
@@ -31,6 +31,7 @@ class TopicScores:
     reasons: dict[str, list[dict[str, list[int]]]]
     weights: dict[str, dict[int, FloatArray]]
     settings: Settings
+    unit: str = "topics"
 
     @classmethod
     def of(
@@ -85,7 +86,7 @@ class TopicScores:
                         method=made[j].method,
                         n=int(np.count_nonzero(~np.isnan(values[:, j]))),
                         of=len(values),
-                        unit="topics",
+                        unit=self.unit,
                         undefined=self._counts(system, j),
                         no_interval=made[j].reason,
                         system=system,
@@ -104,7 +105,7 @@ class TopicScores:
         """The values themselves."""
         names = [str(measure) for measure in self.measures]
         return PerUnit(
-            "topics",
+            self.unit,
             self.topics,
             {name: dict(zip(names, table.T, strict=True)) for name, table in self.values.items()},
             undefined={
@@ -113,52 +114,32 @@ class TopicScores:
             },
         )
 
-    def differences(self, system: str, baseline: str, settings: Settings) -> list[Difference]:
+    def contrasts(
+        self, system: str, baseline: str, settings: Settings
+    ) -> list[tuple[Measure, Contrast]]:
         """Paired over topics, for the measures that have a direction."""
         judged = [
             j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
         ]
         both = [self._pair(system, baseline, j) for j in judged]
-        if not both:
-            return []
-        # Columns of what the summaries need: of sums and means the difference itself.
-        tables = [
-            [a[0] - b[0]] if kind in ("mean", "sum") else [*a, *b]
-            for (a, b), kind in zip(both, map(self._kind, judged), strict=True)
+        together = Together(
+            # Columns of what the summaries need: of sums and means the difference itself.
+            [
+                [a[0] - b[0]] if kind in ("mean", "sum") else [*a, *b]
+                for (a, b), kind in zip(both, map(self._kind, judged), strict=True)
+            ],
+            [a[0] - b[0] for a, b in both],
+            settings,
+        )
+        return [
+            (self.measures[j], self._contrast(system, baseline, j, both[place], together, place))
+            for place, j in enumerate(judged)
         ]
-        replicates = _replicates(tables, settings)
-        tests = self._tests(np.column_stack([a[0] - b[0] for a, b in both]), settings)
-        out = []
-        for place, j in enumerate(judged):
-            measure = self.measures[j]
-            d = self.values[system][:, j] - self.values[baseline][:, j]
-            d = d[~np.isnan(d)]
-            value, made, test, effect = self._difference(
-                j, both[place], *replicates[place], tests[place], settings
-            )
-            better = bool(measure.definition.higher_is_better)
-            out.append(
-                Difference(
-                    measure=str(measure),
-                    system=system,
-                    baseline=baseline,
-                    value=value,
-                    low=made.low,
-                    high=made.high,
-                    level=settings.level,
-                    method=made.method,
-                    p=test.p,
-                    test=test.name,
-                    effect=effect,
-                    **per_unit_counts(d, higher_is_better=better),
-                    n=len(d),
-                    unit="topics",
-                    undefined=self._counts(system, j),
-                    no_interval=made.reason,
-                    higher_is_better=better,
-                )
-            )
-        return out
+
+    def values_of(self, measure: Measure) -> FloatArray:
+        """The value of each topic and system, shape (topics, systems)."""
+        j = self.measures.index(measure)
+        return np.column_stack([table[:, j] for table in self.values.values()])
 
     def _kind(self, measure: int) -> str:
         return self._summary(measure).kind
@@ -176,65 +157,134 @@ class TopicScores:
         )
         return a, b
 
-    def _difference(
+    def _contrast(
         self,
+        system: str,
+        baseline: str,
         j: int,
         pair: tuple[list[FloatArray], list[FloatArray]],
-        means: FloatArray,
-        errors: FloatArray,
-        test: paired.Test,
-        settings: Settings,
-    ) -> tuple[float, Interval, paired.Test, float]:
-        """Value, interval, test and effect size of one difference."""
-        summary = self._summary(j)
+        together: Together,
+        place: int,
+    ) -> Contrast:
+        """One measure of two runs."""
+        summary, settings = self._summary(j), together.settings
+        better = self.measures[j].definition.higher_is_better
         a, b = (np.column_stack(columns) for columns in pair)
-        a, b = a[~np.isnan(a[:, 0])], b[~np.isnan(b[:, 0])]
-        n = len(a)
+        has = ~np.isnan(a[:, 0])
+        a, b, n = a[has], b[has], int(has.sum())
+        shared: dict[str, Any] = {
+            "n": n,
+            "settings": settings,
+            "higher_is_better": better,
+            "unit": self.unit,
+            "undefined": self._counts(system, j),
+            "raw": (self.values[system][:, j] - self.values[baseline][:, j])[has],
+        }
         if n == 0:
-            return np.nan, intervals.missing("none", "too_few_units"), test, np.nan
+            return Contrast(value=np.nan, usual="units", **shared)
+        units = Units(a[:, 0] - b[:, 0])
         if summary.kind in ("mean", "sum"):
-            d = a[:, 0] - b[:, 0]
-            made = mean_interval(d, means[:, 0], errors[:, 0], settings)
             scale = n if summary.kind == "sum" else 1
-            made = Interval(made.low * scale, made.high * scale, made.method, made.reason)
-            return float(d.mean()) * scale, made, test, paired.hedges_g(d)
-        value = float(summary.of_means(a.mean(axis=0), n) - summary.of_means(b.mean(axis=0), n))
+
+            def resampled() -> tuple[FloatArray, FloatArray]:
+                means, errors = together.replicates(place)
+                return means[:, 0], errors[:, 0]
+
+            return Contrast(
+                value=units.mean * scale,
+                usual="units",
+                units=units,
+                scale=scale,
+                error=lambda: Error(units.error.se * scale, "Student t", n - 1),
+                resampled_units=resampled,
+                swapped=lambda towards: together.randomised(place, towards),
+                **shared,
+            )
         width = a.shape[1]
-        drawn = summary.of_means(means[:, :width], n) - summary.of_means(means[:, width:], n)
-        made = intervals.percentile(drawn, settings.level)
+
+        def drawn() -> FloatArray:
+            means, _ = together.replicates(place)
+            first, second = means[:, :width], means[:, width:]
+            return summary.of_means(first, n) - summary.of_means(second, n)
+
+        of = [summary.of_means(table.mean(axis=0), n) for table in (a, b)]
+        value = float(of[0] - of[1])
+
+        def moved() -> FloatArray:
+            """How much each topic moves the exponential of a mean, or a ratio of means."""
+            if summary.kind == "geometric":
+                parts = [
+                    x * (table[:, 0] - table[:, 0].mean())
+                    for x, table in zip(of, (a, b), strict=True)
+                ]
+            else:
+                parts = [
+                    (table[:, 0] - x * table[:, 1]) / table[:, 1].mean()
+                    for x, table in zip(of, (a, b), strict=True)
+                ]
+            return np.asarray(parts[0] - parts[1])
+
+        def error() -> Error:
+            """By the delta method."""
+            return Error(Units(moved()).error.se, "Student t", n - 1)
+
         if summary.kind == "geometric":
-            return value, made, test, paired.hedges_g(a[:, 0] - b[:, 0])
-        swapped = paired.swapped_ratios(a, b, _randomisations(settings), settings.seed)
-        return value, made, swapped, np.nan
+            return Contrast(
+                value=value,
+                usual="replicates",
+                units=units,
+                units_make_value=False,
+                error=error,
+                moved=lambda: (moved(), None),
+                replicates=drawn,
+                swapped=lambda towards: together.randomised(place, towards),
+                **shared,
+            )
+        return Contrast(
+            value=value,
+            usual="replicates",
+            error=error,
+            moved=lambda: (moved(), None),
+            replicates=drawn,
+            swapped=lambda towards: paired.swapped_ratios(
+                a, b, randomisations(settings), settings.seed, towards
+            ),
+            **shared,
+        )
 
-    @staticmethod
-    def _tests(table: FloatArray, settings: Settings) -> list[paired.Test]:
-        """A randomisation test of each column; columns undefined on the same topics go together,
-        so that they see the same signs."""
-        resamples = _randomisations(settings)
-        defined = ~np.isnan(table)
-        out: list[paired.Test] = [paired.Test(np.nan, "none")] * table.shape[1]
-        for pattern in np.unique(defined, axis=1).T:
-            columns = np.flatnonzero((defined == pattern[:, None]).all(axis=0))
-            part = np.ascontiguousarray(table[pattern][:, columns])
-            tests = paired.randomisation(part, resamples, settings.seed)
-            for column, test in zip(columns, tests, strict=True):
-                out[column] = test
-        return out
 
+@dataclass(frozen=True, eq=False)
+class Together:
+    """What the measures of two runs share: draws of topics, and signs of randomisations.
 
-def _randomisations(settings: Settings) -> int:
-    return max(settings.resamples, 10_000)
+    ``tables`` are the columns that each measure's summary needs, ``apart`` its differences.
+    """
 
+    tables: list[list[FloatArray]]
+    apart: list[FloatArray]
+    settings: Settings
+    _tests: dict[str, list[paired.Test]] = field(default_factory=dict)
 
-def _replicates(
-    tables: Sequence[Sequence[FloatArray]], settings: Settings
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Bootstrap replicates of the means of columns, and their standard errors, by measure; all from
-    the same draws of topics."""
-    from calipers import _core
+    def replicates(self, place: int) -> tuple[FloatArray, FloatArray]:
+        """Bootstrap replicates of the means of a measure's columns, and their standard errors."""
+        return self._drawn[place]
 
-    flat = np.column_stack([column for columns in tables for column in columns])
-    means, errors = _core.bootstrap_means(flat, settings.seed, settings.resamples)
-    ends = np.cumsum([len(columns) for columns in tables])[:-1]
-    return list(zip(np.split(means, ends, axis=1), np.split(errors, ends, axis=1), strict=True))
+    @cached_property
+    def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
+        from calipers import _core
+
+        flat = np.column_stack([column for columns in self.tables for column in columns])
+        means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
+        ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
+        return list(zip(np.split(means, ends, axis=1), np.split(errors, ends, axis=1), strict=True))
+
+    def randomised(self, place: int, towards: str) -> paired.Test:
+        """A randomisation test; all measures see the same signs."""
+        if towards not in self._tests:
+            self._tests[towards] = self._randomised(towards)
+        return self._tests[towards][place]
+
+    def _randomised(self, towards: str) -> list[paired.Test]:
+        table = np.column_stack(self.apart)
+        tries = randomisations(self.settings)
+        return paired.randomisation(table, tries, self.settings.seed, towards)

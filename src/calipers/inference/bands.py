@@ -3,13 +3,75 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.inference.intervals import MOST_DEGENERATE
 from calipers.statistics.base import FloatArray
 
+if TYPE_CHECKING:
+    from calipers.inference.estimate import Settings
+    from calipers.inference.scores import RankedRows
+
 Limits = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Bootstrap replicates of the counts of a few thresholds.
+
+    ``places`` are the thresholds, ascending, each by the number of distinct scores at or above it;
+    none of them and all of them are among them. ``positive`` and ``negative`` have the weight of
+    the true and of the false positives there, shape ``(B, len(places))``.
+    """
+
+    places: npt.NDArray[np.intp]
+    positive: FloatArray
+    negative: FloatArray
+
+    @classmethod
+    def drawn(cls, ranked: RankedRows, places: npt.NDArray[np.intp], settings: Settings) -> Counted:
+        """The replicates, from the same draws as all others of the same seed."""
+        from calipers import _core
+
+        ends = np.flatnonzero(ranked.last)
+        places = np.union1d(places, [0, len(ends)])
+        last = np.zeros_like(ranked.last)
+        last[ends[places[1:] - 1]] = True
+        drawn = _core.bootstrap_tables(
+            *ranked._replace(last=last), settings.seed, 0, settings.resamples
+        )
+        counts = np.zeros((settings.resamples, 2, len(places)))
+        between = drawn.reshape(settings.resamples, 2, len(places) - 1)
+        np.cumsum(between, axis=2, out=counts[..., 1:])
+        return cls(places, counts[:, 0], counts[:, 1])
+
+    def rates(self, places: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+        """TPR and FPR at some of the places."""
+        at = np.searchsorted(self.places, places)
+        with np.errstate(invalid="ignore"):
+            return (
+                self.positive[:, at] / self.positive[:, -1:],
+                self.negative[:, at] / self.negative[:, -1:],
+            )
+
+    def gain(self, shares: FloatArray) -> FloatArray:
+        """Recall where these shares are predicted positive, by straight lines between the places;
+        NaN in replicates without positives."""
+        total = self.positive + self.negative
+        with np.errstate(invalid="ignore"):
+            volume, recall = total / total[:, -1:], self.positive / self.positive[:, -1:]
+        return np.array([np.interp(shares, x, y) for x, y in zip(volume, recall, strict=True)])
+
+    def net_benefit(self, places: npt.NDArray[np.intp], p: FloatArray) -> FloatArray:
+        """TP/n − FP/n · p/(1 − p) at some of the places, each with a threshold probability."""
+        at = np.searchsorted(self.places, places)
+        total = self.positive[:, -1:] + self.negative[:, -1:]
+        with np.errstate(invalid="ignore"):
+            return (self.positive[:, at] - self.negative[:, at] * (p / (1 - p))) / total
 
 
 def pointwise(replicates: FloatArray, level: float) -> Limits:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,15 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import MeasureLike, Settings
+from calipers.inference.estimate import (
+    MeasureLike,
+    Settings,
+    bootstrap_offers,
+    normal_of,
+    percentile,
+    share_offers,
+)
+from calipers.inference.influence import MOST_GROUPS, grouped
 from calipers.inference.intervals import Interval
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
@@ -25,6 +34,9 @@ _AT_ONCE = 4_000_000
 
 #: The step of a numerical derivative, as a share of the count.
 _STEP = 1e-5
+
+#: Replicates of more cells than this have no standard errors of their own.
+_FEW_CELLS = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +55,7 @@ class Cells:
     @classmethod
     def from_codes(
         cls,
-        codes: Sequence[npt.NDArray[np.integer[Any]]],
+        codes: Sequence[npt.NDArray[np.integer[Any] | np.bool_]],
         shape: tuple[int, ...],
         weight: FloatArray | None = None,
         clusters: Clusters | None = None,
@@ -55,7 +67,9 @@ class Cells:
         if (size := math.prod(shape)) <= 4 * len(flat) + 10_000:
             rows = np.bincount(flat, minlength=size)
             place = np.flatnonzero(rows)
-            sums = [_sums(flat, w, size)[place] for w in _weights(weight)]
+            sums = [rows[place].astype(np.float64)]
+            if weight is not None:
+                sums = [_sums(flat, w, size)[place] for w in _weights(weight)]
         else:
             place, inverse = np.unique(flat, return_inverse=True)
             sums = [_sums(inverse, w, len(place)) for w in _weights(weight)]
@@ -190,8 +204,11 @@ class ClassCounts:
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
 
     def interval(self, measure: Any, value: float) -> Interval:
-        """Wilson for shares of rows; else the bootstrap, or the delta method where no bootstrap is
-        wanted."""
+        """That asked for by name; Wilson for shares of rows; else the bootstrap, or the delta
+        method where no bootstrap is wanted."""
+        asked = self._asked(measure, value)
+        if asked is not None:
+            return asked
         seen = self.share_of(measure)
         wilson = seen is not None and not self.settings.prefers_bootstrap
         if self.clusters is not None and self.settings.interval == "auto":
@@ -200,14 +217,71 @@ class ClassCounts:
         refused = self.settings.refuses(value, bootstrap=False)
         if refused is not None:
             return refused
-        level = self.settings.level
         if wilson and seen is not None:
             return self._wilson(measure, seen, value)
         if self.settings.interval == "analytic":
-            se = self.cells.error(gradient(measure, self.matrix))
-            return self._normal(value, se).within(*measure.definition.range)
-        name = "bootstrap [B]" if self.clusters is None else self.clusters.bootstrap
-        return intervals.percentile(self.replicates([measure])[measure], level, name)
+            return self._delta(measure, value).within(*measure.definition.range)
+        plain = self.cells.weight is None and self.clusters is None
+        if self.matrix.counts.shape == (2, 2) and plain and not self.settings.prefers_bootstrap:
+            drawn = measure.apply(self._likely)
+            return intervals.percentile(drawn, self.settings.level, "Jeffreys, of the cells")
+        return percentile(self.replicates([measure])[measure], self.settings, self.clusters)
+
+    @cached_property
+    def _likely(self) -> ConfusionMatrix:
+        """Matrices as likely as their rows make them, by Jeffreys' prior: Dirichlet(counts + ½).
+
+        Where a cell holds few rows the bootstrap draws too few others, and from an empty one none
+        at all, so that its intervals are too short; these hold the truth as often as they say."""
+        generator = np.random.Generator(np.random.Philox(self.settings.seed))
+        counts = self.matrix.counts
+        share = generator.dirichlet(counts.ravel() + 0.5, self.settings.resamples)
+        drawn = (share * counts.sum()).reshape(-1, 2, 2)
+        return replace(self.matrix, counts=drawn, squares=drawn)
+
+    def _asked(self, measure: Any, value: float) -> Interval | None:
+        """By a method asked for by name."""
+        if not self.settings.methods:
+            return None
+        seen = self.share_of(measure)
+        offers: dict[str, Callable[[], Interval | None]] = {
+            **bootstrap_offers(
+                value,
+                self.settings,
+                lambda: self.replicates([measure])[measure],
+                lambda: self._jackknife(measure),
+                lambda: self._studentised(measure),
+                self.clusters,
+            ),
+            "delta": lambda: self._delta(measure, value),
+        }
+        if seen is None:
+            kind = "measure of counts"
+        else:
+            kind = "share of rows"
+            size = self._trials(measure, seen, value)
+            for name, made in share_offers(value, size, self.settings.level).items():
+                offers[name] = partial(self._of_share, made)
+        return self.settings.named(kind, value, offers, measure.definition.range)
+
+    @classmethod
+    def from_codes(
+        cls,
+        truth: npt.NDArray[np.integer[Any] | np.bool_],
+        predicted: npt.NDArray[np.integer[Any] | np.bool_],
+        labels: tuple[str, ...],
+        settings: Settings,
+        weight: FloatArray | None = None,
+        clusters: Clusters | None = None,
+        together: tuple[Any, ...] = (),
+    ) -> ClassCounts:
+        """The counts of rows whose classes are given as positions in ``labels``."""
+        k = len(labels)
+        cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
+        counts = cells.onto((0, 1), cells.counts)
+        squares = counts if weight is None else cells.onto((0, 1), cells.squares)
+        matrix = ConfusionMatrix(counts, squares, labels, len(truth))
+        return cls(matrix, cells, settings, together)
 
     @property
     def clusters(self) -> Clusters | None:
@@ -231,24 +305,85 @@ class ClassCounts:
         return seen
 
     def _wilson(self, measure: Any, seen: ConfusionMatrix, value: float) -> Interval:
-        margin = measure.definition.share_of
-        size, level = float(seen.effective_size(margin)), self.settings.level
+        size = self._trials(measure, seen, value)
+        return self._of_share(lambda: intervals.wilson(value, size, self.settings.level))
+
+    def _trials(self, measure: Any, seen: ConfusionMatrix, value: float) -> float:
+        """The effective number of rows that a share is of, the design effect of clusters taken off;
+        NaN where they are too few."""
+        size = float(seen.effective_size(measure.definition.share_of))
         if self.clusters is None:
-            return intervals.wilson(value, size, level)
+            return size
         cells = self.clusters.matrices(self.cells.flat, self.cells.shape)
         split = replace(self.matrix, counts=cells, squares=cells)
         if measure.label is not None:
             split = split.of_class(measure.label)
         elif measure.average == "micro":
             split = split.pooled()
-        return self.clusters.share_interval(value, split, measure.plain, size, level)
+        return self.clusters.trials(value, split, measure.plain, size, self.settings.level)
 
-    def _normal(self, value: float, se: float) -> Interval:
-        if not se > 0:
-            return intervals.missing("delta", "no_spread")
+    def _of_share(self, made: Callable[[], Interval | None]) -> Interval:
+        """An interval of a share, named by the clusters it took into account."""
+        interval = made()
+        assert interval is not None
+        if self.clusters is None:
+            return interval
+        if self.clusters.number < 2 or not math.isfinite(interval.low):
+            return intervals.missing("none", "too_few_clusters")
+        return replace(interval, method=self.clusters.named(f"{interval.method}, clustered"))
+
+    def _delta(self, measure: Any, value: float) -> Interval:
+        se = self.cells.error(gradient(measure, self.matrix))
+        return normal_of(value, se, self.settings, self.clusters, "delta")
+
+    def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
+        """The measure of each of several arrays of counts of the cells (m, C)."""
+        step, out = max(1, _AT_ONCE // math.prod(self.cells.shape)), []
+        for begin in range(0, len(counts), step):
+            whole = self.cells.onto((0, 1), counts[begin : begin + step])
+            out.append(measure.apply(replace(self.matrix, counts=whole, squares=whole)))
+        return np.concatenate(out)
+
+    def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
+        """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
+        weigh differently, and where the cells are many, one after the other or groups of them."""
+        cells = self.cells
+        plain = cells.weight is None and self.clusters is None
+        if plain and len(cells.place) <= MOST_GROUPS:
+            rest = cells.counts - np.eye(len(cells.place))
+            return intervals.left_out(self._applied(measure, rest), cells.counts), cells.counts
         if self.clusters is not None:
-            return self.clusters.normal(value, se, self.settings.level, "delta")
-        return replace(intervals.normal_mean(value, se, self.settings.level), method="delta")
+            _, unit = np.unique(self.clusters.code, return_inverse=True)
+        else:
+            unit = np.arange(len(cells.flat))
+        group = grouped(int(unit.max()) + 1)[unit]
+        place = group * len(cells.place) + cells.row()
+        size = (int(group.max()) + 1) * len(cells.place)
+        out = np.bincount(place, cells.weight, size).reshape(-1, len(cells.place))
+        # Of weights, rounding may leave a hair where no row is left.
+        rest = np.where(out >= cells.counts * (1 - 1e-12), 0.0, cells.counts - out)
+        return intervals.left_out(self._applied(measure, rest)), None
+
+    def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
+        """Of few cells, whose counts are all there is to the rows: each replicate by the delta
+        method."""
+        cells = self.cells
+        few = len(cells.place) <= _FEW_CELLS
+        if not few or cells.weight is not None or self.clusters is not None:
+            return None
+        drawn = np.concatenate(list(cells.drawn(self.settings)))
+        variance = np.zeros(len(drawn))
+        for cell in range(drawn.shape[1]):
+            steps, ends = drawn[:, cell] * _STEP, []
+            for sign in (1, -1):
+                moved = drawn.copy()
+                moved[:, cell] += sign * steps
+                ends.append(self._applied(measure, moved))
+            held = steps > 0
+            slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
+            variance[held] += drawn[held, cell] * np.square(slope)
+        se = cells.error(gradient(measure, self.matrix))
+        return se, self._applied(measure, drawn), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
         """Bootstrap replicates of each measure, all from the same draws."""

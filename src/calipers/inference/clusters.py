@@ -17,12 +17,38 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
+from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.statistics import ConfusionMatrix, FloatArray
 
 #: Below this many clusters no method is to be relied on.
 FEW_CLUSTERS = 10
+
+
+def two_parts_error(
+    first: Clusters, of_first: FloatArray, second: Clusters, of_second: FloatArray
+) -> tuple[float, float]:
+    """The standard error of a difference of two parts of the rows, whose clusters may have rows in
+    both, and its degrees of freedom.
+
+    ``of_first`` and ``of_second`` hold what each row of the part adds to the estimate as it varies,
+    weight times influence. With f and g their sums by cluster, the variance is A + B − 2·C/(C −
+    1)·Σfg, where A = C₁/(C₁ − 1)·Σf² and B likewise; C₁, C₂ and C clusters are in the first part,
+    in the second and in both. Degrees of freedom are Satterthwaite's,
+    (A + B)²/(A²/(C₁ − 1) + B²/(C₂ − 1)). NaN where a part has fewer than two clusters.
+    """
+    f, g = (
+        np.bincount(c.code, moved, c.size).astype(np.float64)
+        for c, moved in ((first, of_first), (second, of_second))
+    )
+    a, b = _spread(f, f, first.number), _spread(g, g, second.number)
+    if not a + b > 0:
+        return (0.0 if a + b == 0 else math.nan), math.nan
+    shared = int(np.count_nonzero(first.present & second.present))
+    both = _spread(f, g, shared) if shared > 1 else dot(f, g)
+    degrees = (a + b) ** 2 / (a**2 / (first.number - 1) + b**2 / (second.number - 1))
+    return _root(a + b - 2 * both), degrees
 
 
 class Draws(Protocol):
@@ -77,8 +103,13 @@ class Clusters:
     @cached_property
     def number(self) -> int:
         """How many clusters there are, rows of weight 0 aside."""
+        return int(np.count_nonzero(self.present))
+
+    @cached_property
+    def present(self) -> npt.NDArray[np.bool_]:
+        """Whether each cluster has rows here, those of weight 0 aside, shape ``(size,)``."""
         code = self.code if self.weight is None else self.code[self.weight > 0]
-        return len(np.unique(code))
+        return np.bincount(code, minlength=self.size) > 0
 
     @property
     def bootstrap(self) -> str:
@@ -117,8 +148,14 @@ class Clusters:
         used = weight > 0
         values, weight, code = values[used], weight[used], self.code[used]
         total = weight.sum()
-        mean = np.dot(weight, values) / total
+        mean = dot(weight, values) / total
         part = np.bincount(code, weight * (values - mean), self.size) / total
+        return _root(_spread(part, part, self.number))
+
+    def sum_error(self, moved: FloatArray) -> float:
+        """Standard error of a sum over rows of which each adds its ``moved`` (n,), expected to be 0
+        together, such as weight times influence: √(C/(C − 1)·Σf²), f being the sums of clusters."""
+        part = np.bincount(self.code, moved, self.size).astype(np.float64)
         return _root(_spread(part, part, self.number))
 
     def auc_error(self, positive: npt.NDArray[np.bool_], placement: FloatArray) -> float:
@@ -135,7 +172,7 @@ class Clusters:
         for of_class in (positive, ~positive):
             own = weight * of_class
             total = own.sum()
-            mean = np.dot(own, placement) / total
+            mean = dot(own, placement) / total
             parts.append(np.bincount(self.code, own * (placement - mean), self.size) / total)
             sizes.append(len(np.unique(self.code[own > 0])))
         f, g = parts
@@ -182,19 +219,15 @@ class Clusters:
             size = float(margin.sum() ** 2 / np.square(margin).sum())
         return float(size / self.widened(1.0, level) ** 2)
 
-    def share_interval(
+    def trials(
         self, value: float, matrix: ConfusionMatrix, of: Any, rows: float, level: float
-    ) -> Interval:
-        """Wilson's interval of a share of a margin with the size that :meth:`share_size` gives;
+    ) -> float:
+        """The size by :meth:`share_size` of a share of a margin, NaN of fewer than two clusters;
         ``matrix`` has the clusters as its leading axis, ``of`` is the measure."""
         if self.number < 2:
-            return intervals.missing("none", "too_few_clusters")
+            return float("nan")
         margin = np.asarray(getattr(matrix, of.definition.share_of))
-        size = self.share_size(value, of.apply(matrix), margin, rows, level)
-        if not math.isfinite(size):
-            return intervals.missing("none", "too_few_clusters")
-        made = intervals.wilson(value, size, level)
-        return replace(made, method=self.named("Wilson [W], clustered"))
+        return self.share_size(value, of.apply(matrix), margin, rows, level)
 
     def auc_interval(
         self, area: float, positive: npt.NDArray[np.bool_], placement: FloatArray, level: float
@@ -229,7 +262,7 @@ def _spread(a: FloatArray, b: FloatArray, clusters: int) -> float:
     """C/(C − 1)·Σab over clusters."""
     if clusters < 2:
         return float("nan")
-    return float(np.dot(a, b)) * clusters / (clusters - 1)
+    return dot(a, b) * clusters / (clusters - 1)
 
 
 def _root(variance: float) -> float:

@@ -6,11 +6,13 @@ Every function returns an :class:`Interval` that carries the name of the method 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -86,6 +88,43 @@ def clopper_pearson(share: float, n: float, level: float) -> Interval:
     low = 0.0 if share <= 0 else float(betaincinv(hits, n - hits + 1, tail))
     high = 1.0 if share >= 1 else float(betaincinv(hits + 1, n - hits, 1 - tail))
     return Interval(low, high, method)
+
+
+def jeffreys(share: float, n: float, level: float) -> Interval:
+    """Jeffreys' interval of a proportion of ``n`` (effective) trials: the equal tails of
+    Beta(hits + ½, misses + ½), with 0 and 1 for limits where there are no hits or no misses (Brown,
+    Cai and DasGupta 2001).
+
+    >>> interval = jeffreys(20 / 200, 200, 0.95)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.0642, 0.1473)
+    """
+    from scipy.special import betaincinv
+
+    method = "Jeffreys"
+    if not n > 0:
+        return missing(method, "too_few_rows")
+    hits, tail = share * n, (1 - level) / 2
+    low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, p)) for p in (tail, 1 - tail))
+    return Interval(0.0 if share <= 0 else low, 1.0 if share >= 1 else high, method)
+
+
+def agresti_coull(share: float, n: float, level: float) -> Interval:
+    """Agresti and Coull's (1998) interval of a proportion of ``n`` (effective) trials: Wald's after
+    adding z²/2 hits and z²/2 misses, cut off at 0 and 1.
+
+    >>> interval = agresti_coull(20 / 200, 200, 0.95)
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.065, 0.1501)
+    """
+    method = "Agresti-Coull"
+    if not n > 0:
+        return missing(method, "too_few_rows")
+    z = z_of(level)
+    trials = n + z**2
+    centre = (share * n + z**2 / 2) / trials
+    half = z * math.sqrt(centre * (1 - centre) / trials)
+    return Interval(centre - half, centre + half, method).within(0.0, 1.0)
 
 
 def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
@@ -171,27 +210,51 @@ def _mean_variance(value: FloatArray, weight: FloatArray, squares: FloatArray) -
     n = total**2 / squares.sum()
     if n <= 1:
         return NAN
-    mean = np.dot(weight, value) / total
-    return float(np.dot(squares, np.square(value - mean)) / total**2 * n / (n - 1))
+    mean = dot(weight, value) / total
+    return float(dot(squares, np.square(value - mean)) / total**2 * n / (n - 1))
 
 
 def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
-    """DeLong on the logit scale; Hanley and McNeil where the area is near its limits or DeLong's
-    variance is 0; exact when the classes are separated completely.
+    """DeLong on the logit scale; where the area is near its limits, the wider of that and Hanley
+    and McNeil's, on either side; theirs where DeLong's variance is 0; exact when the classes are
+    separated completely.
 
     Near its limits: fewer than two rows of the smaller class are misplaced. There DeLong's variance
-    rests on next to nothing and its intervals are too short.
+    rests on next to nothing and its intervals are too short. Hanley and McNeil's alone would not
+    do: symmetric, they reach too little down when only this sample is near the limit.
     """
-    positives = float(table.total_positive**2 / table.positive_squares.sum())
-    negatives = float(table.total_negative**2 / table.negative_squares.sum())
-    smaller = min(positives, negatives)
+    smaller = min(class_sizes(table))
     if area in (0.0, 1.0):
         return separated(area, smaller, level)
     se = delong(table)
-    if smaller * min(area, 1 - area) < 2 or not se > 0:
-        half = z_of(level) * hanley_mcneil(area, positives, negatives)
-        return Interval(area - half, area + half, "Hanley-McNeil [H]").within(0.0, 1.0)
-    return on_logit(area, se, level, "DeLong, logit")
+    if not se > 0:
+        return hanley_interval(area, table, level)
+    made = on_logit(area, se, level, "DeLong, logit")
+    if smaller * min(area, 1 - area) >= 2:
+        return made
+    hanley = hanley_interval(area, table, level)
+    low, high = min(made.low, hanley.low), max(made.high, hanley.high)
+    return Interval(low, high, "Hanley-McNeil [H] or DeLong, logit: the wider")
+
+
+def class_sizes(table: ScoreTable) -> tuple[float, float]:
+    """Kish's effective number of positives and of negatives."""
+    return (
+        float(table.total_positive**2 / table.positive_squares.sum()),
+        float(table.total_negative**2 / table.negative_squares.sum()),
+    )
+
+
+def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
+    """Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
+    half = z_of(level) * hanley_mcneil(area, *class_sizes(table))
+    return Interval(area - half, area + half, "Hanley-McNeil [H]").within(0.0, 1.0)
+
+
+def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
+    """Wald's interval of an AUC with DeLong's standard error."""
+    made = normal_mean(area, delong(table), level)
+    return replace(made, method="DeLong").within(0.0, 1.0)
 
 
 def separated(area: float, smaller: float, level: float) -> Interval:
@@ -229,8 +292,39 @@ def root_mean(mean: float, se: float, level: float) -> Interval:
     return Interval(math.sqrt(mean) / factor, math.sqrt(mean) * factor, "log-delta")
 
 
-def student(mean: float, se: float, n: int, level: float) -> Interval:
-    """Student's t interval of a mean of ``n`` independent units."""
+#: A kurtosis this far from 3, or three of its standard errors, is not that of normal residuals.
+FAR_FROM_NORMAL = 1.0
+
+
+def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval:
+    """χ² interval of a root mean square of ``n`` (effective) residuals [X2]: √(n/χ²) times the
+    value, with both quantiles of χ² with n degrees of freedom.
+
+    It holds for independent normal residuals around 0, whose ``kurtosis`` E r⁴/(E r²)² is 3. The
+    method says so where that found is further from 3 than 1 and than three standard errors √(24/n):
+    with a kurtosis k the interval should be about √((k − 1)/2) times as wide.
+
+    >>> interval = chi_square(4.0, 10, 3.0, 0.95)
+    >>> round(interval.low, 6), round(interval.high, 6)
+    (2.794868, 7.019734)
+    """
+    from scipy.special import chdtri
+
+    method = "chi-square [X2]"
+    if not n >= 1:
+        return missing(method, "too_few_rows")
+    if not root > 0:
+        return missing(method, "no_spread")
+    if abs(kurtosis - 3) > max(FAR_FROM_NORMAL, 3 * math.sqrt(24 / n)):
+        method += f", but kurtosis {kurtosis:.1f}, not 3"
+    # chdtri inverts the upper tail.
+    quantiles = (float(chdtri(n, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
+    low, high = (root * math.sqrt(n / quantile) for quantile in quantiles)
+    return Interval(low, high, method)
+
+
+def student(mean: float, se: float, n: float, level: float) -> Interval:
+    """Student's t interval of a mean of ``n`` independent (effective) units."""
     from scipy.special import stdtrit
 
     if n < 2:
@@ -246,27 +340,127 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
 
     Replicates without a value are left out; above 5% there is no interval.
     """
+    usable = _usable(replicates, method)
+    if isinstance(usable, Interval):
+        return usable
+    low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), method)
+
+
+def turned_on_logit(
+    value: float, replicates: FloatArray, size: float, level: float, method: str
+) -> Interval:
+    """Pivotal bootstrap interval on the logit scale, for a value between 0 and 1 that is biased:
+    percentiles of replicates x of a value v turned about it, 2·logit(v) − logit(x).
+
+    Replicates of a maximum over thresholds are biased upward once more than the value is; turned,
+    they take that off (Efron and Tibshirani 1993, §13.4). So that 0 and 1 have a logit, half a row
+    of ``size`` is added on either side.
+
+    >>> replicates = np.linspace(0.5, 0.9, 101)
+    >>> interval = turned_on_logit(0.6, replicates, 100, 0.9, "pivotal")
+    >>> round(interval.low, 4), round(interval.high, 4)
+    (0.237, 0.6751)
+    """
+    usable = _usable(replicates, method)
+    if isinstance(usable, Interval):
+        return usable
+
+    def logit(x: FloatArray) -> FloatArray:
+        inside = (size * x + 0.5) / (size + 1)
+        return np.asarray(np.log(inside) - np.log1p(-inside))
+
+    ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
+    low, high = (_expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
+    low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
+    return Interval(low, high, method).within(0.0, 1.0)
+
+
+def _usable(replicates: FloatArray, method: str) -> FloatArray | Interval:
+    """The replicates that have a value, or the absent interval where they are too few."""
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
         return missing(method, "degenerate_replicates")
     if np.ptp(defined) <= 1e-12 * np.abs(defined).max():
         # Resampling a perfect answer gives perfect answers; that is no certainty.
         return missing(method, "no_spread")
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return defined
+
+
+def left_out(values: FloatArray, times: FloatArray | None = None) -> FloatArray:
+    """The influence of units from the values without each of them: their mean minus the value.
+    ``times`` is for how many units each of them stands."""
+    count = np.ones(len(values)) if times is None else times
+    used = np.isfinite(values)
+    if not count[used].sum() > 0:
+        return np.full(len(values), NAN)
+    return np.asarray(np.dot(count[used], values[used]) / count[used].sum() - values)
+
+
+def acceleration(influence: FloatArray, times: FloatArray | None = None) -> float:
+    """The acceleration a = ΣI³/(6·(ΣI²)^1.5) of a value from the influence of its units (Efron
+    1987): by how much each moves it. ``times`` is for how many units each of them stands.
+
+    It is 0 where nothing moves the value, and units whose influence is not known are left out.
+
+    >>> round(acceleration(np.array([-1.0, -1.0, 2.0])), 6)
+    0.068041
+    """
+    count = np.ones(len(influence)) if times is None else times
+    used = np.isfinite(influence) & (count > 0)
+    influence, count = influence[used], count[used]
+    size = np.abs(influence).max(initial=0.0)
+    if size == 0:
+        return 0.0
+    scaled = influence / size
+    return float(np.dot(count, scaled**3) / (6 * np.dot(count, scaled**2) ** 1.5))
+
+
+def bca(
+    value: float,
+    replicates: FloatArray,
+    accelerated: float,
+    level: float,
+    method: str = "bootstrap [B]",
+) -> Interval:
+    """Bias-corrected and accelerated percentile interval (Efron 1987).
+
+    The limits are the replicates at Φ(z₀ + (z₀ ± z)/(1 − a(z₀ ± z))): Φ(z₀) is the share of
+    replicates below the value (of those equal to it, half) and a their acceleration. There is none
+    where all replicates lie on one side. Replicates without a value count as in :func:`percentile`.
+    """
+    method = f"BCa {method}"
+    usable = _usable(replicates, method)
+    if isinstance(usable, Interval):
+        return usable
+    # A replicate that only rounding holds apart from the value is equal to it.
+    apart = usable - value
+    apart[np.abs(apart) <= 1e-12 * max(1.0, abs(value))] = 0.0
+    below = (np.mean(apart < 0) + np.mean(apart <= 0)) / 2
+    if not 0 < below < 1:
+        return missing(method, "replicates_on_one_side")
+    normal = NormalDist()
+    bias, z = normal.inv_cdf(below), z_of(level)
+    shares = []
+    for end in (bias - z, bias + z):
+        if 1 - accelerated * end <= 0:
+            return missing(method, "replicates_on_one_side")
+        shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
+    low, high = np.quantile(usable, shares)
     return Interval(float(low), float(high), method)
 
 
 def bootstrap_t(
-    mean: float, se: float, means: FloatArray, errors: FloatArray, level: float
+    value: float, se: float, replicates: FloatArray, errors: FloatArray, level: float
 ) -> Interval:
-    """Bootstrap-t interval of a mean: the quantiles of (mean* − mean)/se* take the place of
-    Student's (Efron and Tibshirani 1993, §12.5)."""
+    """Bootstrap-t (studentised) interval: the quantiles of (value* − value)/se* take the place of
+    Student's (Efron and Tibshirani 1993, §12.5). Each replicate brings its own standard error."""
     method = "bootstrap-t"
     if not se > 0:
         return missing(method, "no_spread")
-    usable = np.isfinite(errors) & (errors > 0)
+    usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
     if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
         return missing(method, "degenerate_replicates")
-    t = (means[usable] - mean) / errors[usable]
+    t = (replicates[usable] - value) / errors[usable]
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(mean - high * se), float(mean - low * se), method)
+    return Interval(float(value - high * se), float(value - low * se), method)

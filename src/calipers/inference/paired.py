@@ -1,60 +1,145 @@
-"""Do two systems differ? Everything here is paired: both are measured on the same units."""
+"""Do two systems differ? Everything here is paired: both are measured on the same units.
+
+A difference is the first system's value less the second's. The alternative to no difference is
+``"two-sided"``, ``"greater"`` (the first's is) or ``"less"``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.inference.intervals import Interval, missing
 from calipers.statistics import FloatArray, Moments, ScoreTable
 
 Scores = npt.NDArray[np.floating[Any]]
 
 NAN = float("nan")
 
+#: What may be true if there is not no difference.
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+#: Up to so many units the distribution of signed ranks is computed, beyond it is the normal.
+EXACT_RANKS = 100
+
+#: Differences that are apart by no more than this share of the largest are equal but for rounding.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A p-value of no difference, two-sided, and the name of the test."""
+    """A p-value of no difference, the test that made it, the alternative it speaks for, and the
+    statistic where the test has one that is usually given.
+
+    >>> str(Test(0.04, "sign test, exact", "greater"))
+    'sign test, exact, one-sided (greater): p = 0.04'
+    """
 
     p: float
     name: str
+    alternative: str = "two-sided"
+    statistic: float = NAN
+
+    @property
+    def sides(self) -> str:
+        """``two-sided``, ``one-sided (greater)`` or ``one-sided (less)``."""
+        two_sided = self.alternative == "two-sided"
+        return self.alternative if two_sided else f"one-sided ({self.alternative})"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.sides}: p = {self.p:.4g}"
 
 
-def randomisation(differences: FloatArray, resamples: int, seed: int) -> list[Test]:
+def _side(alternative: str) -> int:
+    """0 for two sides, else the sign of the differences that speak for the alternative."""
+    if alternative not in ALTERNATIVES:
+        raise ValueError(f"alternative is {alternative!r}, expected one of {ALTERNATIVES}")
+    return {"two-sided": 0, "greater": 1, "less": -1}[alternative]
+
+
+# ---------------------------------------------------------------------------------- randomisation
+
+
+def randomisation(
+    differences: FloatArray,
+    resamples: int,
+    seed: int,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+) -> list[Test]:
     """Fisher's paired randomisation test of each column of per-unit differences, shape (n, m).
 
     Under no difference the sign of each unit's difference is arbitrary. All 2ⁿ patterns are tried
-    when they are no more than ``resamples``; else p = (b + 1)/(B + 1).
+    when they are no more than ``resamples``; else p = (b + 1)/(B + 1). Every column sees the same
+    signs. Units without a value (NaN) do not count; a column of none has no p-value, nor one with
+    an infinite value. With a ``margin`` the test is whether differences are spread evenly about it.
+
+    Sources: Fisher 1935, The Design of Experiments, §21; Smucker, Allan and Carterette 2007.
+
+    >>> differences = np.array([[0.2], [0.1], [0.4], [0.3], [-0.1]])  # signs that give 0.9: 3 of 32
+    >>> print(*randomisation(differences, 1000, 0, "greater"))
+    paired randomisation, exact, one-sided (greater): p = 0.09375
     """
     from calipers import _core
 
-    n = len(differences)
-    if n == 0:
-        return [Test(NAN, "paired randomisation")] * differences.shape[1]
-    if n <= 30 and 2**n <= resamples:
-        extreme = _core.randomisation_exact(differences)
-        return [Test(float(b) / 2**n, "paired randomisation, exact") for b in extreme]
-    extreme = _core.randomisation(differences, seed, resamples)
-    return [Test((int(b) + 1) / (resamples + 1), "paired randomisation") for b in extreme]
+    side, two_sided = _side(alternative), alternative == "two-sided"
+    shifted = (differences - margin) * (side or 1)
+    defined = ~np.isnan(shifted)
+    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(shifted).any(axis=0))
+    exactly = [n <= 30 and 2 ** int(n) <= resamples for n in sizes]
+    drawn = np.flatnonzero(~np.array(exactly, bool))
+    # A unit without a value adds nothing, whatever its sign.
+    table = np.where(defined[:, drawn], shifted[:, drawn], 0.0)
+    counted = np.zeros(len(sizes), np.int64)
+    counted[drawn] = _core.randomisation(table, seed, resamples, two_sided)
+    out = []
+    for column, (n, exact) in enumerate(zip(sizes, exactly, strict=True)):
+        name = "paired randomisation, exact" if exact and n else "paired randomisation"
+        if n == 0 or not sound[column]:
+            p = NAN
+        elif exact:
+            part = shifted[defined[:, column], column][:, None]
+            p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
+        else:
+            p = (int(counted[column]) + 1) / (resamples + 1)
+        out.append(Test(p, name, alternative))
+    return out
 
 
-def swapped_ratios(first: FloatArray, second: FloatArray, resamples: int, seed: int) -> Test:
+def swapped_ratios(
+    first: FloatArray,
+    second: FloatArray,
+    resamples: int,
+    seed: int,
+    alternative: str = "two-sided",
+) -> Test:
     """Paired randomisation test that two ratios of sums are equal.
 
     ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
     denominator. Under no difference the rows of a unit can be swapped: in all 2ⁿ ways when they are
-    no more than ``resamples``, else p = (b + 1)/(B + 1).
+    no more than ``resamples``, else p = (b + 1)/(B + 1). A swap that leaves a ratio undefined
+    counts against a difference.
+
+    >>> first = np.array([[3.0, 4.0], [2.0, 2.0]])  # 5 of 6
+    >>> second = np.array([[1.0, 4.0], [1.0, 2.0]])  # 2 of 6
+    >>> print(swapped_ratios(first, second, 1000, 0))
+    paired randomisation, exact, two-sided: p = 0.5
     """
-    n, name = len(first), "paired randomisation"
+    n, name, side = len(first), "paired randomisation", _side(alternative)
     total, half = (first + second).sum(axis=0) / 2, (first - second) / 2
-    observed = abs(_ratio_difference(total, half.sum(axis=0)))
+    observed = float(_ratio_difference(total, half.sum(axis=0)))
     if n == 0 or not np.isfinite(observed):
-        return Test(NAN, name)
+        return Test(NAN, name, alternative)
+
+    def towards(difference: FloatArray) -> FloatArray:
+        return np.asarray(difference * side if side else np.abs(difference))
+
+    bound = float(towards(np.float64(observed))) - ROUNDING * abs(observed)
     exact = n <= 30 and 2**n <= resamples
     tried = 2**n if exact else resamples
     random = np.random.Generator(np.random.Philox(seed))
@@ -65,11 +150,11 @@ def swapped_ratios(first: FloatArray, second: FloatArray, resamples: int, seed: 
             swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
         else:
             swaps = random.integers(0, 2, (end - begin, n))
-        drawn = np.abs(_ratio_difference(total, (1 - 2 * swaps) @ half))
-        extreme += int(np.count_nonzero(drawn >= observed * (1 - 1e-12)))
+        drawn = towards(_ratio_difference(total, (1 - 2 * swaps) @ half))
+        extreme += int(np.count_nonzero(~(drawn < bound)))
     if exact:
-        return Test(extreme / tried, f"{name}, exact")
-    return Test((extreme + 1) / (tried + 1), name)
+        return Test(extreme / tried, f"{name}, exact", alternative)
+    return Test((extreme + 1) / (tried + 1), name, alternative)
 
 
 def _ratio_difference(total: FloatArray, half: FloatArray) -> FloatArray:
@@ -79,64 +164,241 @@ def _ratio_difference(total: FloatArray, half: FloatArray) -> FloatArray:
         return np.asarray(a[..., 0] / a[..., 1] - b[..., 0] / b[..., 1])
 
 
-def mcnemar(first_only: float, second_only: float) -> Test:
-    """McNemar's exact test: of the rows that only one system gets right, each is as likely to be
-    the first's as the second's. Two-sided: twice P(X ≥ the larger), at most 1.
+# ------------------------------------------------------------------------------------------ counts
 
-    >>> round(mcnemar(9, 3).p / 2, 6)
+
+def mcnemar(
+    first_only: float, second_only: float, alternative: str = "two-sided", *, mid_p: bool = False
+) -> Test:
+    """McNemar's exact test: of the rows that only one system gets right, each is as likely to be
+    the first's as the second's.
+
+    One-sided P(X ≥ observed), X ~ Binomial(n, ½); two-sided twice the smaller, at most 1.
+    ``mid_p`` counts half of P(X = observed): it no longer guarantees the level, and comes closer to
+    it. Without a row that only one gets right, p is 1.
+
+    Sources: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013.
+
+    >>> round(mcnemar(9, 3, "greater").p, 6)
     0.072998
+    >>> print(mcnemar(9, 3, mid_p=True))
+    McNemar, mid-p, two-sided: p = 0.09229
     """
+    name = "McNemar, mid-p" if mid_p else "McNemar, exact"
+    return _fair_coin(round(first_only), round(second_only), name, alternative, mid_p=mid_p)
+
+
+def sign(differences: FloatArray, alternative: str = "two-sided") -> Test:
+    """The sign test: as many differences are above 0 as below.
+
+    Exact binomial, P(X ≥ number above 0) with X ~ Binomial(n, ½), over the n differences that are
+    not 0; two-sided twice the smaller tail. The statistic is the number above 0. NaN do not count.
+
+    >>> print(sign(np.array([0.1, 0.3, 0.2, 0.4, 0.1, -0.1, 0.0]), "greater"))  # 7 of 64
+    sign test, exact, one-sided (greater): p = 0.1094
+    """
+    signs = np.sign(_settled(differences))
+    if len(signs) == 0:
+        return Test(NAN, "sign test, exact", alternative)
+    above, below = (int(np.count_nonzero(signs == side)) for side in (1, -1))
+    return _fair_coin(above, below, "sign test, exact", alternative)
+
+
+def _fair_coin(heads: int, tails: int, name: str, alternative: str, *, mid_p: bool = False) -> Test:
+    """The exact binomial test that a coin is fair."""
     from scipy.special import bdtrc
 
-    larger, discordant = max(first_only, second_only), first_only + second_only
-    if discordant == 0:
-        return Test(1.0, "McNemar, exact")
-    # bdtrc(k, n, ½) is P(X > k), so that P(X ≥ larger) needs larger − 1.
-    tail = bdtrc(round(larger) - 1, round(discordant), 0.5)
-    return Test(min(1.0, 2 * float(tail)), "McNemar, exact")
+    side, n = _side(alternative), heads + tails
+    if n == 0:
+        return Test(1.0, name, alternative, 0.0)
+    seen = {0: max(heads, tails), 1: heads, -1: tails}[side]
+    # bdtrc(k, n, ½) is P(X > k).
+    beyond, least = float(bdtrc(seen, n, 0.5)), float(bdtrc(seen - 1, n, 0.5) if seen else 1.0)
+    if side == 0 and heads == tails:
+        # Both tails begin at the middle, which is in them once.
+        return Test(1 - (least - beyond) / 2 if mid_p else 1.0, name, alternative, heads)
+    p = ((beyond + least) / 2 if mid_p else least) * (1 if side else 2)
+    return Test(min(1.0, p), name, alternative, heads)
 
 
-def normal(value: float, se: float, name: str) -> Test:
-    """Two-sided test that a normal estimate is 0; none where a difference seems to have no error,
-    as two AUCs do when one system separates the classes and the other ties them all."""
+# ------------------------------------------------------------------------------------------- ranks
+
+
+def _settled(differences: FloatArray) -> FloatArray:
+    """The defined differences, 0 where they are so but for rounding."""
+    defined = differences[~np.isnan(differences)]
+    return np.where(np.abs(defined) <= _rounding(defined), 0.0, defined)
+
+
+def _rounding(values: FloatArray) -> float:
+    """By how much values may differ and be equal but for rounding."""
+    size = np.abs(values)
+    return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
+
+
+def _signed_ranks(differences: FloatArray, zeros: str) -> FloatArray:
+    """The mean ranks of the sizes with the signs of the differences; NaN are left out. Zeros are
+    left out before ranking (``wilcoxon``) or after it (``pratt``)."""
+    if zeros not in ("wilcoxon", "pratt"):
+        raise ValueError(f"zeros is {zeros!r}, expected 'wilcoxon' or 'pratt'")
+    values = _settled(differences)
+    if zeros == "wilcoxon":
+        values = values[values != 0]
+    size = np.abs(values)
+    order = np.argsort(size, kind="stable")
+    # Sizes that differ by rounding alone are tied.
+    with np.errstate(invalid="ignore"):  # infinite ones are tied
+        fresh = np.diff(size[order], prepend=-1.0) > _rounding(size)
+    tied = np.cumsum(fresh) - 1
+    ends = np.append(np.flatnonzero(fresh), len(size))
+    ranks = np.empty(len(size))
+    ranks[order] = ((ends[1:] + ends[:-1] + 1) / 2)[tied]
+    signed: FloatArray = (ranks * np.sign(values))[values != 0]
+    return signed
+
+
+def wilcoxon(
+    differences: FloatArray, alternative: str = "two-sided", zeros: str = "wilcoxon"
+) -> Test:
+    """Wilcoxon's signed-rank test that differences are spread evenly about 0.
+
+    The statistic is W⁺, the sum of the (mean) ranks of the sizes of positive differences. Zeros
+    are left out before ranking, as Wilcoxon did, or with ``zeros="pratt"`` ranked and then left
+    out. Up to 100 units p is exact, with ties as without: P(W⁺ ≥ w) over all 2ⁿ signs of the ranks
+    at hand. Beyond that W⁺ is normal with mean Σr/2 and variance Σr²/4, which ties have been
+    reckoned in, after a continuity correction of ½. Two-sided is twice the smaller tail. The name
+    says which. NaN do not count; undefined without a value; 1 if all differences are 0.
+
+    Sources: Wilcoxon 1945; Pratt 1959.
+
+    >>> darwin = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48.0])
+    >>> print(wilcoxon(darwin))
+    Wilcoxon signed rank, exact, two-sided: p = 0.04126
+    >>> wilcoxon(darwin).statistic
+    96.0
+    """
+    side = _side(alternative)
+    ranks = _signed_ranks(differences, zeros)
+    exact = len(ranks) <= EXACT_RANKS
+    name = "Wilcoxon signed rank, exact" if exact else "Wilcoxon signed rank, normal"
+    name += ", zeros as Pratt" if zeros == "pratt" else ""
+    if np.isnan(differences).all():
+        return Test(NAN, name, alternative)
+    positive, total = float(ranks[ranks > 0].sum()), float(np.abs(ranks).sum())
+    if len(ranks) == 0:
+        return Test(1.0, name, alternative, 0.0)
+    # The distribution is symmetric: the lower tail of W⁺ is the upper tail of W⁻.
+    upper = {0: max(positive, total - positive), 1: positive, -1: total - positive}[side]
+    if exact:
+        tail = _signed_rank_tail(np.abs(ranks), upper)
+    else:
+        apart = upper - total / 2 - 0.5
+        z = (max(apart, 0.0) if side == 0 else apart) / math.sqrt(float(ranks @ ranks) / 4)
+        tail = math.erfc(z / math.sqrt(2)) / 2
+    return Test(min(1.0, tail * (1 if side else 2)), name, alternative, positive)
+
+
+def _signed_rank_tail(ranks: FloatArray, least: float) -> float:
+    """P(W⁺ ≥ least) when each rank counts with probability ½, by dynamic programming over the
+    sums of doubled ranks, which are whole numbers even where ranks are tied."""
+    doubled = np.rint(2 * np.sort(ranks)).astype(np.int64)
+    chance = np.zeros(int(doubled.sum()) + 1)
+    chance[0] = 1.0
+    reached = 0
+    for rank in doubled:
+        reached += int(rank)
+        without = chance[: reached + 1].copy()
+        chance[rank : reached + 1] += without[: reached + 1 - rank]
+        chance[: reached + 1] /= 2
+    return float(chance[round(2 * least) :].sum())
+
+
+# ------------------------------------------------------------------------------ estimate and error
+
+
+def _by_error(
+    value: float, se: float, name: str, alternative: str, upper: Callable[[float], float]
+) -> Test:
+    """The test of value/se by a symmetric distribution; none where a difference seems to have no
+    error, as two AUCs do when one system separates the classes and the other ties them all."""
+    side = _side(alternative)
     if not math.isfinite(se):
-        return Test(NAN, name)
+        return Test(NAN, name, alternative)
     if se == 0:
-        return Test(1.0 if value == 0 else NAN, name)
-    # Twice the tail; through erfc, which keeps its digits far out.
-    return Test(math.erfc(abs(value) / se / math.sqrt(2)), name)
+        return Test(1.0 if value == 0 else NAN, name, alternative)
+    ratio = value / se
+    p = upper(ratio * side) if side else 2 * upper(abs(ratio))
+    return Test(p, name, alternative, ratio)
 
 
-def student(value: float, se: float, n: int, name: str = "paired t") -> Test:
-    """Two-sided paired t test from the mean difference and its standard error."""
+def normal(value: float, se: float, name: str, alternative: str = "two-sided") -> Test:
+    """Test that a normal estimate is 0, by z = value/se; the statistic is z.
+
+    Undefined where the standard error is, or is 0 beside a value that is not.
+
+    >>> print(normal(0.0196, 0.01, "DeLong, paired"))
+    DeLong, paired, two-sided: p = 0.05
+    """
+    # Through erfc, which keeps its digits far out.
+    return _by_error(value, se, name, alternative, lambda z: math.erfc(z / math.sqrt(2)) / 2)
+
+
+def student(
+    value: float, se: float, n: float, name: str = "paired t", alternative: str = "two-sided"
+) -> Test:
+    """Paired t test from the mean difference and its standard error over ``n`` (effective) units;
+    the statistic is t = value/se, on n − 1 degrees of freedom.
+
+    Undefined below two units, and where the standard error is, or is 0 beside a value that is not.
+
+    >>> print(student(2.6167, 1.2181, 15))  # Darwin's maize, as Fisher tested it
+    paired t, two-sided: p = 0.04968
+    """
     from scipy.special import stdtr
 
-    if n < 2 or not math.isfinite(se):
-        return Test(NAN, name)
-    if se == 0:
-        return Test(1.0 if value == 0 else NAN, name)
-    return Test(2 * float(stdtr(n - 1, -abs(value) / se)), name)
+    if n < 2:
+        return Test(NAN, name, alternative)
+    return _by_error(value, se, name, alternative, lambda t: float(stdtr(n - 1, -t)))
 
 
-def bootstrap(differences: FloatArray) -> Test:
-    """Two-sided p-value from bootstrap replicates of a difference: twice the share on the far side
-    of 0, each side (b + 1)/(B + 1); replicates without a value are left out."""
+def paired_t(differences: FloatArray, alternative: str = "two-sided") -> Test:
+    """Student's paired t test of per-unit differences; NaN do not count.
+
+    >>> print(paired_t(np.array([1.0, 2.0, 3.0])))  # t = 2√3 on 2 degrees of freedom
+    paired t, two-sided: p = 0.07418
+    """
+    moments = Moments.from_rows(differences[~np.isnan(differences)])
+    return student(moments.mean, moments.standard_error, moments.rows, alternative=alternative)
+
+
+def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
+    """Test from bootstrap replicates of a difference: the share on the far side of 0, or on 0,
+    (b + 1)/(B + 1); two-sided twice the smaller, at most 1. Replicates without a value are left
+    out; undefined if none is left.
+
+    >>> print(bootstrap(np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.5, 0.1, 0.3]), "greater"))
+    paired bootstrap, one-sided (greater): p = 0.2
+    """
+    name, side = "paired bootstrap", _side(alternative)
     defined = differences[np.isfinite(differences)]
     if len(defined) == 0:
-        return Test(NAN, "paired bootstrap")
+        return Test(NAN, name, alternative)
     below = (np.count_nonzero(defined <= 0) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= 0) + 1) / (len(defined) + 1)
-    return Test(float(min(1.0, 2 * min(below, above))), "paired bootstrap")
+    p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
+    return Test(float(p), name, alternative)
 
 
-def delong_error(
-    positive: npt.NDArray[np.bool_], scores: Sequence[Scores], weight: FloatArray | None
+# -------------------------------------------------------------------------------------------- AUC
+
+
+def placement_error(
+    positive: npt.NDArray[np.bool_], placement: FloatArray, weight: FloatArray | None
 ) -> float:
-    """DeLong's standard error of the difference of two AUCs on the same rows."""
-    placements = [row_placements(positive, score, weight) for score in scores]
-    difference = placements[0] - placements[1]
+    """DeLong's standard error of an AUC from the placements of rows, or of the difference of two
+    AUCs on the same rows from the differences of placements."""
     errors = (
-        Moments.from_rows(difference[rows], None if weight is None else weight[rows]).standard_error
+        Moments.from_rows(placement[rows], None if weight is None else weight[rows]).standard_error
         for rows in (positive, ~positive)
     )
     return math.hypot(*errors)
@@ -152,27 +414,59 @@ def row_placements(
     return np.where(positive, of_positive[place], of_negative[place])
 
 
+# ------------------------------------------------------------------------------------ effect sizes
+
+
 def hedges_g(differences: FloatArray) -> float:
     """Paired effect size: mean difference over its standard deviation, with Hedges' correction for
-    small samples, 1 − 3/(4(n − 1) − 1)."""
-    n = len(differences)
-    if n < 3:
-        return NAN
-    spread = float(differences.std(ddof=1))
-    if spread == 0:
-        return NAN
-    return float(differences.mean()) / spread * (1 - 3 / (4 * (n - 1) - 1))
+    small samples, 1 − 3/(4(n − 1) − 1). Undefined below 3 units, without any spread, and where a
+    difference is no finite number.
 
-
-def holm(p: FloatArray) -> FloatArray:
-    """Holm's step-down adjustment of p-values; undefined ones stay so and do not count.
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.06, 0.06]
+    >>> round(hedges_g(np.array([1.0, 2.0, 4.0, 5.0, 3.0])), 4)  # 3/√2.5 · 0.8
+    1.5179
     """
-    adjusted = np.full(len(p), NAN)
-    defined = np.flatnonzero(~np.isnan(p))
-    order = defined[np.argsort(p[defined], kind="stable")]
-    scaled = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(scaled))
-    return adjusted
+    n = len(differences)
+    if n < 3 or not np.isfinite(differences).all():
+        return NAN
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
+    if spread <= ROUNDING * abs(mean):
+        return NAN
+    return mean / spread * _hedges(n)
+
+
+def _hedges(n: int) -> float:
+    return 1 - 3 / (4 * (n - 1) - 1)
+
+
+def hedges_g_interval(differences: FloatArray, level: float) -> Interval:
+    """Interval of the paired effect size: the noncentralities between which the t statistic lies,
+    over √n, with Hedges' correction (Hedges and Olkin 1985; Cumming and Finch 2001).
+
+    >>> interval = hedges_g_interval(np.array([1.0, 2.0, 4.0, 5.0, 3.0]), 0.95)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.266, 2.726)
+    """
+    from scipy.special import nctdtrinc
+
+    method, n, g = "noncentral t", len(differences), hedges_g(differences)
+    if math.isnan(g):
+        return missing(method, "undefined_value")
+    t = g / _hedges(n) * math.sqrt(n)
+    low, high = (
+        float(nctdtrinc(n - 1, (1 + side * level) / 2, t)) * _hedges(n) / math.sqrt(n)
+        for side in (1, -1)
+    )
+    return Interval(low, high, method)
+
+
+def rank_biserial(differences: FloatArray, zeros: str = "wilcoxon") -> float:
+    """Matched-pairs rank-biserial correlation (Kerby 2014), the effect size of Wilcoxon's test:
+    (W⁺ − W⁻)/(W⁺ + W⁻), from −1 (all against the first system) to 1. Undefined where no difference
+    is other than 0.
+
+    >>> darwin = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48.0])
+    >>> rank_biserial(darwin)  # (96 − 24)/120
+    0.6
+    """
+    ranks = _signed_ranks(differences, zeros)
+    return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else NAN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
@@ -34,8 +35,6 @@ def welch(
 ) -> tuple[Interval, Test]:
     """Interval and test of a difference of two means (Welch 1947): Student's t with
     (s₁² + s₂²)²/(s₁⁴/(n₁ − 1) + s₂⁴/(n₂ − 1)) degrees of freedom, s being the standard errors."""
-    from scipy.special import stdtr, stdtrit
-
     a, b = (error**2 for error in errors)
     if not (math.isfinite(a + b) and min(sizes) > 1):
         return intervals.missing("Welch", "too_few_rows"), Test(NAN, "Welch t")
@@ -43,10 +42,23 @@ def welch(
         p = 1.0 if value == 0 else NAN
         return intervals.missing("Welch", "no_spread"), Test(p, "Welch t")
     degrees = (a + b) ** 2 / (a**2 / (sizes[0] - 1) + b**2 / (sizes[1] - 1))
-    se = math.sqrt(a + b)
+    made, test = by_error(value, math.sqrt(a + b), degrees, level, "Welch")
+    return made, replace(test, name="Welch t")
+
+
+def by_error(
+    value: float, se: float, degrees: float, level: float, name: str
+) -> tuple[Interval, Test]:
+    """Student's interval and test of a difference from its standard error."""
+    from scipy.special import stdtr, stdtrit
+
+    if not math.isfinite(se):
+        return intervals.missing(name, "too_few_clusters"), Test(NAN, name)
+    if se == 0:
+        return intervals.missing(name, "no_spread"), Test(1.0 if value == 0 else NAN, name)
     half = float(stdtrit(degrees, (1 + level) / 2)) * se
-    test = Test(2 * float(stdtr(degrees, -abs(value) / se)), "Welch t")
-    return Interval(value - half, value + half, "Welch"), test
+    p = 2 * float(stdtr(degrees, -abs(value) / se))
+    return Interval(value - half, value + half, name), Test(p, name)
 
 
 def inverted(interval: Callable[[float], Interval], name: str) -> Test:

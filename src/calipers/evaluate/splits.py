@@ -1,0 +1,326 @@
+"""Comparison over several test splits: cross-validation and repeated hold-out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.arrays import as_array, coded, same_length
+from calipers.data.errors import InputError
+from calipers.data.values import Values, read_values
+from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
+from calipers.evaluate.pairs import Rows
+from calipers.evaluate.values import directions
+from calipers.inference import splits
+from calipers.inference.contrast import ALTERNATIVES, Question
+from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.measures import Measure
+from calipers.results import Comparison, Difference, Evaluation, PerUnit
+from calipers.statistics import FloatArray
+
+#: How the splits were made, and the test that goes with it.
+DESIGNS: Mapping[str, str] = {
+    "k-fold": "(repeated) cross-validation: the corrected resampled t test",
+    "resampled": "repeated hold-out: the corrected resampled t test, with the sizes of both parts",
+    "5x2-f": "five times two-fold cross-validation: Alpaydin's combined F test",
+    "5x2-t": "five times two-fold cross-validation: Dietterich's t test",
+    "independent": "splits that share no training rows: the plain t test",
+}
+
+FIVE_BY_TWO = ("5x2-f", "5x2-t")
+
+
+def compare_splits(
+    values: Any,
+    *,
+    design: str,
+    split: Any = None,
+    repetition: Any = None,
+    train: float | None = None,
+    test: float | None = None,
+    measure: str = "value",
+    lower_is_better: str | Sequence[str] = (),
+    baseline: str | None = None,
+    alternative: str = "two-sided",
+    adjust: str = "holm",
+    level: float = 0.95,
+) -> Comparison:
+    """Paired differences of systems over several test splits of one data set.
+
+    Models that were trained on overlapping rows are not independent, so that a plain t test over
+    splits finds differences too often. The tests here take account of it; ``design`` says how the
+    splits were made.
+
+    Parameters
+    ----------
+    values
+        An evaluation of the predictions of all splits together, with ``split`` the split of each
+        row; or one value a split, as :func:`calipers.from_values` takes values per unit (a table
+        may have a column ``repetition``).
+    design
+        ``"k-fold"``: cross-validation, also repeated; ``"resampled"``: repeated hold-out, with the
+        numbers of rows ``train`` and ``test``; ``"5x2-f"`` or ``"5x2-t"``: five times two-fold
+        cross-validation; ``"independent"``: splits that share no training rows.
+    split, repetition
+        The split and the repetition of each row of the evaluation; of values, the repetition of
+        each. Repeated cross-validation needs it, to know how many folds there are. Of ten values
+        without it, ``"5x2-f"`` and ``"5x2-t"`` take each two in a row for one repetition.
+    train, test
+        On how many rows models were trained and measured; with ``"k-fold"`` they follow from the
+        number of folds.
+    measure, lower_is_better
+        See :func:`calipers.from_values`.
+    baseline, alternative, adjust, level
+        See :func:`calipers.compare`. The F test knows no sides.
+
+    Returns
+    -------
+    Comparison
+        The differences *averaged* over splits. Where an evaluation was given, a note tells the
+        differences *pooled* over all rows as well; for measures that are not means over rows, the
+        two are different numbers.
+
+    Raises
+    ------
+    InputError
+        For a design that the splits do not fit, and anything else wrong with the input.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
+    >>> found = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
+    >>> round(found["AUC"].value, 3), found["AUC"].test, round(found["AUC"].p, 4)
+    (0.03, 'corrected resampled t', 0.0474)
+    """
+    check_option("design", design, DESIGNS)
+    check_option("alternative", alternative, ALTERNATIVES)
+    check_option("adjust", adjust, ADJUSTMENTS)
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+    notes: list[str] = []
+    if isinstance(values, Evaluation):
+        if repetition is None and design in FIVE_BY_TWO:
+            raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
+        read, better, pooled = _of_rows(values, split, repetition)
+    else:
+        if split is not None:
+            raise InputError("split= is of the rows of an evaluation; of values each is a split")
+        read = _repeated(read_values(values, measure, repeated=True), repetition)
+        directed, assumed = directions(read.measures, lower_is_better)
+        better = {name: higher for name, higher in directed.items() if higher is not None}
+        pooled, notes = {}, [*assumed]
+    if not better:
+        raise InputError("of none of the measures one value is better than another")
+    made = _Design.of(design, read, train, test)
+    rows: list[list[Difference]] = []
+    for name, higher in better.items():
+        of = []
+        for system, base in system_pairs(tuple(read.values), baseline):
+            question = Question(alternative=alternative).towards(higher)
+            found = made.tested(read, (system, base, name), question, level)
+            of.append(_difference(found, (system, base, name), level, higher_is_better=higher))
+            if found.caution is not None and design != "independent":
+                notes.append(f"The {found.test.name} {found.caution}.")
+            if pooled:
+                apart = pooled[system, name] - pooled[base, name]
+                notes.append(
+                    f"{name}, {system} - {base}: {found.value:.4f} {found.summary}, "
+                    f"{apart:.4f} pooled over all rows."
+                )
+        rows.append(adjusted_p(of, adjust))
+    several = len(rows[0]) > 1
+    way = ADJUSTMENTS[adjust if several else "none"]
+    return Comparison(
+        tuple(row for of in rows for row in of),
+        level,
+        way.name,
+        baseline,
+        controls=way.controls,
+        notes=tuple(dict.fromkeys(notes)),
+        per_unit=PerUnit("splits", read.units, read.values),
+        provenance={"design": design, "splits": len(read.units), "train": train, "test": test},
+    )
+
+
+def _difference(
+    found: splits.SplitTest, names: tuple[str, str, str], level: float, *, higher_is_better: bool
+) -> Difference:
+    system, baseline, measure = names
+    return Difference(
+        measure=measure,
+        system=system,
+        baseline=baseline,
+        value=found.value,
+        low=found.interval.low,
+        high=found.interval.high,
+        level=level,
+        method=found.interval.method,
+        p=found.test.p,
+        test=found.test.name,
+        alternative=found.test.alternative,
+        n=found.splits,
+        unit="splits",
+        no_interval=found.interval.reason,
+        higher_is_better=higher_is_better,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """How splits were made: ``order`` puts those of a repetition next to each other, ``sizes`` are
+    the rows trained and tested on, up to a factor, where the test asks for them."""
+
+    name: str
+    order: npt.NDArray[np.intp]
+    sizes: tuple[float, float] | None = None
+
+    @classmethod
+    def of(cls, name: str, read: Values, train: float | None, test: float | None) -> _Design:
+        """That of these splits, if they fit."""
+        number = len(read.units)
+        if number < 2:
+            raise InputError(f"there is {number} split, expected at least 2")
+        order, folds = _by_repetition(name, read)
+        sizes = _given_sizes(name, train, test)
+        if name == "k-fold" and sizes is None:
+            if folds < 2:
+                raise InputError("each repetition has one split, expected two or more folds")
+            sizes = folds - 1, 1
+        if name in FIVE_BY_TWO and (number != 10 or (read.repetition and folds != 2)):
+            has = f"{number // folds} times {folds}" if read.repetition else str(number)
+            raise InputError(f"design {name!r}: there are {has} splits, expected 5 times 2")
+        return cls(name, order, sizes)
+
+    def tested(
+        self, read: Values, names: tuple[str, str, str], towards: str, level: float
+    ) -> splits.SplitTest:
+        """The test of (system, baseline, measure)."""
+        system, baseline, measure = names
+        for name in (system, baseline):
+            absent = np.flatnonzero(np.isnan(read.values[name][measure]))
+            if len(absent):
+                raise InputError(
+                    f"{measure} of {name!r} has no value on {len(absent)} of {len(read.units)} "
+                    f"splits, {read.units[absent[0]]!r} first; every split needs one"
+                )
+        apart = (read.values[system][measure] - read.values[baseline][measure])[self.order]
+        if self.name == "independent":
+            return splits.k_fold_t(apart, towards, level)
+        if self.name == "5x2-t":
+            return splits.five_by_two_t(apart.reshape(5, 2), towards)
+        if self.name == "5x2-f":
+            if towards != "two-sided":
+                raise InputError("the combined F test knows no sides; leave out alternative=")
+            return splits.five_by_two_f(apart.reshape(5, 2))
+        assert self.sizes is not None
+        return splits.corrected_t(apart, *self.sizes, towards, level)
+
+
+def _by_repetition(design: str, read: Values) -> tuple[npt.NDArray[np.intp], int]:
+    """The order that puts splits of a repetition next to each other, and how many each has."""
+    number = len(read.units)
+    if not read.repetition:
+        return np.arange(number), number
+    names = list(dict.fromkeys(read.repetition))
+    codes = np.array([names.index(name) for name in read.repetition])
+    sizes = np.bincount(codes)
+    if design in ("k-fold", *FIVE_BY_TWO) and (sizes != sizes[0]).any():
+        odd = int(np.flatnonzero(sizes != sizes[0])[0])
+        raise InputError(
+            f"repetition {names[odd]!r} has {sizes[odd]} splits, {names[0]!r} has {sizes[0]}"
+        )
+    return np.argsort(codes, kind="stable"), int(sizes[0])
+
+
+def _given_sizes(
+    design: str, train: float | None, test: float | None
+) -> tuple[float, float] | None:
+    """The sizes that were given, checked."""
+    if train is None and test is None:
+        if design == "resampled":
+            raise InputError("design 'resampled' needs train= and test=, the numbers of rows")
+        return None
+    if design not in ("k-fold", "resampled"):
+        raise InputError(f"design {design!r} makes no use of train= and test=")
+    if train is None or test is None:
+        raise InputError(f"{'train' if train is None else 'test'}= is missing; give both sizes")
+    for what, size in (("train", train), ("test", test)):
+        if not 0 < size < math.inf:
+            raise InputError(f"{what} is {size!r}, expected a number of rows above 0")
+    return train, test
+
+
+def _repeated(read: Values, repetition: Any) -> Values:
+    """The values with the repetition of each split."""
+    if repetition is None:
+        return read
+    if read.repetition:
+        raise InputError("repetition= is given, and the table has a column of it; leave one out")
+    names = as_array(repetition, "repetition")
+    if len(names) != len(read.units):
+        raise InputError(f"repetition: has {len(names)} values, there are {len(read.units)} splits")
+    return replace(read, repetition=tuple(map(str, names.tolist())))
+
+
+def _of_rows(
+    evaluation: Evaluation, split: Any, repetition: Any
+) -> tuple[Values, dict[str, bool], dict[tuple[str, str], float]]:
+    """The value of each measure on each split, which of them are better higher, and the values of
+    all rows together."""
+    source = evaluation.sources
+    if not isinstance(source, Rows):
+        raise InputError(
+            "splits are of rows: give an evaluation of classes or numbers, not read from a file"
+        )
+    if split is None:
+        raise InputError("split= is missing: the split of each row of the evaluation")
+    codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
+    plain = replace(source.settings, interval="none", methods=())
+    values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
+    for system, of in source.by_name.items():
+        parts = {name: of.under(plain).taken(codes == k) for k, name in enumerate(names)}
+        for measure in source.directed:
+            column = [_value_on(part, measure, name) for name, part in parts.items()]
+            values[system][str(measure)] = np.array(column)
+    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed}
+    pooled = {(e.system, e.measure): e.value for e in evaluation}
+    return Values(tuple(names), values, repetition=repetitions), better, pooled
+
+
+def _splits(
+    rows: int, split: Any, repetition: Any
+) -> tuple[npt.NDArray[Any], list[str], tuple[str, ...]]:
+    """The split of each row by position, the names of splits, and their repetitions if any."""
+    column = coded(split, "split")
+    same_length(column.codes, rows, "split")
+    if repetition is None:
+        return column.codes, list(column.names), ()
+    again = coded(repetition, "repetition")
+    same_length(again.codes, rows, "repetition")
+    number = len(column.names)
+    occurs, codes = np.unique(again.codes * number + column.codes, return_inverse=True)
+    repetitions = tuple(again.names[pair // number] for pair in occurs)
+    names = [
+        f"{name}/{column.names[pair % number]}"
+        for name, pair in zip(repetitions, occurs, strict=True)
+    ]
+    return codes, names, repetitions
+
+
+def _value_on(part: Any, measure: Measure, split: str) -> float:
+    """The value on one split, which has to have one."""
+    estimate = part.estimate(measure)
+    if math.isnan(estimate.value):
+        why = ", ".join(measure.meanings.get(reason, reason) for reason in estimate.undefined)
+        raise InputError(
+            f"{measure} of {estimate.system!r} is undefined on split {split!r}"
+            + (f" ({why})" if why else "")
+            + "; every split needs a value, so make other splits or leave the measure out"
+        )
+    return float(estimate.value)

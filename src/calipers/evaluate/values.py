@@ -1,0 +1,191 @@
+"""Evaluation of values per unit that something else computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.values import read_values
+from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.shared import glossary, make_settings, provenance
+from calipers.evaluate.topics import TopicScores
+from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
+from calipers.measures.definition import Definition
+from calipers.results import Evaluation
+from calipers.statistics import FloatArray, Statistic
+
+
+def from_values(
+    values: Any,
+    *,
+    measure: str = "value",
+    lower_is_better: str | Sequence[str] = (),
+    unit: str = "topics",
+    baseline: str | None = None,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> Evaluation:
+    """Intervals and paired comparison of values that another tool computed, one a unit: topics,
+    data sets, users.
+
+    Parameters
+    ----------
+    values
+        A table (data frame, dict of columns, or path) with a row a value: columns for ``system``,
+        unit (``topic``, ``query``, ``unit``, ``dataset``, …), ``value`` and perhaps ``measure``. Or
+        a dict from systems to arrays in one order of units, to dicts from units to values, or to
+        files; or a list of files: such tables, or what ``trec_eval -q`` printed. An empty value, or
+        NaN, says that there is none on this unit.
+    measure
+        What the values are, where they do not say.
+    lower_is_better
+        The measures of which that is true. A measure that the catalogue knows, by any of its names,
+        has its own direction; of others higher is better, and a note says so.
+    unit
+        What the units are called.
+    baseline, interval, level, resamples, seed
+        See :func:`calipers.compare` and the documentation on inference.
+
+    Returns
+    -------
+    Evaluation
+        Of each system and measure the mean over units. Values of a measure of rankings that the
+        catalogue knows keep to its range, and shares have the interval of shares, if the values are
+        such that they can be of that measure.
+
+    Raises
+    ------
+    InputError
+        For a value that is no number or stands twice, and for a unit that one system lacks.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.from_values({"old": [0.2, 0.5, 0.4], "new": [0.3, 0.7, 0.4]}, measure="AP")
+    >>> round(ev["new", "AP"].value, 4), ev.comparison["AP"].wins, ev.comparison["AP"].ties
+    (0.4667, 2, 1)
+    """
+    settings = make_settings(interval, level, resamples, seed)
+    read = read_values(values, measure)
+    better, notes = directions(read.measures, lower_is_better)
+    tables = {s: np.column_stack(list(of.values())) for s, of in read.values.items()}
+    whole = np.concatenate(list(tables.values()))
+    chosen = [
+        _measure(name, higher, whole[:, place])
+        for place, (name, higher) in enumerate(better.items())
+    ]
+    reasons = {
+        system: [
+            {"no_value": np.flatnonzero(absent).tolist()} if absent.any() else {}
+            for absent in np.isnan(table).T
+        ]
+        for system, table in tables.items()
+    }
+    source = TopicScores(
+        read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
+    )
+    return Evaluation(
+        task="values",
+        level=level,
+        estimates=source.estimates(),
+        comparison=comparison_if_several(source, baseline, settings),
+        definitions=glossary(m for m in chosen if m.definition.family != GIVEN),
+        per_unit=source.per_unit(),
+        notes=notes,
+        provenance=provenance("values", settings, {"unit": unit}, read.origins),
+        sources=source,
+    )
+
+
+#: The family of measures of which no formula is known.
+GIVEN = "given"
+
+
+class _Given(Measure):
+    """A measure that something else computed: its name says nothing of its parameters."""
+
+    def __str__(self) -> str:
+        return self.definition.name
+
+
+def directions(
+    names: Sequence[str], lower_is_better: str | Sequence[str]
+) -> tuple[dict[str, bool | None], tuple[str, ...]]:
+    """Whether higher is better of each measure (None where neither is), and what had to be assumed.
+
+    It is what the user says, what the catalogue says, else yes.
+    """
+    lower = [lower_is_better] if isinstance(lower_is_better, str) else list(lower_is_better)
+    for name in lower:
+        if name not in names:
+            raise InputError(
+                f"lower_is_better: {name!r} is not among the measures; {did_you_mean(name, names)}"
+            )
+    better: dict[str, bool | None] = {}
+    assumed = []
+    for name in names:
+        known = {d.higher_is_better for d in _definitions(name)}
+        if name in lower:
+            better[name] = False
+        elif len(known) == 1:
+            better[name] = known.pop()
+        else:
+            better[name] = True
+            assumed.append(name)
+    notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
+    return better, notes
+
+
+def _definitions(name: str) -> list[Definition]:
+    """The measures of all tasks that answer to a name."""
+    found = []
+    for families in TASKS.values():
+        try:
+            found.append(parse(name, families).definition)
+        except UnknownMeasureError:
+            continue
+    return found
+
+
+def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:
+    """The measure of the catalogue whose values these can be; else one of which nothing is known
+    but its name and direction."""
+    known = _of_rankings(name, values[~np.isnan(values)])
+    as_known = known is not None and known.definition.higher_is_better is higher_is_better
+    if known is not None and as_known and str(known) == name:
+        return known
+
+    def formula(statistic: Any) -> FloatArray:
+        raise TypeError(f"{name} was computed elsewhere")
+
+    definition = Definition(
+        name=name,
+        family=GIVEN,
+        on=Statistic,
+        formula=formula,
+        higher_is_better=higher_is_better,
+        range=(-np.inf, np.inf) if known is None else known.definition.range,
+        share_of=None if known is None else known.definition.share_of,
+    )
+    return _Given(definition, ())
+
+
+def _of_rankings(name: str, values: FloatArray) -> Measure | None:
+    """The measure of rankings that answers to the name, is a mean over topics, and can have these
+    values: percentages are outside of its range, and shares of topics are of 0 and 1."""
+    try:
+        found = parse(name, TASKS["retrieval"])
+    except UnknownMeasureError:
+        return None
+    definition = found.definition
+    low, high = definition.range
+    if definition.summary != "mean" or not ((values >= low) & (values <= high)).all():
+        return None
+    if definition.share_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
+        return None
+    return found

@@ -1,0 +1,401 @@
+"""Several systems on the same units at once: does any differ, and which from which?
+
+Tables have a row a unit and a column a system. Units on which a system has no value (NaN) are left
+out of all of it. A table's tests know no weights: every unit counts once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.inference.intervals import Interval
+from calipers.inference.paired import ROUNDING
+from calipers.statistics import FloatArray
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairwise:
+    """Every pair of k systems tested, with p-values that hold for all pairs together.
+
+    ``differences`` and ``p`` have shape (k, k), row less column; their diagonals are 0 and 1.
+    ``critical`` is the smallest difference that is significant at ``level`` (0.95 for tests at 5%).
+    Where ``simultaneous``, difference ± critical are intervals that hold together.
+    """
+
+    name: str
+    differences: FloatArray
+    p: FloatArray
+    critical: float
+    level: float
+    n: int
+    simultaneous: bool = False
+
+    def interval(self, first: int, second: int) -> Interval:
+        """Limits of first less second that hold for all pairs together; NaN where the test has
+        none."""
+        if not self.simultaneous:
+            return Interval(NAN, NAN, self.name, "no_interval_of_test")
+        value = float(self.differences[first, second])
+        return Interval(value - self.critical, value + self.critical, self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Friedman:
+    """Friedman's test: ``chi_square`` on k − 1 degrees of freedom with its ``p``, and Iman and
+    Davenport's ``f`` on (k − 1, (k − 1)(n − 1)) with its ``p_f``, the better of the two.
+
+    ``mean_ranks`` has the mean rank of each system over ``n`` units, 1 the best.
+    """
+
+    mean_ranks: FloatArray
+    chi_square: float
+    p: float
+    f: float
+    p_f: float
+    n: int
+    left_out: int
+
+
+@dataclass(frozen=True, eq=False)
+class Anova:
+    """Analysis of variance of values by unit and system, without interaction.
+
+    ``sums``, ``degrees`` of freedom and mean ``squares`` of ``systems``, ``units`` and
+    ``residual``, in this order; ``f`` and ``p`` of systems and of units. ``means`` are those of the
+    systems. Effect sizes of the systems: η² = SS/SS_total, partial η² = SS/(SS + SS_residual), ω² =
+    (SS − df·MS_residual)/(SS_total + MS_residual), which is less biased and may be below 0.
+    """
+
+    means: FloatArray
+    sums: tuple[float, float, float]
+    degrees: tuple[int, int, int]
+    squares: tuple[float, float, float]
+    f: tuple[float, float]
+    p: tuple[float, float]
+    eta_squared: float
+    partial_eta_squared: float
+    omega_squared: float
+    n: int
+    left_out: int
+
+    @property
+    def residual_error(self) -> float:
+        """The standard deviation that is left of a value once unit and system are known."""
+        return math.sqrt(self.squares[2])
+
+
+def _complete(values: FloatArray) -> FloatArray:
+    """The units on which all systems have a value."""
+    if values.ndim != 2:
+        raise ValueError(f"values have shape {values.shape}, expected (units, systems)")
+    if values.shape[1] < 2:
+        raise ValueError("there is one system, expected at least 2")
+    return values[~np.isnan(values).any(axis=1)]
+
+
+def _apart(values: FloatArray) -> FloatArray:
+    """Row less column."""
+    with np.errstate(invalid="ignore"):  # two infinite means have no difference
+        return np.asarray(values[:, None] - values[None, :])
+
+
+# ------------------------------------------------------------------------------------------- ranks
+
+
+def ranks(values: FloatArray, *, higher_is_better: bool = True) -> FloatArray:
+    """The rank of each system on each unit, 1 the best; equal values share the mean of their ranks.
+    Values that differ by rounding alone, relative to the largest, are equal.
+
+    >>> ranks(np.array([[0.5, 0.7, 0.5]])).tolist()
+    [[2.5, 1.0, 2.5]]
+    """
+    size = np.abs(values)
+    hair = size.max(axis=1, initial=0.0, where=np.isfinite(size), keepdims=True) * ROUNDING
+    falling = np.sort(-values if higher_is_better else values, axis=1)
+    order = np.argsort(-values if higher_is_better else values, axis=1, kind="stable")
+    n, k = values.shape
+    fresh = np.ones((n, k), bool)
+    with np.errstate(invalid="ignore"):  # infinite values are tied
+        fresh[:, 1:] = np.diff(falling, axis=1) > hair
+    place = np.arange(1, k + 1, dtype=np.float64)
+    first = np.maximum.accumulate(np.where(fresh, place, 0), axis=1)
+    ends = np.ones((n, k), bool)
+    ends[:, :-1] = fresh[:, 1:]
+    last = np.minimum.accumulate(np.where(ends, place, k)[:, ::-1], axis=1)[:, ::-1]
+    out = np.empty((n, k))
+    np.put_along_axis(out, order, (first + last) / 2, axis=1)
+    return out
+
+
+def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
+    """Friedman's test that k systems rank alike on n units, with ties.
+
+    The spread of the mean ranks R̄ⱼ against that of all ranks, which takes ties in: χ² = n²(k − 1)
+    Σ(R̄ⱼ − (k + 1)/2)² / Σᵢⱼ(rᵢⱼ − (k + 1)/2)². Iman and Davenport: F = (n − 1)χ²/(n(k − 1) − χ²),
+    undefined for one unit. Undefined without a unit, or if all are tied on every
+    unit. F is infinite (p 0) where all units rank the systems alike.
+
+    Sources: Friedman 1937; Iman and Davenport 1980; Demšar 2006.
+
+    >>> found = friedman(np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 3], [2, 1, 3]]))
+    >>> found.mean_ranks.tolist(), round(found.chi_square, 4), round(found.f, 4)
+    ([2.75, 2.0, 1.25], 4.5, 3.8571)
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    table = _complete(values)
+    (n, k), left_out = table.shape, len(values) - len(table)
+    if n == 0:
+        return Friedman(np.full(k, NAN), NAN, NAN, NAN, NAN, 0, left_out)
+    ranked = ranks(table, higher_is_better=higher_is_better)
+    means, middle = ranked.mean(axis=0), (k + 1) / 2
+    spread = float(np.square(ranked - middle).sum())
+    if spread == 0:
+        return Friedman(means, NAN, NAN, NAN, NAN, n, left_out)
+    chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
+    # Rounding alone must not leave a hair of what units disagree about.
+    rest = n * (k - 1) - chi_square
+    rest = rest if rest > ROUNDING * chi_square else 0.0
+    f = (n - 1) * chi_square / rest if rest > 0 else math.inf
+    if n < 2:
+        f = p_f = NAN
+    else:
+        p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if rest > 0 else 0.0
+    return Friedman(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f, n, left_out)
+
+
+def nemenyi(values: FloatArray, level: float = 0.95, *, higher_is_better: bool = True) -> Pairwise:
+    """Nemenyi's test of every pair of systems after Friedman's.
+
+    The mean ranks of two systems differ significantly where they are apart by the critical
+    difference CD = q√(k(k + 1)/(6n)) or more, q the quantile of the studentised range of k over √2.
+    Ties make it cautious. Differences are of mean ranks: below 0 where the first is better.
+
+    Source: Nemenyi 1963, after Demšar 2006.
+
+    >>> table = np.random.default_rng(0).random((14, 4))
+    >>> round(nemenyi(table).critical, 2)  # Demšar's example: 4 classifiers, 14 data sets
+    1.25
+    """
+    table = _complete(values)
+    n, k = table.shape
+    means = ranks(table, higher_is_better=higher_is_better).mean(axis=0) if n else np.full(k, NAN)
+    unit = math.sqrt(k * (k + 1) / (12 * n)) if n else NAN
+    return _studentised("Nemenyi", means, unit, math.inf, level, n)
+
+
+def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
+    """The critical difference of Nemenyi's test alone.
+
+    >>> round(critical_difference(5, 30), 3)
+    1.114
+    """
+    unit = math.sqrt(systems * (systems + 1) / (12 * units))
+    return _range_quantile(level, systems, math.inf) * unit
+
+
+def groups(positions: Sequence[float] | FloatArray, critical: float) -> list[tuple[int, ...]]:
+    """Which systems cannot be told apart: the largest groups of at least 2 in which no two are
+    ``critical`` or more apart, as indices by ascending position. The bars of a critical-difference
+    diagram, whose positions are mean ranks.
+
+    >>> groups([3.143, 2.0, 2.893, 1.964], 1.25)
+    [(3, 1, 2, 0)]
+    >>> groups([1.0, 1.8, 2.5, 4.0], 1.2)
+    [(0, 1), (1, 2)]
+    """
+    at = np.asarray(positions, np.float64)
+    order = np.argsort(at, kind="stable")
+    found: list[tuple[int, ...]] = []
+    reached = 0
+    for start in range(len(order)):
+        end = int(np.searchsorted(at[order] - at[order[start]], critical))
+        if end > reached and end - start > 1:
+            found.append(tuple(int(system) for system in order[start:end]))
+        reached = max(reached, end)
+    return found
+
+
+# ------------------------------------------------------------------------------------------- means
+
+
+def anova(values: FloatArray) -> Anova:
+    """Two-way analysis of variance, units × systems, one value each: F = MS_systems/MS_residual on
+    (k − 1, (n − 1)(k − 1)) degrees of freedom.
+
+    Of two systems it is the paired t test, F = t². Undefined below 2 units, and where a value is
+    infinite; F is infinite where nothing is left over.
+
+    Source: Carterette 2012 for its use on topics.
+
+    >>> table = [[0.3, 0.5, 0.4], [0.1, 0.2, 0.3], [0.6, 0.6, 0.8], [0.4, 0.5, 0.5]]
+    >>> found = anova(np.array(table))
+    >>> [round(s, 4) for s in found.sums], found.degrees, round(found.f[0], 3)
+    ([0.0467, 0.3333, 0.0267], (2, 3, 6), 5.25)
+    """
+    from scipy.special import fdtrc
+
+    table = _complete(values)
+    (n, k), left_out = table.shape, len(values) - len(table)
+    degrees = (k - 1, max(n - 1, 0), max(n - 1, 0) * (k - 1))
+    means = table.mean(axis=0) if n else np.full(k, NAN)
+    if n < 2 or np.isinf(table).any():
+        none = (NAN, NAN, NAN)
+        return Anova(means, none, degrees, none, (NAN, NAN), (NAN, NAN), NAN, NAN, NAN, n, left_out)
+    centre = table.mean()
+    # What rounding leaves of effects that are none is nothing.
+    hair = ROUNDING * float(np.abs(table).max())
+    by_system, by_unit, rest = (
+        np.where(np.abs(effect) <= hair, 0.0, effect)
+        for effect in (
+            means - centre,
+            table.mean(axis=1) - centre,
+            table - means - table.mean(axis=1, keepdims=True) + centre,
+        )
+    )
+    sums = (
+        n * float(by_system @ by_system),
+        k * float(by_unit @ by_unit),
+        float(np.square(rest).sum()),
+    )
+    squares = tuple(s / d for s, d in zip(sums, degrees, strict=True))
+    residual, total = squares[2], sum(sums)
+    if residual > 0:
+        f = (squares[0] / residual, squares[1] / residual)
+        p = tuple(float(fdtrc(d, degrees[2], of)) for d, of in zip(degrees, f, strict=False))
+    else:
+        f = (NAN, NAN) if total == 0 else (math.inf, math.inf)
+        p = (NAN, NAN) if total == 0 else (0.0, 0.0)
+    return Anova(
+        means=means,
+        sums=sums,
+        degrees=degrees,
+        squares=(squares[0], squares[1], squares[2]),
+        f=f,
+        p=(p[0], p[1]),
+        eta_squared=sums[0] / total if total > 0 else NAN,
+        partial_eta_squared=sums[0] / (sums[0] + sums[2]) if sums[0] + sums[2] > 0 else NAN,
+        omega_squared=(sums[0] - degrees[0] * residual) / (total + residual) if total > 0 else NAN,
+        n=n,
+        left_out=left_out,
+    )
+
+
+def tukey_hsd(values: FloatArray, level: float = 0.95) -> Pairwise:
+    """Tukey's honestly significant differences of every pair of systems, from the residual of the
+    two-way analysis of variance, so that units are paired.
+
+    q = |difference| / √(MS_residual/n) against the studentised range of k systems on (n − 1)(k − 1)
+    degrees of freedom. Differences are of means; ± ``critical`` they are simultaneous intervals.
+    Takes the residuals to be normal and alike for all systems: :func:`randomised_tukey` does not
+    need the normal. Undefined below 2 units and where there is no residual.
+
+    >>> found = tukey_hsd(np.array([[0.3, 0.5], [0.1, 0.2], [0.6, 0.6], [0.4, 0.5]]))
+    >>> round(float(found.p[0, 1]), 6)  # of two systems this is the paired t test
+    0.091721
+    """
+    found = anova(values)
+    unit = math.sqrt(found.squares[2] / found.n) if found.n else NAN
+    degrees = float(found.degrees[2])
+    return _studentised("Tukey HSD", found.means, unit, degrees, level, found.n, simultaneous=True)
+
+
+def _range_quantile(level: float, k: int, degrees: float) -> float:
+    from scipy.stats import studentized_range
+
+    return float(studentized_range.ppf(level, k, degrees))
+
+
+def _studentised(
+    name: str,
+    means: FloatArray,
+    unit: float,
+    degrees: float,
+    level: float,
+    n: int,
+    *,
+    simultaneous: bool = False,
+) -> Pairwise:
+    """Every pair by the studentised range of differences over ``unit``."""
+    from scipy.stats import studentized_range
+
+    k, apart = len(means), _apart(means)
+    p = np.full((k, k), NAN)
+    if not unit > 0:
+        return Pairwise(name, apart, p, NAN, level, n)
+    above = np.triu_indices(k, 1)
+    p[above] = studentized_range.sf(np.abs(apart[above]) / unit, k, degrees)
+    p = np.fmin(p, p.T).clip(0.0, 1.0)
+    np.fill_diagonal(p, 1.0)
+    critical = _range_quantile(level, k, degrees) * unit
+    return Pairwise(name, apart, p, critical, level, n, simultaneous)
+
+
+def randomised_tukey(
+    values: FloatArray, resamples: int = 10_000, seed: int = 0, level: float = 0.95
+) -> list[Pairwise]:
+    """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
+    (n, k); one result a measure.
+
+    Were the systems the same, their values on a unit could be dealt out to them in any way. p of a
+    pair is (b + 1)/(B + 1), b the number of B deals in which the largest mean less the smallest is
+    at least as large as the pair's difference: a maximum over pairs, so that the chance of any
+    false finding stays below the level. All (k!)ⁿ deals are tried, and p is b over their number,
+    where they are no more than ``resamples``. Significant is what is *more* than ``critical``.
+    Measures see the same deals, and each is a family of its own. Of two systems it is the paired
+    randomisation test. Undefined without a unit, and where a value is infinite.
+
+    Sources: Carterette 2012, ACM TOIS 30; Sakai 2018.
+
+    >>> table = np.random.default_rng(0).normal(size=(50, 3)) + [0.0, 0.0, 1.0]
+    >>> [found] = randomised_tukey(table, 999)
+    >>> float(found.p[0, 2]), bool(found.p[0, 1] > 0.05)
+    (0.001, True)
+    """
+    from calipers import _core
+
+    cube = values[:, :, None] if values.ndim == 2 else values
+    if cube.ndim != 3 or cube.shape[1] < 2:
+        raise ValueError(
+            f"values have shape {values.shape}, expected (units, at least 2 systems, measures)"
+        )
+    units, k, m = cube.shape
+    complete = np.asarray(~np.isnan(cube).any(axis=1))
+    infinite = np.asarray(np.isinf(cube).any(axis=(0, 1)))
+    # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
+    with np.errstate(invalid="ignore"):
+        centred = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
+    deals = math.factorial(k) ** units if units * k <= 64 else math.inf
+    exact = deals <= resamples
+    tried = int(deals) if exact else resamples
+    drawn = _core.randomised_ranges(
+        centred.reshape(units, k * m), k, None if exact else seed, tried
+    )
+    # A deal that was drawn at random counts beside the one that was seen.
+    seen = 0 if exact else 1
+    name = f"randomised Tukey HSD{', exact' * exact}"
+    out = []
+    for measure in range(m):
+        n, ranges = int(complete[:, measure].sum()), np.sort(drawn[:, measure])
+        sums = centred[:, :, measure].sum(axis=0)
+        slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
+        if n == 0 or infinite[measure]:
+            missing = np.full((k, k), NAN)
+            out.append(Pairwise(name, missing, missing, NAN, level, n))
+            continue
+        extreme = tried - np.searchsorted(ranges, np.abs(_apart(sums)) - slack)
+        p = (extreme + seen) / (tried + seen)
+        np.fill_diagonal(p, 1.0)
+        # The most deals as extreme that leave a p-value of 1 − level.
+        most = math.floor((1 - level) * (tried + seen) + 1e-9) - seen
+        critical = math.inf
+        if 0 <= most < tried:
+            critical = (float(ranges[tried - most - 1]) + slack) / n
+        out.append(Pairwise(name, _apart(sums / n), p, critical, level, n))
+    return out

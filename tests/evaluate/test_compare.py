@@ -1,0 +1,242 @@
+"""Comparisons: what is asked for is what is done, by SciPy and statsmodels on the same numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+import calipers as cal
+from calipers.data.errors import InputError
+
+GENERATOR = np.random.default_rng(7)
+TOPICS = 40
+
+
+def run(quality: float, generator: np.random.Generator) -> dict[str, dict[str, float]]:
+    return {
+        str(t): {f"d{d}": float(quality * (d < 5) + generator.normal()) for d in range(30)}
+        for t in range(TOPICS)
+    }
+
+
+QRELS = {str(t): {f"d{d}": int(d < 5) for d in range(30)} for t in range(TOPICS)}
+RUNS = {name: run(q, GENERATOR) for name, q in (("a", 0.8), ("b", 1.1), ("c", 1.0))}
+
+TRUTH = GENERATOR.integers(0, 2, 300)
+SCORES = {name: TRUTH * q + GENERATOR.normal(size=300) for name, q in (("x", 1.0), ("y", 1.4))}
+
+
+@pytest.fixture(scope="module")
+def topics() -> cal.Evaluation:
+    return cal.retrieval(QRELS, RUNS, measures=["AP", "nDCG@10"])
+
+
+@pytest.fixture(scope="module")
+def rows() -> cal.Evaluation:
+    return cal.classification(
+        TRUTH, score=SCORES, threshold=0.5, curves=False,
+        measures=["AUC", "AP", "accuracy", "error-rate", "F1"],
+    )  # fmt: skip
+
+
+def apart(evaluation: cal.Evaluation, measure: str, first: str, second: str) -> Any:
+    assert evaluation.per_unit is not None
+    values = evaluation.per_unit.values
+    return values[first][measure] - values[second][measure]
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
+def test_tests_of_units_are_scipys(topics: cal.Evaluation, test: str, alternative: str) -> None:
+    found = topics.compare(test=test, alternative=alternative, adjust="none")
+    for d in found:
+        x = apart(topics, d.measure, d.system, d.baseline)
+        expected = {
+            "t": lambda x=x: stats.ttest_1samp(x, 0, alternative=alternative).pvalue,
+            "wilcoxon": lambda x=x: (
+                stats.wilcoxon(x, alternative=alternative, method="exact").pvalue
+            ),
+            "sign": lambda x=x: (
+                stats.binomtest(
+                    int((x > 0).sum()), int((x != 0).sum()), alternative=alternative
+                ).pvalue
+            ),
+        }[test]()
+        ties = len(np.unique(np.abs(x).round(12))) < len(x) or (x == 0).any()
+        if not (test == "wilcoxon" and ties):  # SciPy has no exact distribution with ties
+            assert d.p == pytest.approx(expected, rel=1e-9)
+        assert d.alternative == alternative
+
+
+def test_better_goes_by_the_direction_of_the_measure(rows: cal.Evaluation) -> None:
+    better = rows.compare(alternative="better")
+    assert better["accuracy"].alternative == "greater"
+    assert better["error-rate"].alternative == "less"
+    assert better["accuracy"].p == better["error-rate"].p
+    assert (better["accuracy"].wins, better["accuracy"].losses) == (
+        better["error-rate"].wins,
+        better["error-rate"].losses,
+    )
+
+
+@pytest.mark.parametrize(
+    ("adjust", "statsmodels"),
+    [("holm", "holm"), ("bonferroni", "bonferroni"), ("benjamini-hochberg", "fdr_bh")],
+)
+def test_adjustments_are_statsmodels(topics: cal.Evaluation, adjust: str, statsmodels: str) -> None:
+    found = topics.compare(adjust=adjust, test="t")
+    for measure in ("AP", "nDCG@10"):
+        of = [d for d in found if d.measure == measure]
+        expected = multipletests([d.p for d in of], method=statsmodels)[1]
+        assert [d.p_adjusted for d in of] == pytest.approx(list(expected), rel=1e-12)
+
+
+def test_tukey_takes_the_place_of_the_test(topics: cal.Evaluation) -> None:
+    found = topics.compare(adjust="tukey")
+    assert found.adjustment == "randomised Tukey HSD"
+    for d in found:
+        assert d.test == "randomised Tukey HSD"
+        assert math.isnan(d.p)
+        # Of three pairs the maximum is at least as large as each alone, and Bonferroni's bound
+        # holds but for the noise of 10,000 deals.
+        one = topics.compare(adjust="none")[d.system, d.baseline, d.measure].p
+        assert one - 0.02 <= d.p_adjusted <= min(1.0, 3 * one) + 0.03
+
+
+def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
+    d = rows.compare(test="mid-p")["accuracy"]
+    assert d.wins is not None
+    assert d.losses is not None
+    n = d.wins + d.losses
+    tail = stats.binom.sf(max(d.wins, d.losses), n, 0.5)
+    assert d.p == pytest.approx(2 * tail + stats.binom.pmf(d.wins, n, 0.5), rel=1e-9)
+    exact = rows.compare()["accuracy"]
+    assert exact.p == pytest.approx(stats.binomtest(d.wins, n).pvalue, rel=1e-9)
+    assert rows.compare(test="mid-p")["AUC"].test == "none"
+    assert rows.compare(test="bootstrap")["AUC"].test == "paired bootstrap"
+    assert rows.compare()["AP"].test == "influence, paired"
+
+
+def test_margins_are_two_one_sided_tests(topics: cal.Evaluation) -> None:
+    found = topics.compare(margin=0.05, test="t", adjust="none")
+    for d in found:
+        x = apart(topics, d.measure, d.system, d.baseline)
+        above = stats.ttest_1samp(x, -0.05, alternative="greater").pvalue
+        below = stats.ttest_1samp(x, 0.05, alternative="less").pvalue
+        assert d.p_not_inferior == pytest.approx(above, rel=1e-9)
+        assert d.p_equivalent == pytest.approx(max(above, below), rel=1e-9)
+        assert d.margin_test == "paired t"
+    by_measure = topics.compare(margin={"AP": 0.05})
+    assert math.isnan(by_measure["b", "a", "nDCG@10"].p_equivalent)
+
+
+def test_an_error_rate_is_inferior_upwards(rows: cal.Evaluation) -> None:
+    found = rows.compare(margin=0.03)
+    assert found["accuracy"].p_not_inferior == pytest.approx(found["error-rate"].p_not_inferior)
+    assert found["accuracy"].margin_test == "Tango, score"
+
+
+def test_what_could_have_been_seen(topics: cal.Evaluation) -> None:
+    from statsmodels.stats.power import TTestPower
+
+    for d in topics.compare():
+        x = apart(topics, d.measure, d.system, d.baseline)
+        assert d.standard_error == pytest.approx(x.std(ddof=1) / math.sqrt(len(x)), rel=1e-12)
+        effect = TTestPower().solve_power(nobs=len(x), alpha=0.05, power=0.8)
+        assert d.detectable == pytest.approx(effect * x.std(ddof=1), rel=1e-6)
+
+
+def test_several_systems_at_once(topics: cal.Evaluation) -> None:
+    assert topics.per_unit is not None
+    overall = {o.measure: o for o in topics.compare().overall}
+    for measure, o in overall.items():
+        table = np.column_stack([topics.per_unit.values[s][measure] for s in o.systems])
+        chi_square = stats.friedmanchisquare(*table.T).statistic
+        f = (TOPICS - 1) * chi_square / (TOPICS * 2 - chi_square)
+        assert o.friedman_f == pytest.approx(f, rel=1e-9)
+        assert o.mean_ranks == pytest.approx(stats.rankdata(-table, axis=1).mean(axis=0))
+        assert o.means == pytest.approx(table.mean(axis=0))
+        q = stats.studentized_range.ppf(0.95, 3, np.inf) / math.sqrt(2)
+        assert o.critical_difference == pytest.approx(q * math.sqrt(3 * 4 / (6 * TOPICS)), rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca", "studentised", "student"])
+def test_methods_by_name_make_differences_too(topics: cal.Evaluation, method: str) -> None:
+    d = topics.compare(interval=method)["b", "a", "AP"]
+    x = apart(topics, "AP", "b", "a")
+    if method == "student":
+        ends = stats.ttest_1samp(x, 0).confidence_interval()
+        assert (d.low, d.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
+        return
+    named = {"percentile": "percentile", "bca": "BCa", "studentised": "basic"}[method]
+    expected = stats.bootstrap((x,), np.mean, method=named, rng=1, n_resamples=20_000)
+    width = expected.confidence_interval.high - expected.confidence_interval.low
+    assert d.low == pytest.approx(expected.confidence_interval.low, abs=0.1 * width)
+    assert d.high == pytest.approx(expected.confidence_interval.high, abs=0.1 * width)
+
+
+def test_a_comparison_can_be_written_and_read(topics: cal.Evaluation) -> None:
+    found = topics.compare(margin=0.05)
+    back = cal.Comparison.from_dict(found.to_dict())
+    assert back.to_json() == found.to_json()
+    assert len(found.to_frame()) == len(found.to_csv().splitlines()) - 1 == 6
+    assert found.to_arrow().column("p_equivalent").to_pylist() == [d.p_equivalent for d in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"baseline": "d"}, "baseline 'd' is no system"),
+        ({"test": "wilcoxons"}, "test is 'wilcoxons', expected one of auto, t, wilcoxon"),
+        ({"test": "mcnemar"}, "the test 'mcnemar' applies to none of the measures"),
+        ({"alternative": "up"}, "alternative is 'up', expected one of two-sided"),
+        ({"adjust": "sidak"}, "adjust is 'sidak', expected one of holm"),
+        ({"margin": -0.1}, "margin is -0.1, expected a number above 0"),
+        ({"margin": {"MAP@9": 0.1}}, "margin: 'MAP@9' is no measure compared"),
+        ({"interval": "wald"}, "interval is 'wald'"),
+    ],
+)
+def test_bad_options(topics: cal.Evaluation, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        topics.compare(**options)
+
+
+@pytest.mark.parametrize("measure", ["micro-SetP", "gm-AP"])
+def test_bca_of_what_is_no_mean_is_scipys(measure: str) -> None:
+    generator = np.random.default_rng(5)
+    runs = {  # of different length, so that topics weigh differently
+        name: {
+            t: {d: s for d, s in docs.items() if generator.random() < 0.2 + 0.02 * int(t)}
+            | {"d0": 0.1}
+            for t, docs in RUNS[name].items()
+        }
+        for name in "ab"
+    }
+    ev = cal.retrieval(QRELS, runs, measures=[measure, "AP", "NumRelRet", "NumRet"])
+    assert ev.per_unit is not None
+    of = [ev.per_unit.values[name] for name in "ba"]
+    if measure == "gm-AP":
+        columns = [np.log(np.maximum(x["AP"], 1e-5)) for x in of]
+
+        def difference(b: Any, a: Any, axis: int = -1) -> Any:
+            return np.exp(b.mean(axis)) - np.exp(a.mean(axis))
+    else:
+        columns = [x[name] for x in of for name in ("NumRelRet", "NumRet")]
+
+        def difference(*c: Any, axis: int = -1) -> Any:  # type: ignore[misc]
+            b, of_b, a, of_a = (x.mean(axis) for x in c)
+            return b / of_b - a / of_a
+
+    expected = stats.bootstrap(
+        columns, difference, paired=True, method="BCa", n_resamples=20_000, rng=1
+    ).confidence_interval
+    d = ev.compare(interval="bca", resamples=20_000)["b", "a", measure]
+    assert d.value == pytest.approx(float(difference(*columns)), rel=1e-9)
+    assert d.method == "BCa paired bootstrap [B]"
+    width = expected.high - expected.low
+    assert (d.low, d.high) == pytest.approx((expected.low, expected.high), abs=0.03 * width)

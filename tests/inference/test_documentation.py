@@ -1,0 +1,95 @@
+"""The tables of docs/inference.md are what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.evaluate.compare import ADJUST
+from calipers.evaluate.splits import DESIGNS
+from calipers.inference.contrast import TESTS
+from calipers.inference.estimate import APPLIES, METHODS
+from calipers.measures import TASKS, UnknownMeasureError, parse
+
+PAGE = (Path(__file__).parents[2] / "docs" / "inference.md").read_text(encoding="utf-8")
+
+
+def table(head: str) -> list[list[str]]:
+    """The cells of the rows below a head."""
+    _, found, rest = PAGE.partition(f"\n{head}\n")
+    assert found, head
+    rows = rest.split("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def test_the_methods_by_name() -> None:
+    expected = []
+    for method, what in METHODS.items():
+        kinds = [kind for kind, names in APPLIES.items() if method in names]
+        applies = "everything" if len(kinds) == len(APPLIES) else "; ".join(kinds)
+        expected.append([f"`{method}`", applies, what])
+    assert table("| method | applies to | what it is |") == expected
+
+
+def test_the_tests_and_other_options() -> None:
+    tests = table("| `test=` | what it is |")
+    assert tests == [[f'`"{name}"`', what] for name, what in TESTS.items()]
+    adjust = {row[0].strip('`"') for row in table("| `adjust=` | what is bounded |")}
+    assert adjust == set(ADJUST)
+    designs = [row[0].strip('`"') for row in table("| `design=` | splits | test |")]
+    assert designs == list(DESIGNS)
+
+
+DEFAULTS = [
+    (name, method.strip("`"))
+    for number, _, method in table("| number | default | as it is named |")
+    for name in re.findall(r"`([^`]+)`", number)
+]
+RANDOM = np.random.default_rng(1)
+N = 2000
+CLASS = RANDOM.integers(0, 3, N)
+SICK = CLASS == 0
+P = np.clip(1 / (1 + np.exp(1 - 2 * SICK + RANDOM.normal(size=N))), 0.01, 0.99)
+OF_CLASSES = RANDOM.dirichlet(np.ones(3), N) * 0.8 + 0.2 * np.eye(3)[CLASS]
+QRELS = {f"q{t}": {f"d{d}": int(d < 5) for d in range(20)} for t in range(40)}
+RUN = {
+    t: {d: g + RANDOM.normal() for d, g in of.items() if RANDOM.random() < 0.8}
+    for t, of in QRELS.items()
+}
+NUMBERS = RANDOM.normal(size=(2, N))
+
+
+def task_of(name: str) -> str:
+    """The task to which a measure belongs."""
+    for task in ("classification", "regression", "retrieval"):
+        try:
+            parse(name, TASKS[task])
+        except UnknownMeasureError:
+            continue
+        return task
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(("name", "method"), DEFAULTS)
+def test_the_default_intervals(name: str, method: str) -> None:
+    task, measures = task_of(name), [name]
+    if task == "regression":
+        ev = cal.regression(*NUMBERS, measures=measures)
+    elif task == "retrieval":
+        ev = cal.retrieval(QRELS, RUN, measures=measures)
+    elif name.startswith("macro"):
+        ev = cal.classification(CLASS, probability=OF_CLASSES, curves=False, measures=measures)
+    else:
+        ev = cal.classification(SICK, probability=P, curves=False, measures=measures)
+    [estimate] = ev
+    assert estimate.no_interval is None
+    assert method in ("", estimate.method)
+
+
+def test_there_is_a_default_of_every_kind() -> None:
+    assert {task_of(name) for name, _ in DEFAULTS} == {"classification", "regression", "retrieval"}
+    assert len(DEFAULTS) >= 20
