@@ -174,6 +174,14 @@ def test_a_rule_for_the_threshold(folder: Path, capsys: Capsys) -> None:
     assert found["s", "threshold"] == point["threshold"].value
     assert found["s", "recall"] == point["recall"].value
     assert [name for _, name in found][2:] == ["precision@prevalence=0.01", "NPV@prevalence=0.01"]
+    usual = run(capsys, "t.csv", "--truth", "y", "--score", "s", "--threshold", "0.5")
+    more = run(
+        capsys, "t.csv", "--truth", "y", "--score", "s", "--threshold", "0.5",
+        "--prevalence", "0.01",
+    )  # fmt: skip
+    assert list(values(more)) == [
+        *values(usual), ("s", "precision@prevalence=0.01"), ("s", "NPV@prevalence=0.01"),
+    ]  # fmt: skip
     called = (Y == 1) & (TABLE.s >= point["threshold"].value)
     assert found["s", "recall"] == called.sum() / Y.sum()
 
@@ -206,6 +214,19 @@ def test_the_confusion_matrix(folder: Path, capsys: Capsys) -> None:
         shares = [(LABEL[called == name] == other).mean() for other in names]
         assert row[0] == name
         assert [float(cell) for cell in row[1:]] == pytest.approx(shares, abs=6e-4)
+
+
+def test_small_matrices_stand_below_the_table(folder: Path, capsys: Capsys) -> None:
+    sys.argv = ["calipers", "classification", "t.csv", "--truth", "label"]
+    sys.argv += ["--probability", "p_*", "-m", "accuracy"]
+    with pytest.raises(SystemExit):
+        main()
+    head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()[-4:]]
+    names = np.array(["child", "man", "woman"])
+    called = names[P.argmax(axis=1)]
+    assert head == ["truth", "\\", "predicted", *names]
+    for row, name in zip(rows, names, strict=True):
+        assert row == [name, *(str((called[name == LABEL] == other).sum()) for other in names)]
 
 
 def test_the_choices_are_those_of_a_confusion_matrix() -> None:

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 
 from calipers.data.arrays import (
+    Classes,
+    class_table,
     classes,
     coded,
     is_per_class,
     positive_probability,
     predictions,
-    probabilities_of,
     two_classes,
 )
 from calipers.data.errors import InputError
@@ -212,6 +213,7 @@ def test_random_columns_against_numpy() -> None:
 
 
 NAMES = ("a", "b", "c")
+TWO_ROWS = Classes(NAMES, np.array([2, 0]))
 TABLE = np.array([[0.2, 0.3, 0.5], [1.0, 0.0, 0.0]])
 SHUFFLED = {"c": TABLE[:, 2], "a": TABLE[:, 0], "b": TABLE[:, 1]}
 
@@ -222,14 +224,14 @@ SHUFFLED = {"c": TABLE[:, 2], "a": TABLE[:, 0], "b": TABLE[:, 1]}
     ids=["array", "lists", "dict", "pandas", "polars", "Arrow"],
 )  # fmt: skip
 def test_probabilities_of_every_kind(given: Any) -> None:
-    np.testing.assert_array_equal(probabilities_of(given, NAMES, 2), TABLE)
+    np.testing.assert_array_equal(class_table(given, TWO_ROWS)[0], TABLE)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         (TABLE[:, :2], "probability: has shape (2, 2), expected a column for each of the 3 classes: a, b, c"),
-        (TABLE[:, 0], "probability: has one column, expected a column for each of the 3 classes: a, b, c; or name the positive one"),
+        (TABLE[:, 0], "probability: has one column; with 3 classes (a, b, c) a column for each of them is needed, or a positive class (positive=… or --positive)"),
         (TABLE[:1], "probability: has 1 rows, truth has 2"),
         (TABLE * 1.001, "probability of 'a': is 1.001 in row 1, expected probabilities between 0 and 1"),
         (TABLE * 0.999, "probability: sum to 0.999 in row 0 (and 1 more rows), expected 1 within 1e-06"),
@@ -244,14 +246,14 @@ def test_probabilities_of_every_kind(given: Any) -> None:
 )  # fmt: skip
 def test_bad_probabilities(given: Any, message: str) -> None:
     with pytest.raises(InputError) as raised:
-        probabilities_of(given, NAMES, 2)
+        class_table(given, TWO_ROWS)
     assert str(raised.value) == message
 
 
 def test_a_sum_may_be_off_by_a_millionth() -> None:
-    probabilities_of(TABLE + np.array([0, 0, 0.9e-6]) * [[1], [0]], NAMES, 2)
+    class_table(TABLE + np.array([0, 0, 0.9e-6]) * [[1], [0]], TWO_ROWS)
     with pytest.raises(InputError, match=r"sum to 1\.000001 in row 0"):
-        probabilities_of(TABLE + np.array([0, 0, 1.2e-6]) * [[1], [0]], NAMES, 2)
+        class_table(TABLE + np.array([0, 0, 1.2e-6]) * [[1], [0]], TWO_ROWS)
 
 
 def test_a_dict_of_classes_is_told_from_a_dict_of_systems() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluate.curves import KINDS, OF_THRESHOLD, TOLERANCE, ScoreCurves, _drawn, thinned
+from calipers.evaluate.curves import KINDS, OF_THRESHOLD, ScoreCurves
+from calipers.evaluate.thinning import TOLERANCE, thinned
 from calipers.results import Curve, Evaluation
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -230,18 +233,68 @@ def distance(points: np.ndarray, line: np.ndarray) -> float:
     return float(np.sqrt(((points[:, None, :] - nearest) ** 2).sum(axis=2)).min(axis=1).max())
 
 
-def drawn_line(curve: Curve, places: np.ndarray, whole: Curve) -> np.ndarray:
-    """The line that is drawn through some of the points, its corners included."""
-    line = np.column_stack(_drawn(whole))[places]
+def in_the_drawing(whole: Curve, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Places as shares of the axes that the whole curve is drawn on; NaN where nothing is drawn."""
+    if whole.scale == "deviate":
+        ends, rates = stats.norm.ppf([0.001, 0.999]), np.column_stack([x, y])
+        places = np.where((rates < 0.001) | (rates > 0.999), np.nan, stats.norm.ppf(rates))
+        return (places - ends[0]) / (ends[1] - ends[0])
+    y = np.where(y < whole.bottom, np.nan, y)
+    columns = []
+    for values, axis in ((x, whole.x), (y, whole.y[~(whole.y < whole.bottom)])):
+        defined = axis[np.isfinite(axis)]
+        if not len(defined):
+            return np.full((len(x), 2), np.nan)
+        low, high = defined.min(), defined.max()
+        low, high = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
+        columns.append((values - low) / (high - low or 1.0))
+    return np.column_stack(columns)
+
+
+def pieces(curve: Curve, whole: Curve) -> list[np.ndarray]:
+    """The lines that are drawn, corners included, between the places where there is nothing."""
+    x, y = curve.x, curve.y
     if curve.shape == "step":  # y holds from the point before up to x
-        corners = np.column_stack([line[:-1, 0], line[1:, 1]])
-        line = np.concatenate([np.stack([line[:-1], corners], axis=1).reshape(-1, 2), line[-1:]])
-    return line
+        x, y = np.repeat(x, 2)[:-1], np.repeat(y, 2)[1:]
+    return unbroken(in_the_drawing(whole, x, y))
+
+
+def unbroken(line: np.ndarray) -> list[np.ndarray]:
+    gone = np.isnan(line).any(axis=1)
+    cuts = np.flatnonzero(np.diff(gone)) + 1
+    return [part for part in np.split(line, cuts) if not np.isnan(part).any() and len(part) > 1]
 
 
 def densely(line: np.ndarray) -> np.ndarray:
     share = np.linspace(0, 1, 7)[:, None, None]
     return (line[:-1] + share * np.diff(line, axis=0)).reshape(-1, 2)
+
+
+def apart(whole: list[np.ndarray], drawn: list[np.ndarray]) -> float:
+    """How far any place of either is from the other, piece by piece."""
+    assert len(whole) == len(drawn)
+    gaps = [
+        max(distance(exact, thin), distance(densely(thin), exact))
+        for exact, thin in zip(whole, drawn, strict=True)
+    ]
+    return max(gaps, default=0.0)
+
+
+def promised(whole: Curve, thin: Curve) -> None:
+    """What is drawn is as near to the whole curve as it says, and so are the edges of its bands."""
+    assert thin.tolerance in (0.0, TOLERANCE)
+    assert TOLERANCE == 0.005
+    assert apart(pieces(whole, whole), pieces(thin, whole)) <= thin.tolerance + 1e-9
+    for name in ("low", "high", "wide_low", "wide_high"):
+        edges = []
+        for c in (whole, thin):
+            edge = getattr(c, name)
+            if whole.scale == "deviate":  # beyond the drawing it runs along the border
+                edge = np.clip(edge, 0.001, 0.999)
+            elif np.isfinite(whole.bottom):
+                edge = np.maximum(edge, whole.bottom)
+            edges.append(unbroken(in_the_drawing(whole, c.band_x[: len(edge)], edge)))
+        assert apart(*edges) <= thin.tolerance + 1e-9
 
 
 @given(
@@ -256,23 +309,54 @@ def test_thinning_keeps_to_its_tolerance(
 ) -> None:
     truth, score, _ = rows(seed, n + 1, digits)
     truth[:2] = [True, False]
-    whole = cal.curve(evaluation(truth, score), kind, measure=measure)
-    if np.isnan(whole.y).any() or whole.shape == "bars":
-        return
-    thin = thinned(whole)
-    assert thin.tolerance in (0.0, TOLERANCE)
-    assert (thin.x[0], thin.y[-1]) == (whole.x[0], whole.y[-1])
-    places, at = [], 0  # of the points kept, which stay in order
-    for x, y in zip(thin.x, thin.y, strict=True):
-        at += int(np.flatnonzero((whole.x[at:] == x) & (whole.y[at:] == y))[0])
-        places.append(at)
-        at += 1
-    if len(places) < 2:
-        return
-    exact = drawn_line(whole, np.arange(len(whole)), whole)
-    drawn = drawn_line(whole, np.array(places), whole)
-    assert distance(exact, drawn) <= TOLERANCE + 1e-9
-    assert distance(densely(drawn), exact) <= TOLERANCE + 1e-9
+    ev = evaluation(truth, score, interval="auto", resamples=100)
+    whole = cal.curve(ev, kind, measure=measure)
+    if whole.shape != "bars":
+        promised(whole, thinned(whole))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.sampled_from([3, 10, 200, 2000]),
+    shape=st.sampled_from(["line", "step"]),
+    scale=st.sampled_from(["linear", "deviate"]),
+    span=st.sampled_from([1.0, 1e-6, 1e6]),
+    bottom=st.sampled_from([float("nan"), 0.4]),
+    gaps=st.booleans(),
+)
+def test_any_curve_is_thinned_within_the_tolerance(
+    seed: int, n: int, shape: str, scale: str, span: float, bottom: float, gaps: bool
+) -> None:
+    """Walks, jumps and folds, of any size, with pieces missing."""
+    draw = np.random.default_rng(seed)
+    kinds = [np.sort(draw.random(n)), np.cumsum(draw.normal(size=n)), draw.random(n).round(1)]
+    x, y = kinds[0 if shape == "step" else draw.integers(3)], kinds[draw.integers(3)]
+    if scale == "deviate":
+        x, y = stats.norm.cdf(4 * x), stats.norm.cdf(y)
+        span, bottom = 1.0, float("nan")
+    if gaps:
+        y = np.where(draw.random(n) < 0.02, np.nan, y)
+    grid = np.linspace(0, 1, 101)
+    band = np.sort(draw.random((2, 101)) + np.cumsum(draw.normal(0, 0.02, 101)), axis=0)
+    if scale == "deviate":
+        band = np.clip(band, 0, 1)
+    band[:, draw.random(101) < 0.02 * gaps] = np.nan
+    whole = Curve(
+        "a", "any", "x", "y", x * span, y * span, np.arange(n, dtype=float), grid,
+        *(band * span), 0.95, "some", shape=shape, scale=scale, bottom=bottom * span,
+    )  # fmt: skip
+    promised(whole, thinned(whole))
+
+
+def test_the_points_of_a_thin_curve_are_points_of_the_whole() -> None:
+    truth, score, _ = rows(9, 5000, 6)
+    ev = evaluation(truth, score)
+    for kind in ("ROC", "PR", "DET", "gain", "lift", "net benefit"):
+        whole, thin = cal.curve(ev, kind), cal.curve(ev, kind, thin=True)
+        there = set(zip(whole.x, whole.y, whole.threshold, strict=True))
+        assert set(zip(thin.x, thin.y, thin.threshold, strict=True)) <= there, kind
+        ends = (whole.x[0], whole.y[0]), (whole.x[-1], whole.y[-1])
+        assert ((thin.x[0], thin.y[0]), (thin.x[-1], thin.y[-1])) == ends
 
 
 def test_thin_curves_stay_small() -> None:
@@ -280,7 +364,7 @@ def test_thin_curves_stay_small() -> None:
     ev = evaluation(truth, score)
     for kind in ("ROC", "DET", "gain", "threshold", "net benefit", "cost"):
         thin = cal.curve(ev, kind, thin=True)
-        assert len(thin) < 700
+        assert len(thin) < 160
         assert thin.tolerance == (0.0 if len(thin) == len(cal.curve(ev, kind)) else TOLERANCE)
 
 
@@ -327,6 +411,7 @@ def test_curves_come_back_from_json() -> None:
             b.wide_method,
         )
         np.testing.assert_array_equal(a.wide_low, b.wide_low)
+        np.testing.assert_array_equal(a.threshold, b.threshold)  # the first is infinite
         assert a.areas == b.areas
         assert a.mark == b.mark
     assert back.to_html()
@@ -370,6 +455,53 @@ def test_bands_follow_the_settings(interval: str) -> None:
         assert curve.method == ("bootstrap [B]" if interval == "auto" else "none")
 
 
+def test_other_curves_have_the_bands_of_their_replicates() -> None:
+    """Against replicates of whole tables, drawn by the same stream."""
+    from calipers.inference.estimate import Settings
+    from calipers.inference.scores import Drawn
+
+    truth, score, _ = rows(11, 250, 2)
+    ev = evaluation(truth, score, interval="auto", resamples=200)
+    [scored] = ev.curves.of  # type: ignore[attr-defined]
+    drawn = Drawn(scored.table, Settings("auto", 0.95, 200, 0))
+    [tables] = drawn.each(lambda table, _: table)
+    tp, fp = (np.cumsum(c, axis=1) for c in (tables.positive, tables.negative))
+    n = tp[:, -1] + fp[:, -1]
+    net = cal.curve(ev, "net benefit")
+    for p, low, high in zip(net.band_x, net.low, net.high, strict=True):
+        at = np.count_nonzero(scored.table.scores >= p) - 1
+        benefit = (tp[:, at] - fp[:, at] * p / (1 - p)) / n if at >= 0 else np.zeros(len(n))
+        np.testing.assert_allclose((low, high), np.quantile(benefit, [0.025, 0.975]), atol=1e-12)
+    roc, det = cal.curve(ev, "ROC"), cal.curve(ev, "DET")
+    np.testing.assert_array_equal(det.low, 1 - roc.high)
+    np.testing.assert_array_equal(det.wide_high, 1 - roc.wide_low)
+    gain, lift = cal.curve(ev, "gain"), cal.curve(ev, "lift")
+    for x, low, high in zip(gain.band_x, gain.low, gain.high, strict=True):
+        values = [
+            np.interp(x, np.append(0, (a + b) / (a + b)[-1]), np.append(0, a / a[-1]))
+            for a, b in zip(tp, fp, strict=True)
+        ]
+        np.testing.assert_allclose((low, high), np.quantile(values, [0.025, 0.975]), atol=1e-12)
+    shared = np.isin(gain.band_x, lift.band_x)
+    np.testing.assert_allclose(lift.low * lift.band_x, gain.low[shared], atol=1e-12)
+    cost = cal.curve(ev, "cost")
+    assert cost.method == net.method == gain.method == "bootstrap [B]"
+    middle = np.interp(cost.band_x, cost.x, cost.y)
+    assert np.all((cost.low <= middle + 0.02) & (middle <= cost.high + 0.02))
+
+
+def test_the_same_page_twice_has_the_same_bytes_and_no_id_twice() -> None:
+    truth, score, _ = rows(12, 200)
+    ev = evaluation(truth, {"a": score, "b": 1 - score})
+    page = ev.to_html()
+    assert page == ev.to_html()
+    ids = re.findall(
+        r'<[^<>]* id="([^"]*)"', re.sub("<script.*?</script>", "", page, flags=re.DOTALL)
+    )
+    assert len(ids) == len(set(ids))
+    assert any(name.startswith("figure-") for name in ids)
+
+
 def test_scores_that_are_all_equal() -> None:
     ev = cal.classification([0, 1, 1], probability=[0.5] * 3, interval="none")
     for curve in ev.curves:
@@ -407,7 +539,7 @@ def test_a_page_of_two_systems_with_all_curves_is_small() -> None:
     other = np.clip(score + np.random.default_rng(8).normal(0, 0.1, len(score)), 0, 1)
     ev = evaluation(truth, {"a": score, "b": other}, interval="auto", resamples=200)
     page = ev.to_html()
-    assert len(page.encode()) < 1_800_000
+    assert len(page.encode()) < 1_400_000
     shown, more = page.split('<details class="more">')
     for title in ("ROC curve", "Precision-recall curve", "Scores of the classes: a"):
         assert f"<h3>{title}</h3>" in shown

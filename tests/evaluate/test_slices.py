@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+import statsmodels.api as sm
 from scipy import stats
+from sklearn import metrics
 
 import calipers as cal
 from calipers.evaluate.slices import cuts
 from calipers.inference import intervals, unpaired
+from calipers.inference.scores import Drawn
+from calipers.report.slices import slice_groups
 from calipers.results import Slices
 from calipers.statistics import ScoreTable
 
@@ -248,6 +252,171 @@ def test_no_difference_is_found_where_there_is_none() -> None:
     assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)).all()
 
 
+# ------------------------------------------------------------------------ without a bootstrap
+
+
+@pytest.mark.parametrize("measure", ["AP", "PR-AUC"])
+def test_precision_recall_areas_vary_as_their_bootstrap_does(measure: str) -> None:
+    random = np.random.default_rng(8)
+    truth = random.random(1500) < 0.3
+    score = truth + random.normal(size=1500)
+    site = random.choice(["a", "b", "c"], 1500, p=[0.3, 0.3, 0.4])
+    options: dict[str, Any] = {"measures": measure, "curves": False}
+    ev = cal.classification(truth, score=score, slices={"site": site}, **options)
+    assert ev.slices is not None
+    apart = ev.slices["site", "a", measure].to_rest
+    assert apart.method == apart.test == "MOVER"
+    parts = site == "a", site != "a"
+
+    def area(rows: npt.NDArray[np.intp]) -> float:
+        if measure == "AP":
+            return float(metrics.average_precision_score(truth[rows], score[rows]))
+        return float(cal.measure(measure).apply(ScoreTable.from_rows(truth[rows], score[rows])))
+
+    drawn = [
+        [area(random.choice(np.flatnonzero(part), part.sum())) for part in parts]
+        for _ in range(300)
+    ]
+    spread = np.subtract(*np.transpose(drawn)).std()
+    # A standard deviation of 300 is off by 4%.
+    assert (apart.high - apart.low) / (2 * 1.96) == pytest.approx(spread, rel=0.15)
+    there = cal.classification(
+        truth, score=score, slices={"site": site}, level=1 - apart.p, **options
+    ).slices
+    assert there is not None
+    at = there["site", "a", measure].to_rest
+    assert min(abs(at.low), abs(at.high)) == pytest.approx(0, abs=1e-6)
+
+
+def test_few_positives_leave_boyds_limits() -> None:
+    d = rows_of(data(), slice(0, 60))
+    inside = d["site"] == "Oslo"
+    assert max((d["truth"] & part).sum() for part in (inside, ~inside)) < 30
+    row = sliced(d, measures=["AP"])["site", "Oslo", "AP"].to_rest
+    areas, limits = [], []
+    for part in (inside, ~inside):
+        a = metrics.average_precision_score(d["truth"][part], d["probability"][part])
+        half = 1.959964 / math.sqrt((d["truth"] & part).sum() * a * (1 - a))
+        eta = math.log(a / (1 - a))
+        areas.append(a)
+        limits.append([1 / (1 + math.exp(-eta - sign * half)) for sign in (-1, 1)])
+    value = areas[0] - areas[1]
+    low = value - math.hypot(areas[0] - limits[0][0], limits[1][1] - areas[1])
+    high = value + math.hypot(limits[0][1] - areas[0], areas[1] - limits[1][0])
+    assert (row.value, row.low, row.high) == pytest.approx((value, low, high), rel=1e-6)
+
+
+def test_functions_of_a_mean_differ_by_the_delta_method() -> None:
+    d = data()
+    row = sliced(d, measures=["perplexity"])["site", "Oslo", "perplexity"].to_rest
+    p, inside = d["probability"], d["site"] == "Oslo"
+    loss = -np.log(np.where(d["truth"], p, 1 - p))
+    parts = loss[inside], loss[~inside]
+    errors = [math.exp(x.mean()) * x.std(ddof=1) / math.sqrt(len(x)) for x in parts]
+    degrees = math.hypot(*errors) ** 4 / sum(
+        e**4 / (len(x) - 1) for e, x in zip(errors, parts, strict=True)
+    )
+    value = math.exp(parts[0].mean()) - math.exp(parts[1].mean())
+    assert row.value == pytest.approx(value, rel=1e-9)
+    expected = 2 * stats.t.sf(abs(value) / math.hypot(*errors), degrees)
+    assert row.p == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("rows are drawn")
+
+    monkeypatch.setattr(Drawn, "of", refused)
+    d = rows_of(data(), np.tile(np.arange(ROWS), 3))
+    for row in sliced(d, measures=None):
+        assert row.estimate.has_interval
+        assert row.to_rest.has_interval
+        assert math.isfinite(row.to_rest.p)
+
+
+# ------------------------------------------------------------------------------------ clusters
+
+
+def test_rows_that_are_their_own_clusters_are_welchs() -> None:
+    d = data()
+    row = sliced(d, cluster=np.arange(ROWS), measures=["Brier"])["site", "Oslo", "Brier"].to_rest
+    loss, inside = np.square(d["probability"] - d["truth"]), d["site"] == "Oslo"
+    expected = stats.ttest_ind(loss[inside], loss[~inside], equal_var=False)
+    assert row.p == pytest.approx(expected.pvalue, rel=1e-9)
+    limits = expected.confidence_interval(0.95)
+    assert (row.low, row.high) == pytest.approx((limits.low, limits.high), rel=1e-9)
+
+
+def test_clusters_in_both_parts_vary_together() -> None:
+    """A regression of the loss on the slice with errors of clusters, every user in both parts."""
+    d = data()
+    half = np.where(np.random.default_rng(3).random(ROWS) < 0.4, "a", "b")
+    user = np.arange(ROWS) // 10
+    half[::10], half[1::10] = "a", "b"
+    found = evaluated(d, cluster=user, slices={"half": half}, measures=["Brier"]).slices
+    assert found is not None
+    row = found["half", "a", "Brier"].to_rest
+    loss = np.square(d["probability"] - d["truth"])
+    fit = sm.OLS(loss, sm.add_constant((half == "a").astype(float))).fit(
+        cov_type="cluster", cov_kwds={"groups": user, "use_correction": False}
+    )
+    se = fit.bse[1] * math.sqrt(40 / 39)
+    assert row.value == pytest.approx(fit.params[1], rel=1e-9)
+    widths = (row.high - row.value) / se
+    assert stats.t.ppf(0.975, 78) < widths < stats.t.ppf(0.975, 39)
+    assert row.p == pytest.approx(2 * stats.t.sf(abs(row.value) / se, 60), rel=0.1)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_no_difference_is_found_among_clusters_where_there_is_none(shared: bool) -> None:
+    names = ["AUC", "AP", "Brier", "F1", "recall", "calibration-slope"]
+    found = []
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        user = random.integers(0, 100, 500)
+        level = random.normal(size=100)[user] + random.normal(size=500)
+        truth = random.random(500) < 1 / (1 + np.exp(-1.5 * level))
+        p = 1 / (1 + np.exp(-1.5 * level - random.normal(size=500)))
+        site = random.choice(list("abc"), 500) if shared else random.choice(list("abc"), 100)[user]
+        rows = cal.classification(
+            truth, probability=p, cluster=user, slices={"site": site}, measures=names,
+            curves=False, resamples=100, interval="analytic",
+        ).slices  # fmt: skip
+        assert rows is not None
+        found.append(
+            [any(r.to_rest.p_adjusted <= 0.05 for r in rows if r.estimate.measure == m)
+             for m in names]
+        )  # fmt: skip
+    assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150)).all()
+
+
+@pytest.mark.parametrize("interval", ["auto", "analytic", "bootstrap", "none"])
+def test_one_cluster_of_all_rows_says_nothing_and_does_not_fall_over(interval: str) -> None:
+    for row in sliced(data(), cluster=np.zeros(ROWS), interval=interval, resamples=100):
+        assert not row.estimate.has_interval
+        assert row.to_rest.has_interval == math.isfinite(row.to_rest.low)
+        assert row.to_rest.has_interval or row.to_rest.no_interval
+
+
+# ----------------------------------------------------------------------------------- thresholds
+
+
+def test_a_threshold_chosen_on_all_rows_is_used_in_every_slice_and_said() -> None:
+    d = data()
+    options: dict[str, Any] = {"measures": ["recall", "F1"], "slices": {"site": d["site"]}}
+    ev = evaluated(d, threshold="youden", **options)
+    at = ev.provenance["conventions"]["threshold"]["system"]
+    fixed = evaluated(d, threshold=at, **options)
+    assert ev.slices is not None
+    assert fixed.slices is not None
+    assert ev.slices.to_csv() == fixed.slices.to_csv()
+    own = evaluated(rows_of(d, d["site"] == "Bern"), threshold="youden", measures=["recall"])
+    assert own.provenance["conventions"]["threshold"]["system"] != at
+    [note] = [note for note in ev.notes if "slices are measured at the threshold" in note]
+    assert f"{at:.6g}" in note
+    assert not any("slices are measured" in note for note in fixed.notes)
+
+
 # --------------------------------------------------------------------------------------- the cuts
 
 
@@ -460,6 +629,28 @@ def test_a_page_of_many_slices_is_bounded() -> None:
     assert "more rows of slices are not shown" in page
     assert "more rows of slices are not shown" in str(ev)
     assert len(page) < 2_000_000
+
+
+def test_measures_that_tell_slices_apart_come_first_where_there_is_no_room() -> None:
+    d = data()
+    names = {f"column {k}": d["site"] for k in range(12)}
+    d["truth"] = d["truth"] & (np.arange(ROWS) % 2 == 0)
+    ev = evaluated(d, slices=names, measures=["accuracy", "recall", "Brier", "AUC", "F1"])
+    assert ev.slices is not None
+    told = {r.estimate.measure for r in ev.slices if r.to_rest.p_adjusted <= 0.05}
+    second = next(m for m in ("recall", "Brier", "AUC", "F1") if m in told)
+    assert second != "recall"
+    groups, left_out = slice_groups(ev.slices, most=12 * 6)
+    assert left_out == 12 * 9
+    assert [g.name for g in groups] == ["accuracy", second] * 12
+
+
+def test_a_page_folds_measures_that_tell_no_slice_apart() -> None:
+    d = data()
+    page = evaluated(d, slices={"site": d["site"], "sex": d["sex"]}).to_html()
+    assert "No slice is told apart from the rest by" in page
+    assert page.count('<details class="slice" open>') == 2
+    assert page.count('" by site"') + page.count(' by site"') == len(MEASURES)
 
 
 # ------------------------------------------------------------------------------------- regression

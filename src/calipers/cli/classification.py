@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,10 @@ from calipers.cli.slices import part_columns, part_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.results import Evaluation
+    from calipers.results import Confusion
+
+#: Larger confusion matrices, and those of more systems, are printed where they are asked for.
+MOST_CLASSES, MOST_SHOWN = 10, 3
 
 #: Which way round a confusion matrix may be, and what its cells may be shares of.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
@@ -85,15 +88,15 @@ KINDS = ("predicted", "score", "probability")
     "--prevalence",
     type=click.FloatRange(0, 1),
     help="Share of positives where the system will be used: for the rule 'cost', and for the "
-    "precision and the NPV there, which are added to the measures of counts.",
+    "precision and the NPV there, which are added to the measures.",
 )
 @click.option("--weight", metavar="COL", help="Column of weights.")
 @part_options
 @click.option(
     "--confusion",
     type=click.Choice(["counts", *NORMALISED]),
-    help="Show the confusion matrix too: counts, or shares of the true class, of the predicted "
-    "class, or of all.",
+    help="How to show the confusion matrix, also one of many classes: counts, or shares of the "
+    "true class, of the predicted class, or of all.",
 )
 @click.option(
     "--orientation",
@@ -153,14 +156,15 @@ def command(
 
     from calipers.data.columns import by_name
     from calipers.data.tables import located, read_table
-    from calipers.evaluate.classification import OF_COUNTS, classification
+    from calipers.evaluate.classification import classification
+    from calipers.evaluate.shared import DEFAULT
 
     names = None if labels is None else labels.split(",")
     if prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
-        measures = (*(measures or OF_COUNTS), *there)
+        measures = (*(measures or (DEFAULT,)), *there)
     rows = read_table(table)
-    paths = dict(_named(text) for text in tables)
+    paths = dict(named(text) for text in tables)
     if tables:
         systems = _of_tables(specs, paths, by or "", names)
     else:
@@ -187,20 +191,24 @@ def command(
     try:
         output.finish(evaluation)
     finally:
+        on_terminal = output.kind == "table" and output.path is None and output.then is None
         if confusion is not None:
-            _show(evaluation, confusion, orientation)
+            _show(evaluation.confusions, confusion, orientation)
+        elif on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
+            few = [own for own in evaluation.confusions if len(own.labels) <= MOST_CLASSES]
+            _show(few, "counts", orientation)
 
 
-def _show(evaluation: Evaluation, confusion: str, orientation: str) -> None:
+def _show(confusions: Iterable[Confusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
     from calipers.report.confusion import text_table
 
-    for matrix in evaluation.confusions:
+    for matrix in confusions:
         shown = text_table(matrix, orientation, None if confusion == "counts" else confusion)
         click.echo(f"\n{matrix.system}\n\n{shown}")
 
 
-def _named(text: str) -> tuple[str, str]:
+def named(text: str) -> tuple[str, str]:
     """The two halves of ``NAME=FILE``."""
     name, equals, path = text.partition("=")
     if not (name and equals and path):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+#: See :func:`class_table`.
+ClassTable = tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]
 
 #: How far the probabilities of a row may be from a sum of one.
 SUM_TOLERANCE = 1e-6
@@ -286,21 +289,26 @@ def columns_of_classes(probability: Any) -> tuple[str, ...]:
     return tuple(_name(name) for name in names)
 
 
-def probabilities_of(
-    probability: Any,
-    names: Sequence[str],
-    rows: int,
+def class_table(
+    values: Any,
+    classes: Classes,
     what: str = "probability",
     *,
     distribution: bool = True,
-) -> npt.NDArray[np.float64]:
-    """Probabilities of K classes as an array of shape (rows, K), in the order of ``names``.
+) -> ClassTable:
+    """Probabilities of K classes as an array of shape (rows, K), in the order of the classes; and
+    of each row, from the same pass that checks them, the class of the highest (the first of
+    equals), the probability of its own class, and the sum of the squares of the others.
+
+    An array of single or double precision is taken as it lies, whatever its order of memory.
 
     Parameters
     ----------
-    probability
+    values
         A column for each class: a dict or a data frame, matched by name, or an array of shape
-        (rows, K) in the order of ``names``.
+        (rows, K) in the order of the classes.
+    classes
+        The classes, and that of each row.
     distribution
         Whether they are probabilities; else scores, of which any finite number will do.
 
@@ -312,32 +320,41 @@ def probabilities_of(
 
     Examples
     --------
-    >>> probabilities_of({"b": [0.75, 0.5], "a": [0.25, 0.5]}, ["a", "b"], rows=2)
+    >>> given = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
+    >>> table, highest, own, other_squares = class_table(given, classes(["b", "a"]))
+    >>> table
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
+    >>> highest, own
+    (array([1, 0]), array([0.75, 0.5 ]))
     """
-    by_name = columns_of_classes(probability)
+    from calipers import _core
+
+    names, rows = classes.names, len(classes.codes)
+    by_name = columns_of_classes(values)
     if by_name:
-        table = np.empty((rows, len(names)))
-        for at, column in _matched(probability, by_name, names, what):
-            values = as_numbers(column, f"{what} of {names[at]!r}")
-            same_length(values, rows, f"{what} of {names[at]!r}")
-            table[:, at] = values
+        table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
     else:
-        table = _as_table(probability, what)
+        table = _as_table(values, what)
         if table.ndim != 2 or table.shape[1] != len(names):
-            shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-            has = "one column" if table.ndim == 1 else f"shape {table.shape}"
+            if table.ndim == 1:
+                raise _one_for_all("has one column", names, what)
             raise InputError(
-                f"{what}: has {has}, expected a column for each of the {len(names)} classes: "
-                f"{shown}" + ("; or name the positive one" if table.ndim == 1 else "")
+                f"{what}: has shape {table.shape}, expected a column for each of the {len(names)} "
+                f"classes: {_listed(names)}"
             )
         same_length(table, rows, what)
-    if distribution:
-        _check_distributions(table, names, what)
-    else:
-        as_numbers(table.ravel(), what)
-    return table
+    highest, own, squares, bad, off = _core.class_rows(
+        table, np.asarray(classes.codes, np.int64), SUM_TOLERANCE if distribution else None
+    )
+    if bad[0]:
+        raise _bad_value(table[bad[1]], names, what, *bad, distribution=distribution)
+    if off[0]:
+        raise InputError(
+            f"{what}: sum to {table[off[1]].sum(dtype=np.float64):.7g} in row {off[1]}"
+            f"{_more(off[0])}, expected 1 within {SUM_TOLERANCE:g}"
+        )
+    return table, highest, own, squares
 
 
 def positive_probability(
@@ -346,15 +363,41 @@ def positive_probability(
     """The probability of the positive class: a column of it, or a column for each class."""
     if not _is_table(probability):
         return as_probabilities(probability, what)
-    table = probabilities_of(probability, labels.classes, len(labels.positive), what)
+    any_class = np.zeros(len(labels.positive), np.intp)
+    table = class_table(probability, Classes(labels.classes, any_class), what)[0]
     return table[:, labels.classes.index(labels.names[1])]
 
 
-def _as_table(values: Any, what: str) -> npt.NDArray[np.float64]:
+def _as_table(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     try:
-        return np.asarray(values, dtype=np.float64)
+        table = np.asarray(values)
+        return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{what}: is no table of numbers, a column for each class") from None
+
+
+def check_columns(values: Any, classes: Classes, what: str) -> None:
+    """That of columns with names one at least is that of a class with rows; else they are systems,
+    in all likelihood, with a column each for one class."""
+    columns = columns_of_classes(values)
+    if not columns or len(set(columns)) == len(classes.names):
+        return
+    there = np.bincount(classes.codes, minlength=len(classes.names)) > 0
+    names = [name for name, rows in zip(classes.names, there, strict=True) if rows]
+    known = _positions(names)
+    if all(_place(known, column) is None for column in columns):
+        raise _one_for_all(f"has no column of a class, but {_listed(columns)}", names, what)
+
+
+def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
+    return InputError(
+        f"{what}: {has}; with {len(names)} classes ({_listed(names)}) a column for each of them is "
+        "needed, or a positive class (positive=… or --positive)"
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
 def _matched(
@@ -371,37 +414,41 @@ def _matched(
         found[at] = table[key]
     for at, name in enumerate(names):
         if at not in found:
-            one = "; or name the positive class" if len(columns) == 1 else ""
             raise InputError(
-                f"{what}: the class {name!r} has no column; {did_you_mean(name, columns)}{one}"
+                f"{what}: the class {name!r} has no column; {did_you_mean(name, columns)}"
             )
     return sorted(found.items(), key=lambda item: item[0])
 
 
-def _check_distributions(table: npt.NDArray[np.float64], names: Sequence[str], what: str) -> None:
-    """That every row is a distribution; what is wrong is looked for only when something is."""
-    ones = np.ones(table.shape[1])
-    step = max(1, 80_000 // table.shape[1])  # what stays in the cache is read once
-    parts = (table[begin : begin + step] for begin in range(0, len(table), step))
-    if all(
-        part.min() >= 0 and part.max() <= 1 and np.abs(part @ ones - 1).max() <= SUM_TOLERANCE
-        for part in parts
-    ):
-        return
-    total = table @ ones
-    bad = ~((table >= 0) & (table <= 1))
-    if bad.any():
-        rows, columns = np.nonzero(bad)
-        value, name = table[rows[0], columns[0]], names[columns[0]]
-        shown = "is missing" if np.isnan(value) else f"is {value:g}"
-        raise InputError(
-            f"{what} of {name!r}: {shown} in row {rows[0]}{_more(len(np.unique(rows)))}, "
-            "expected probabilities between 0 and 1"
-        )
-    wrong = np.flatnonzero(~(np.abs(total - 1) <= SUM_TOLERANCE))
-    raise InputError(
-        f"{what}: sum to {total[wrong[0]]:.7g} in row {wrong[0]}{_more(len(wrong))}, "
-        f"expected 1 within {SUM_TOLERANCE:g}"
+def _of_columns(
+    columns: list[tuple[int, Any]], names: Sequence[str], rows: int, what: str
+) -> npt.NDArray[np.floating[Any]]:
+    """A table of columns that come one by one."""
+    made = [(at, as_numbers(column, f"{what} of {names[at]!r}")) for at, column in columns]
+    for at, values in made:
+        same_length(values, rows, f"{what} of {names[at]!r}")
+    table = np.empty((rows, len(names)), np.result_type(*(v for _, v in made)), order="F")
+    for at, values in made:
+        table[:, at] = values
+    return table
+
+
+def _bad_value(
+    row: npt.NDArray[np.floating[Any]],
+    names: Sequence[str],
+    what: str,
+    count: int,
+    place: int,
+    *,
+    distribution: bool,
+) -> InputError:
+    """What is wrong with the first value of a row that may not stand there."""
+    fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
+    at = int(np.argmin(fine))
+    expected = "probabilities between 0 and 1" if distribution else "finite numbers"
+    shown = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
+    return InputError(
+        f"{what} of {names[at]!r}: is {shown} in row {place}{_more(count)}, expected {expected}"
     )
 
 

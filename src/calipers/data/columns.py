@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import kept, missing_rows
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.labels import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ class Gathered:
 
 
 def gather(
-    columns: Mapping[str, Any], *, data: Any = None, by: str | None = None, missing: str = "error"
+    columns: Mapping[str, Any],
+    *,
+    data: Any = None,
+    by: str | None = None,
+    missing: str = "error",
+    wide: Collection[str] = ("probability",),
 ) -> Gathered:
     """The columns of an evaluation, of one length and in one order of rows.
 
@@ -50,6 +56,8 @@ def gather(
     missing
         ``"error"``, or ``"drop"`` to leave out every row of which a value is missing, or whose id
         another table does not have or has twice.
+    wide
+        What may have several columns in a table of its own.
 
     Raises
     ------
@@ -61,7 +69,7 @@ def gather(
     made, notes = dict(columns), []
     if data is not None:
         table = _table(data, "data")
-        join = None if by is None else _Join(table, by, drop=missing == "drop")
+        join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
             made = {what: kept(values, ~join.lost) for what, values in made.items()}
@@ -140,10 +148,10 @@ def system_name(columns: str) -> str:
 class _Join:
     """Puts the rows of other tables in the order of the ids of the first."""
 
-    def __init__(self, table: pa.Table, by: str, *, drop: bool) -> None:
+    def __init__(self, table: pa.Table, by: str, *, drop: bool, wide: Collection[str]) -> None:
         if by not in table.column_names:
             raise InputError(f"data: no column {by!r} of ids; {_hint(table, by)}")
-        self.by, self.drop = by, drop
+        self.by, self.drop, self.wide = by, drop, wide
         self.ids = joined(table.column(by))
         self.lost = np.zeros(table.num_rows, bool)
         self._said: list[str] = []
@@ -186,7 +194,8 @@ class _Join:
             if len(ids_of):
                 self._said.append(f"{what}: {_several(ids_of, 'id')} {said}.")
         self.lost |= absent
-        return _values(table.drop_columns([self.by]).take(pc.fill_null(found, 0)), what)
+        taken = table.drop_columns([self.by]).take(pc.fill_null(found, 0))
+        return _values(taken, what, self.wide)
 
     def notes(self) -> list[str]:
         """What was left out, and why."""
@@ -217,14 +226,14 @@ def _several(ids: Any, what: str) -> str:
     return f"the {what}s {shown}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "") + " are"
 
 
-def _values(table: pa.Table, what: str) -> Any:
+def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:
     """What a table has beside its ids: one column, the one called so, or columns of classes."""
     kind = what.split(" ", maxsplit=1)[0]
     if table.num_columns == 1:
         return joined(table.column(0))
     if kind in table.column_names:
         return joined(table.column(kind))
-    if kind == "probability" and table.num_columns > 1:
+    if kind in wide and table.num_columns > 1:
         return table
     shown = ", ".join(map(repr, table.column_names)) or "none"
     raise InputError(
@@ -254,7 +263,8 @@ def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     said = []
     for what, values in columns.items():
         for name, leaf in _leaves(values, what):
-            mask = missing_rows(leaf, name)
+            listed = missing_lists(leaf)
+            mask = missing_rows(leaf, name) if listed is None else listed
             if lost is not None and len(mask) != len(lost):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(lost)}")
             if mask.any():

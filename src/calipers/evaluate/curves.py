@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.calibration import (
@@ -18,9 +20,10 @@ from calipers.evaluate.calibration import (
     calibration_curve,
     probability_histogram,
 )
-from calipers.inference.bands import pointwise, precision_limits, roc_limits
+from calipers.evaluate.thinning import thinned
+from calipers.inference.bands import Counted, pointwise, precision_limits, roc_limits
 from calipers.inference.estimate import Settings
-from calipers.inference.scores import ranked_rows
+from calipers.inference.scores import RankedRows, ranked_rows
 from calipers.measures import parse
 from calipers.measures.counts import (
     false_negative_rate,
@@ -37,14 +40,17 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 #: Where bands are computed.
 GRID = np.linspace(0.0, 1.0, 101)
 
-#: Thinning keeps every point within this share of the axes of what is drawn.
-TOLERANCE = 0.008
+#: Where bands over FPR are: as near to each other in normal deviates too, as far as DET curves go.
+_FPR_GRID = np.union1d(GRID, [NormalDist().cdf(z / 20) for z in range(-62, 63)])
+
+#: The threshold probabilities of a net benefit curve, beside the scores.
+_ODDS_GRID = np.arange(100) / 100
+
+#: Replicates are read at so many thresholds with equal weight between them, and at the highest.
+_SPREAD, _HIGHEST = 250, 30
 
 #: The measures of counts that are drawn against the threshold; any other can be asked for.
 OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
-
-#: What may be cut off at the ends of the normal deviates of a DET curve.
-_RAREST = 1e-5
 
 #: The most bars of a histogram.
 _MOST_BARS = 40
@@ -52,21 +58,9 @@ _MOST_BARS = 40
 _KOLMOGOROV = "Kolmogorov bounds of both classes"
 
 
-def bands(
-    table: ScoreTable, rows: Any, settings: Settings, *, grids: bool
-) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
-    """Bootstrap replicates: areas, TPR over a grid of FPR, precision over a grid of recall.
-
-    Without weights the table is enough: each of its counts stands for that many equal rows.
-    ``rows`` are (truth, score, weight, what each row is drawn with or None).
-    """
-    from calipers import _core
-
-    grid = GRID if grids else None
-    areas, tpr, at_recall = _core.bootstrap_scores(
-        *ranked_rows(table, rows), settings.seed, settings.resamples, grid, grid
-    )
-    return areas, tpr, at_recall
+def series_of(name: str) -> str:
+    """What a class or a label is called among the curves; a curve without a series is of none."""
+    return name or "''"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +69,9 @@ class Scored:
 
     ``rows`` are what :func:`bands` takes, None where the table is enough; ``threshold`` is the one
     in use, ``probabilities`` whether the scores are probabilities of the positive class, ``names``
-    the negative and the positive class, ``series`` the class that is set against the rest.
-    ``bootstrap`` names the method; ``independent`` is whether the rows are.
+    the negative and the positive class, ``series`` the class that is set against the rest and
+    ``share`` how frequent it is. ``bootstrap`` names the method; ``independent`` is whether the
+    rows are.
     """
 
     system: str
@@ -87,6 +82,7 @@ class Scored:
     probabilities: bool = False
     names: tuple[str, str] = ("negative", "positive")
     series: str = ""
+    share: float = float("nan")
     bootstrap: str = "bootstrap [B]"
     independent: bool = True
 
@@ -101,12 +97,53 @@ class Scored:
         return self.table.confusion()
 
     @cached_property
+    def ranked(self) -> RankedRows:
+        """The rows that the bootstrap draws."""
+        return ranked_rows(self.table, self.rows)
+
+    @cached_property
     def replicates(self) -> tuple[FloatArray, FloatArray]:
-        """Bootstrap replicates over the grid: TPR by FPR, and precision by recall."""
-        _, tpr, at_recall = bands(self.table, self.rows, self.settings, grids=True)
+        """Bootstrap replicates: TPR over the grid of FPR, and precision over that of recall."""
+        from calipers import _core
+
+        settings = self.settings
+        _, tpr, at_recall = _core.bootstrap_scores(
+            *self.ranked, settings.seed, settings.resamples, _FPR_GRID, GRID
+        )
         assert tpr is not None
         assert at_recall is not None
         return tpr, at_recall
+
+    @cached_property
+    def counted(self) -> Counted:
+        """Bootstrap replicates of the counts at the thresholds that curves have bands of."""
+        weight = np.cumsum(self.table.positive + self.table.negative)
+        spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
+        parts = [np.arange(_HIGHEST), spread, self.hull]
+        if self.probabilities:
+            parts.append(self.places(_ODDS_GRID))
+        places = np.unique(np.concatenate(parts).clip(0, len(weight)))
+        return Counted.drawn(self.ranked, places, self.settings)
+
+    def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
+        """The places in ``matrix`` of thresholds: how many scores are at or above each."""
+        scores = self.table.scores
+        return np.asarray(len(scores) - np.searchsorted(scores[::-1], thresholds, side="left"))
+
+    @cached_property
+    def hull(self) -> npt.NDArray[np.intp]:
+        """The places in ``matrix`` of the corners of the upper convex hull of the ROC curve.
+
+        They are where the blocks end of the isotonic regression of the classes on the scores
+        (Fawcett and Niculescu-Mizil 2007).
+        """
+        from scipy.optimize import isotonic_regression
+
+        weight = self.table.positive + self.table.negative
+        weighty = np.flatnonzero(weight > 0)
+        share = self.table.positive[weighty] / weight[weighty]
+        blocks = isotonic_regression(share, weights=weight[weighty], increasing=False).blocks
+        return np.concatenate([[0], weighty[blocks[1:] - 1] + 1])
 
     @cached_property
     def prevalence(self) -> float:
@@ -159,20 +196,27 @@ def _curve(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -> 
 
 
 def _band(
-    scored: Scored, column: int, limits: Callable[..., tuple[FloatArray, FloatArray]]
+    scored: Scored,
+    grid: FloatArray,
+    drawn: Callable[[], FloatArray],
+    limits: Callable[..., tuple[FloatArray, FloatArray]] | None = None,
 ) -> dict[str, Any]:
-    """The bands that the settings ask for and the data allow."""
+    """The bands that the settings ask for and the data allow: a pointwise one of the replicates
+    over ``grid``, and one for the whole curve by ``limits``."""
     settings = scored.settings
     if settings.interval == "none" or min(scored.sizes) == 0:
         return {}
-    band: dict[str, Any] = {"band_x": GRID, "low": np.full(len(GRID), np.nan)}
+    pointless = settings.interval == "analytic"
+    if pointless and (limits is None or not scored.independent):
+        return {}
+    band: dict[str, Any] = {"band_x": grid, "low": np.full(len(grid), np.nan)}
     band["high"] = band["low"]
-    if settings.interval != "analytic":
-        band["low"], band["high"] = pointwise(scored.replicates[column], settings.level)
+    if not pointless:
+        band["low"], band["high"] = pointwise(drawn(), settings.level)
         band["method"] = scored.bootstrap
-    if scored.independent:
+    if scored.independent and limits is not None:
         fpr, tpr = scored.along(false_positive_rate), scored.along(recall)
-        band["wide_low"], band["wide_high"] = limits(fpr, tpr, scored.sizes, GRID, settings.level)
+        band["wide_low"], band["wide_high"] = limits(fpr, tpr, scored.sizes, grid, settings.level)
         band["wide_method"] = _KOLMOGOROV
     return band
 
@@ -186,7 +230,7 @@ def roc_curve(scored: Scored) -> Curve:
         x=scored.along(false_positive_rate),
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
-        **_band(scored, 0, roc_limits),
+        **_band(scored, _FPR_GRID, lambda: scored.replicates[0], roc_limits),
     )
 
 
@@ -199,12 +243,19 @@ def precision_recall_curve(scored: Scored) -> Curve:
         x=scored.along(recall, start=1),
         y=scored.along(precision, start=1),
         chance=((0.0, scored.prevalence), (1.0, scored.prevalence)),
-        **_band(scored, 1, precision_limits),
+        **_band(scored, GRID, lambda: scored.replicates[1], precision_limits),
     )
 
 
 def det_curve(scored: Scored) -> Curve:
-    """FNR against FPR, to be drawn in normal deviates (Martin and others 1997)."""
+    """FNR against FPR, to be drawn in normal deviates (Martin and others 1997).
+
+    Its bands are those of the ROC curve, turned over.
+    """
+    band = _band(scored, _FPR_GRID, lambda: scored.replicates[0], roc_limits)
+    for low, high in (("low", "high"), ("wide_low", "wide_high")):
+        if low in band:
+            band[low], band[high] = 1 - band[high], 1 - band[low]
     return _curve(
         scored,
         "DET",
@@ -213,18 +264,22 @@ def det_curve(scored: Scored) -> Curve:
         y=scored.along(false_negative_rate),
         scale="deviate",
         chance=((0.0, 1.0), (1.0, 0.0)),
+        **band,
     )
 
 
 def lift_curve(scored: Scored) -> Curve:
     """Lift against the share predicted positive; it begins where something is."""
+    shares = scored.along(volume, start=1)
+    grid = GRID[(GRID > 0) & (shares[0] <= GRID)]
     return _curve(
         scored,
         "lift",
         ("Share predicted positive", "Lift"),
-        x=scored.along(volume, start=1),
+        x=shares,
         y=scored.along(lift, start=1),
         chance=((0.0, 1.0), (1.0, 1.0)),
+        **_band(scored, grid, lambda: scored.counted.gain(grid) / grid),
     )
 
 
@@ -238,6 +293,7 @@ def gain_curve(scored: Scored) -> Curve:
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
         references={"perfect order": ((0.0, 0.0), (scored.prevalence, 1.0), (1.0, 1.0))},
+        **_band(scored, GRID, lambda: scored.counted.gain(GRID)),
     )
 
 
@@ -247,9 +303,10 @@ def cost_curve(scored: Scored) -> Curve:
     At the probability cost p, the share of the cost that positives would cause if all were wrong,
     the normalised expected cost of a threshold is FNR · p + FPR · (1 − p): a straight line
     (Drummond and Holte 2006). The curve is the lower envelope of all these lines. Its corners are
-    where the threshold changes, ``threshold`` being the one from there on.
+    where the threshold changes, ``threshold`` being the one from there on. The band is that of the
+    cost of the threshold which is the best on these rows.
     """
-    corners = _hull(scored.table)
+    corners = scored.hull
     fpr, fnr = (scored.along(rate)[corners] for rate in (false_positive_rate, false_negative_rate))
     wrong, missed = np.diff(fpr), -np.diff(fnr)
     with np.errstate(invalid="ignore"):
@@ -264,6 +321,12 @@ def cost_curve(scored: Scored) -> Curve:
     if in_use is not None:
         own = [float(scored.along(m)[in_use]) for m in (false_positive_rate, false_negative_rate)]
         lines["threshold in use"] = ((0.0, own[0]), (1.0, own[1]))
+
+    def drawn() -> FloatArray:
+        best = np.searchsorted(change, GRID, side="right").clip(max=len(corners) - 1)
+        positive, negative = scored.counted.rates(corners[best])
+        return (1 - positive) * GRID + negative * (1 - GRID)
+
     return _curve(
         scored,
         "cost",
@@ -272,22 +335,8 @@ def cost_curve(scored: Scored) -> Curve:
         y=fnr[line] * p + fpr[line] * (1 - p),
         threshold=scored.table.thresholds[corners][line],
         references=lines,
+        **_band(scored, GRID, drawn),
     )
-
-
-def _hull(table: ScoreTable) -> Any:
-    """The places in the thresholds of the corners of the upper convex hull of the ROC curve.
-
-    They are where the blocks end of the isotonic regression of the classes on the scores (Fawcett
-    and Niculescu-Mizil 2007).
-    """
-    from scipy.optimize import isotonic_regression
-
-    weight = table.positive + table.negative
-    weighty = np.flatnonzero(weight > 0)
-    share = table.positive[weighty] / weight[weighty]
-    blocks = isotonic_regression(share, weights=weight[weighty], increasing=False).blocks
-    return np.concatenate([[0], weighty[blocks[1:] - 1] + 1])
 
 
 def net_benefit_curve(scored: Scored) -> Curve:
@@ -298,9 +347,8 @@ def net_benefit_curve(scored: Scored) -> Curve:
     """
     scores = scored.table.scores
     inside = scores[(scores > 0) & (scores < 1)]
-    p = np.union1d(np.arange(100) / 100, inside)
-    # How many scores are at or above p.
-    place = len(scores) - np.searchsorted(scores[::-1], p, side="left")
+    p = np.union1d(_ODDS_GRID, inside)
+    place = scored.places(p)
     odds = p / (1 - p)
     counts = replace(
         scored.matrix, counts=scored.matrix.counts[place], squares=scored.matrix.squares[place]
@@ -309,6 +357,10 @@ def net_benefit_curve(scored: Scored) -> Curve:
     cut, marked = scored.threshold, None
     if cut is not None and 0 <= cut < 1:
         marked = cut, float(net_benefit(scored.table.at(cut), odds=cut / (1 - cut)))
+
+    def drawn() -> FloatArray:
+        return scored.counted.net_benefit(scored.places(_ODDS_GRID), _ODDS_GRID)
+
     return _curve(
         scored,
         "net benefit",
@@ -322,6 +374,7 @@ def net_benefit_curve(scored: Scored) -> Curve:
             "act on all": _act_on_all(scored, bottom),
             "act on none": ((0.0, 0.0), (1.0, 0.0)),
         },
+        **_band(scored, _ODDS_GRID, drawn),
     )
 
 
@@ -430,63 +483,8 @@ MOST_BANDS = 3
 #: What is drawn of each class against the rest; the others can be asked for.
 OF_CLASSES = ("ROC", "PR")
 
-
-# --- Thinning -------------------------------------------------------------------------------------
-
-
-def thinned(curve: Curve) -> Curve:
-    """The curve with as many of its points as a drawing needs.
-
-    What is then drawn lies within :data:`TOLERANCE` of the whole curve, in shares of what the axes
-    span: the ends stay, and one point for every stretch of that length of the path. A point left
-    out is no farther along the path, and so in the plane, from one that is kept.
-    """
-    with_limits = np.array_equal(curve.band_x, curve.x)  # each point has its own
-    if curve.shape == "bars" or with_limits or len(curve) < 3:
-        return curve
-    keep = _kept(*_drawn(curve))
-    if len(keep) == len(curve):
-        return curve
-    return replace(
-        curve,
-        x=curve.x[keep],
-        y=curve.y[keep],
-        threshold=curve.threshold[keep],
-        tolerance=TOLERANCE,
-    )
-
-
-def _drawn(curve: Curve) -> tuple[FloatArray, FloatArray]:
-    """The points as shares of what the axes span."""
-    x, y = curve.x, curve.y
-    if curve.scale == "deviate":
-        from scipy.special import ndtri
-
-        x, y = (ndtri(np.clip(axis, _RAREST, 1 - _RAREST)) for axis in (x, y))
-    if np.isfinite(curve.bottom):
-        y = np.maximum(y, curve.bottom)
-    return _shares(x), _shares(y)
-
-
-def _shares(axis: FloatArray) -> FloatArray:
-    defined = axis[np.isfinite(axis)]
-    if not len(defined):
-        return np.zeros(len(axis))
-    low, high = float(defined.min()), float(defined.max())
-    if low >= 0 and high <= 1:  # such axes are drawn from 0 to 1
-        low, high = 0.0, 1.0
-    # Where there is no value nothing is drawn; the path passes there as if it stayed.
-    filled = np.where(np.isfinite(axis), axis, low)
-    return (filled - low) / (high - low) if high > low else np.zeros(len(axis))
-
-
-def _kept(x: FloatArray, y: FloatArray) -> Any:
-    """Positions to draw."""
-    path = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(x)) + np.abs(np.diff(y)))])
-    stretch = np.floor(path / TOLERANCE)
-    keep = np.append(True, stretch[1:] != stretch[:-1])
-    keep[-1] = True
-    return np.flatnonzero(keep)
+#: Of more classes than this, only the most frequent ones are drawn.
+MOST_CLASSES = 10
 
 
 # --- Access ---------------------------------------------------------------------------------------
@@ -497,7 +495,8 @@ class ScoreCurves(Sequence[Curve]):
     """The curves of systems, thinned for drawing, each computed when it is first looked at.
 
     ``read`` gives what they are of. The curves of more than :data:`MOST_BANDS` classes, each
-    against the rest, have no bands here: nobody could tell them apart.
+    against the rest, have no bands here: nobody could tell them apart. Of more than
+    :data:`MOST_CLASSES` only the most frequent are here.
     """
 
     read: Callable[[], Sequence[Scored]]
@@ -509,9 +508,12 @@ class ScoreCurves(Sequence[Curve]):
 
     @cached_property
     def _plan(self) -> list[tuple[Scored, str, dict[str, Any]]]:
-        drawn = self.of
-        if len({s.series for s in drawn}) > MOST_BANDS:
+        drawn, shares = self.of, {s.series: s.share for s in self.of}
+        if len(shares) > MOST_BANDS:
             drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
+        if self._all_classes:
+            most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
+            drawn = [s for s in drawn if s.series in most]
         return [
             (scored, kind, options)
             for kind in KINDS
@@ -520,6 +522,12 @@ class ScoreCurves(Sequence[Curve]):
             and (kind not in OF_PROBABILITIES or scored.probabilities)
             for options in _variants(kind)
         ]
+
+    @cached_property
+    def _all_classes(self) -> int:
+        """The number of all classes, where only some are drawn, else 0."""
+        classes = len({s.series for s in self.of})
+        return classes if classes > MOST_CLASSES else 0
 
     @cached_property
     def _made(self) -> dict[int, Curve]:
@@ -535,7 +543,8 @@ class ScoreCurves(Sequence[Curve]):
         place = range(len(self))[index]
         if place not in self._made:
             scored, kind, options = self._plan[place]
-            self._made[place] = thinned(KINDS[kind](scored, **options))
+            made = replace(KINDS[kind](scored, **options), classes=self._all_classes)
+            self._made[place] = thinned(made)
         return self._made[place]
 
     def __len__(self) -> int:

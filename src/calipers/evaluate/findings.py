@@ -34,12 +34,15 @@ from calipers.results import (
     Slice,
     Slices,
 )
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, Moments
 
 if TYPE_CHECKING:
     from calipers.evaluate.classification import System
     from calipers.evaluate.multiclass import ClassSystem
+    from calipers.evaluate.multilabel import LabelSystem
     from calipers.evaluate.operating import Chosen
+    from calipers.evaluate.regression import Predictions
+    from calipers.measures import Measure
     from calipers.statistics import ConfusionMatrix, ScoreTable
 
 #: Fewer rows of a class than this are few, and so are fewer topics than that.
@@ -55,9 +58,13 @@ LEANING = 1.25
 CONFUSED = 0.05
 #: Ties count when at least this share of the pairs across classes is tied.
 TIED = 0.05
+#: A label is rare when a smaller share of the rows than this has it.
+RARE_LABEL = 0.01
 #: The power at which a number of rows or topics is named.
 POWER = 0.8
 
+#: No more labels are listed with their numbers.
+MOST_LISTED = 10
 #: No more pairs of systems are named one by one.
 MOST_PAIRS = 6
 #: Matrices of more classes than this are not redrawn by clusters.
@@ -137,6 +144,44 @@ RULES: dict[str, Rule] = {
         "Of the errors on a class more than half are one other class, and of its rows more than "
         f"{CONFUSED:g}, both by the whole interval (exact, corrected for the number of classes).",
     ),
+    "subset-below-constant": Rule(
+        "warning",
+        "The interval of subset accuracy minus that of always answering the most frequent set of "
+        "labels, paired by row and corrected for the choice of the set among all that occur, lies "
+        "below 0.",
+    ),
+    "subset-like-constant": Rule(
+        "caution",
+        "The interval of subset accuracy minus that of always answering the most frequent set of "
+        "labels, paired by row and corrected for the choice of the set among all that occur, "
+        "contains 0.",
+    ),
+    "label-never-predicted": Rule(
+        "caution", "A label that rows have is predicted for none of them, nor for any other."
+    ),
+    "label-without-rows": Rule("information", "No row has a label that is evaluated."),
+    "confused-label": Rule(
+        "caution",
+        "Of the rows that miss a label more than half are given one other label that they do not "
+        f"have, and of all rows with the label more than {CONFUSED:g} (both by the whole interval, "
+        "exact); and that other label is given so more often than to the other rows without it (by "
+        "the interval of the difference). All are corrected for the number of labels.",
+    ),
+    "rare-labels": Rule(
+        "information",
+        f"The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the "
+        "number of labels).",
+    ),
+    "error-above-constant": Rule(
+        "warning",
+        "The interval of the mean loss minus that of the best constant prediction, paired by row, "
+        "lies above 0.",
+    ),
+    "error-like-constant": Rule(
+        "caution",
+        "The interval of the mean loss minus that of the best constant prediction, paired by row, "
+        "contains 0.",
+    ),
     "imbalance": Rule(
         "information",
         f"The interval of a class's share lies below {RARE:g}/K with K classes, which is "
@@ -144,7 +189,8 @@ RULES: dict[str, Rule] = {
     ),
     "few-rows": Rule(
         "caution",
-        f"A class has fewer than {FEW_ROWS} rows (effective rows where they are weighted).",
+        f"A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are "
+        "weighted).",
     ),
     "few-topics": Rule("caution", f"There are fewer than {FEW_TOPICS} topics."),
     "ties": Rule(
@@ -301,6 +347,53 @@ def _subject(
         clusters=0 if clusters is None else clusters.number,
         replicates=cache(replicates),
         inference=settings.interval != "none",
+    )
+
+
+def of_label_sets(
+    systems: Iterable[LabelSystem],
+    estimates: Sequence[Estimate],
+    comparison: Comparison | None,
+    slices: Slices | None = None,
+) -> tuple[Finding, ...]:
+    """What there is to say of systems that name the labels of rows."""
+    all_systems = list(systems)
+    first = all_systems[0]
+    subjects = [_plain_subject(s, estimates) for s in all_systems]
+    inference = first.settings.interval != "none"
+    found = [*labels_without_rows(first), *few_rows_of_labels(first)]
+    found += rare_labels(first) if inference else ()
+    for system in all_systems:
+        if system.predicted is not None:
+            found += labels_never_predicted(system)
+            found += (*subset_and_constant(system), *confused_labels(system)) if inference else ()
+    return ordered([*found, *of_slices(slices, subjects), *of_comparison(comparison)])
+
+
+def of_numbers(
+    systems: Iterable[Predictions],
+    measures: Sequence[Measure],
+    estimates: Sequence[Estimate],
+    comparison: Comparison | None,
+    slices: Slices | None = None,
+) -> tuple[Finding, ...]:
+    """What there is to say of predicted numbers."""
+    all_systems = list(systems)
+    subjects = [_plain_subject(s, estimates) for s in all_systems]
+    found = [f for s in all_systems for f in error_and_constant(s, measures)]
+    return ordered([*found, *of_slices(slices, subjects), *of_comparison(comparison)])
+
+
+def _plain_subject(system: Any, estimates: Sequence[Estimate]) -> Subject:
+    """A system of which only the name and what is shown are looked at."""
+    known = {e.measure: e for e in estimates if e.system == system.name}
+    return Subject(
+        name=system.name,
+        labels=(),
+        level=system.settings.level,
+        shown=tuple(known),
+        estimate=known.__getitem__,
+        inference=system.settings.interval != "none",
     )
 
 
@@ -698,6 +791,288 @@ def ties(s: Subject) -> Iterator[Finding]:
             "AUC with ties won": area + tied / 2,
         },
         *s.named("AUC", "PR-AUC", "AP"),
+    )
+
+
+# --- Several labels a row ----------------------------------------------------------------------
+
+
+def labels_without_rows(s: LabelSystem) -> Iterator[Finding]:
+    """Labels that cannot be recognised, since no row has them."""
+    absent = [f"'{short(label)}'" for label, p in zip(s.labels, s.shares, strict=True) if p == 0]
+    if absent:
+        yield finding(
+            "label-without-rows",
+            f"No row has {_of_labels(len(absent), s)}: {_first(absent)}. Recall and AUC of such a "
+            "label are undefined; averages leave it out unless it is predicted.",
+            {"labels without rows": len(absent), "labels": len(s.labels)},
+            level=s.settings.level,
+        )
+
+
+def few_rows_of_labels(s: LabelSystem) -> Iterator[Finding]:
+    """Labels of so few rows that one of them moves their numbers."""
+    weight = np.ones(len(s.truth)) if s.weight is None else s.weight
+    sums = (s.truth.T @ w for w in (weight, np.square(weight)))
+    effective = [_effective(float(w), float(q)) for w, q in zip(*sums, strict=True)]
+    few = {
+        f"'{short(label)}'": n
+        for label, n in zip(s.labels, effective, strict=True)
+        if 0 < n < FEW_ROWS
+    }
+    if few:
+        fewest = sorted(few.items(), key=lambda item: item[1])
+        yield finding(
+            "few-rows",
+            f"There are few rows of {_of_labels(len(few), s)}: "
+            f"{_first([f'{n:.3g} of {label}' for label, n in fewest])}. What rests on them alone, "
+            f"and with equal weight every macro average, moves by up to {1 / fewest[0][1]:.2g} "
+            "of a label's value when one row changes.",
+            {
+                **{f"rows of {label}": n for label, n in fewest[:MOST_LISTED]},
+                "labels with few rows": len(few),
+                "labels": len(s.labels),
+            },
+            level=s.settings.level,
+            measures=tuple(str(m) for m in s.measures if m.average == "macro" or m.label),
+        )
+
+
+def rare_labels(s: LabelSystem) -> Iterator[Finding]:
+    """Labels so rare that measures which count all labels alike hardly see them."""
+    level = _corrected(s.settings.level, len(s.labels))
+    rare: dict[str, Valued] = {}
+    for place, label in enumerate(s.labels):
+        if 0 < s.shares[place] < RARE_LABEL:
+            value = _row_share(s, s.truth[:, place], level)
+            if value[1].high < RARE_LABEL:
+                rare[f"'{short(label)}'"] = value
+    if not rare:
+        return
+    rarest = sorted(rare.items(), key=lambda item: item[1][0])
+    listed = [f"{_text(*value)} of the rows have {label}" for label, value in rarest]
+    blind = [
+        str(m)
+        for m in s.measures
+        if m.definition.name in ("Hamming-loss", "subset-accuracy")
+        or m.average in ("micro", "weighted")
+    ]
+    advice = ""
+    if blind:
+        advice = (
+            f" {_and(blind)} would hardly change if such a label were never named; read macro "
+            "averages, or the table of labels."
+        )
+    yield finding(
+        "rare-labels",
+        f"Few rows have {_of_labels(len(rare), s)}: {_first(listed)}.{advice}",
+        {
+            **{f"share of {label}": value for label, value in rarest[:MOST_LISTED]},
+            "rare labels": len(rare),
+            "labels": len(s.labels),
+        },
+        level=level,
+        measures=tuple(blind),
+    )
+
+
+def labels_never_predicted(s: LabelSystem) -> Iterator[Finding]:
+    """Labels that a system never names."""
+    assert s.predicted is not None
+    never = (s.shares > 0) & ~_ever(s.predicted, s.weight)
+    if not never.any():
+        return
+    rows = np.flatnonzero(never)
+    rows = rows[np.argsort(-s.shares[rows], kind="stable")]
+    total = len(s.truth) if s.weight is None else float(s.weight.sum())
+    have = {f"'{short(s.labels[k])}'": float(s.shares[k] * total) for k in rows}
+    listed = [f"{label} (of {numbers.number(n)} rows)" for label, n in have.items()]
+    yield finding(
+        "label-never-predicted",
+        f"{_who(s)} never predicts {_of_labels(len(have), s)} that rows have: "
+        f"{_first(listed)}. Recall is 0 there, precision undefined.",
+        {
+            **{f"rows of {label}": n for label, n in list(have.items())[:MOST_LISTED]},
+            "labels never predicted": len(have),
+            "labels": len(s.labels),
+        },
+        level=s.settings.level,
+        systems=(s.name,),
+        measures=tuple(str(m) for m in s.measures if m.average == "macro"),
+    )
+
+
+def subset_and_constant(s: LabelSystem) -> Iterator[Finding]:
+    """Subset accuracy against that of always answering the most frequent set of labels."""
+    name = "subset-accuracy"
+    if name not in map(str, s.measures):
+        return
+    constant = (s.truth == s.usual_set).all(axis=1)
+    right = (s.truth == s.predicted).all(axis=1)
+    kinds = len(np.unique(np.packbits(s.truth, axis=1), axis=0))
+    # Any of the sets that occur could be the best constant answer by chance.
+    level = _corrected(s.settings.level, max(1.0, kinds / 2))
+    gain, made = _shares_apart(s, right & ~constant, constant & ~right, level)
+    if not made.low <= 0:
+        return
+    kind, verb = "subset-like-constant", "has not been shown to beat"
+    if made.high < 0:
+        kind, verb = "subset-below-constant", "is below"
+    own, always = (float(np.average(x, weights=s.weight)) for x in (right, constant))
+    usual = [short(label) for label, there in zip(s.labels, s.usual_set, strict=True) if there]
+    answer = f"'{_first(usual, 5)}'" if usual else "no label"
+    yield finding(
+        kind,
+        f"{_who(s)}: subset accuracy {numbers.number(own)} {verb} the {numbers.number(always)} "
+        f"that always answering {answer} scores; difference {_text(gain, made, sign=True)}.",
+        {
+            name: own,
+            "subset accuracy of the constant answer": always,
+            "difference": (gain, made),
+        },
+        level=level,
+        systems=(s.name,),
+        measures=(name,),
+    )
+
+
+def confused_labels(s: LabelSystem) -> Iterator[Finding]:
+    """Labels in whose place another label is given."""
+    assert s.predicted is not None
+    missed, wrong = s.truth & ~s.predicted, s.predicted & ~s.truth
+    weighted = missed.astype(np.float32)
+    if s.weight is not None:
+        weighted *= s.weight[:, None].astype(np.float32)
+    both = weighted.T @ wrong.astype(np.float32)
+    of_missed, of_rows = weighted.sum(axis=0), s.matrices.positive
+    level = _corrected(s.settings.level, len(s.labels))
+    for place, label in enumerate(s.labels):
+        other = int(both[place].argmax())
+        if not both[place, other] > max(of_missed[place] / 2, of_rows[place] * CONFUSED):
+            continue
+        instead = missed[:, place] & wrong[:, other]
+        of_errors = _row_share(s, instead, level, missed[:, place])
+        of_all = _row_share(s, instead, level, s.truth[:, place])
+        # A system that gives the other label to everybody gives it in nobody's place.
+        without = ~s.truth[:, other]
+        here = _row_share(s, wrong[:, other], level, without & missed[:, place])
+        there = _row_share(s, wrong[:, other], level, without & ~missed[:, place])
+        more = intervals.difference(here[0], here[1], there[0], there[1])
+        if not (of_errors[1].low > 0.5 and of_all[1].low > CONFUSED and more.low > 0):
+            continue
+        yield finding(
+            "confused-label",
+            f"{_who(s)} gives '{short(s.labels[other])}' in place of '{short(label)}': in "
+            f"{_text(*of_all)} of its rows, which is {_text(*of_errors)} of those that miss it. Of "
+            f"all other rows without '{short(s.labels[other])}' {_text(*there)} are given it.",
+            {
+                "share of the rows": of_all,
+                "share of the rows that miss it": of_errors,
+                "share of the other rows": there,
+            },
+            level=level,
+            systems=(s.name,),
+            measures=tuple(str(m) for m in s.measures if m.label in (label, s.labels[other])),
+        )
+
+
+def _of_labels(some: int, s: LabelSystem) -> str:
+    """``3 of 50 labels``."""
+    return f"{some:,} of {numbers.count(len(s.labels), 'labels')}"
+
+
+def _who(s: Any) -> str:
+    return "The system" if s.name == UNNAMED else short(s.name)
+
+
+def _ever(sets: npt.NDArray[np.bool_], weight: FloatArray | None) -> npt.NDArray[np.bool_]:
+    """Which labels some row has."""
+    return np.asarray((sets if weight is None else sets[weight > 0]).any(axis=0))
+
+
+def _row_share(
+    s: LabelSystem,
+    part: npt.NDArray[np.bool_],
+    level: float,
+    of: npt.NDArray[np.bool_] | None = None,
+) -> Valued:
+    """The share of (some of the) rows that are in ``part``, and its exact interval; of clustered
+    rows with an effective size."""
+    of = np.ones(len(part), bool) if of is None else of
+    weight = np.ones(int(of.sum())) if s.weight is None else s.weight[of]
+    total = float(weight.sum())
+    if not total > 0:
+        return math.nan, intervals.missing("none", "undefined_value")
+    inside = part[of].astype(np.float64)
+    share = float(np.dot(inside, weight)) / total
+    size = _effective(total, float(np.square(weight).sum()))
+    if s.clusters is not None:
+        clusters = s.clusters.taken(of)
+        se = clusters.mean_error(inside)
+        # As many independent rows as would vary as much; clusters that agree count one each.
+        size = min(size, share * (1 - share) / se**2) if se > 0 else min(size, clusters.number)
+    return share, intervals.clopper_pearson(share, size, level)
+
+
+def _shares_apart(
+    s: LabelSystem, more: npt.NDArray[np.bool_], less: npt.NDArray[np.bool_], level: float
+) -> Valued:
+    """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
+    weight = np.ones(len(more)) if s.weight is None else s.weight
+    total = float(weight.sum())
+    first, second = (float(weight[rows].sum()) / total for rows in (more, less))
+    if s.clusters is not None:
+        apart = more.astype(np.float64) - less
+        se = s.clusters.mean_error(apart)
+        if se > 0:
+            return first - second, s.clusters.normal(first - second, se, level, "clustered")
+        # Clusters that agree altogether count as one row each.
+        return first - second, intervals.paired_shares(first, second, s.clusters.number, level)
+    either = more | less if (more | less).any() else np.ones_like(more)
+    own = float(weight[either].sum())
+    n = _effective(own, float(np.square(weight[either]).sum())) * total / own
+    return first - second, intervals.paired_shares(first, second, n, level)
+
+
+# --- Numbers --------------------------------------------------------------------------------------
+
+
+def error_and_constant(s: Predictions, measures: Sequence[Measure]) -> Iterator[Finding]:
+    """The loss against that of the best constant prediction."""
+    measure = next((m for m in measures if m.definition.constant is not None), None)
+    if measure is None or s.settings.interval == "none":
+        return
+    assert measure.definition.constant is not None
+    best = measure.definition.constant(s.truth, s.weight)
+    losses = [measure.losses(s.truth, x) for x in (s.predicted, np.full(len(s.truth), best))]
+    apart = Moments.from_rows(losses[0] - losses[1], s.weight)
+    level, gain = s.settings.level, float(apart.mean)
+    if s.clusters is not None:
+        se = s.clusters.mean_error(losses[0] - losses[1])
+        made = s.clusters.normal(gain, se, level, "clustered")
+    else:
+        made = intervals.student(gain, apart.standard_error, apart.effective_size, level)
+    if not made.high >= 0:
+        return
+    kind, verb = "error-like-constant", "has not been shown to be below"
+    if made.low > 0:
+        kind, verb = "error-above-constant", "is above"
+    moments = [Moments.from_rows(loss, s.weight) for loss in losses]
+    own, constant = (float(measure.apply(m)) for m in moments)
+    squared = " (of the squared errors)" if measure.definition.interval == "root_mean" else ""
+    yield finding(
+        kind,
+        f"{_who(s)}: its {short(str(measure))} of {numbers.number(own)} {verb} the "
+        f"{numbers.number(constant)} of always predicting {numbers.number(best)}; difference of "
+        f"the mean losses{squared} {_text(gain, made, sign=True)}.",
+        {
+            str(measure): own,
+            f"{measure} of the constant prediction": constant,
+            "difference of the mean losses": (gain, made),
+        },
+        level=level,
+        systems=(s.name,),
+        measures=(str(measure),),
     )
 
 

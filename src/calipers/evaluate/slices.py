@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import Coded, coded, same_length
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.compare import ADJUSTMENT
+from calipers.evaluate.losses import slope
 from calipers.inference import intervals, paired, unpaired
-from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Settings
+from calipers.inference.clusters import Clusters, two_parts_error
+from calipers.inference.estimate import MeasureLike, Scores, Settings
+from calipers.inference.influence import influence
 from calipers.inference.intervals import Interval
+from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices
@@ -28,8 +31,14 @@ MOST_SLICES = 50
 MOST_VALUES = 10
 #: How a slice is called that is compared with the rest, and the other way round.
 REST = "the rest"
+#: With fewer positives in a part, influence functions say too little of how areas under its
+#: precision-recall curve vary; the interval of Boyd, Eng and Page is then wide enough.
+FEW_POSITIVES = 30
 
 Bins = Mapping[str, Sequence[float]]
+
+#: How p-values account for the number of slices.
+HOLM = ADJUSTMENTS["holm"]
 
 
 class Part(Protocol):
@@ -65,6 +74,15 @@ class Part(Protocol):
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of its value, where there are any; with clusters each is drawn by
         its own number."""
+
+
+@runtime_checkable
+class Linear(Protocol):
+    """A part that knows how much each of its rows moves a value, so that clusters need no
+    bootstrap."""
+
+    def moved(self, measure: Measure) -> FloatArray | None:
+        """The influence of each row on the value, times its weight; None where it is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +228,16 @@ def sliced(
     if not made:
         return None
     rows = [row for cut in made for system in systems for row in _of_cut(cut, system, measures)]
-    return Slices(_adjusted(rows), settings.level, ADJUSTMENT)
+    return Slices(_adjusted(rows), settings.level, HOLM.name)
+
+
+def threshold_note(system: str, threshold: float, rule: object) -> str:
+    """That a threshold which a rule chose on all rows is no slice's own."""
+    at = "+∞" if math.isinf(threshold) else f"{threshold:.6g}"
+    return (
+        f"{system}: slices are measured at the threshold {at}, which {rule} chose on all rows; no "
+        "slice has one of its own, and intervals take it as given."
+    )
 
 
 def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
@@ -219,10 +246,9 @@ def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
     for k, name in enumerate(cut.names):
         inside = cut.codes == k
         part = system.taken(inside)
-        if len(cut.names) == 1:
-            rest: Part | None = None
-        else:
-            rest = system.taken(~inside).under(_other_draws(system))
+        rest = None
+        if len(cut.names) > 1:
+            rest = Rest.of(system.taken(~inside).under(_other_draws(system)))
         for j, measure in enumerate(measures):
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
@@ -231,6 +257,22 @@ def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
                 apart = _to_rest(measure, part, rest)
             rows.append(Slice(cut.column, name, part.estimate(measure), apart))
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The rows outside of a slice; ``plain`` has the same values without intervals, which need not
+    be drawn where those of the difference do not come from them."""
+
+    part: Part
+    plain: Part
+
+    @classmethod
+    def of(cls, part: Part) -> Rest:
+        """Only where rows come in clusters are intervals dear."""
+        if part.clusters is None:
+            return cls(part, part)
+        return cls(part, part.under(replace(part.settings, interval="none", methods=())))
 
 
 def _other_draws(system: Part) -> Settings:
@@ -262,7 +304,7 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
         family.setdefault((row.column, which), []).append(at)
     out = list(rows)
     for family in questions.values():
-        p = paired.holm(np.array([rows[at[0]].to_rest.p for at in family.values()]))
+        p = HOLM.adjust(np.array([rows[at[0]].to_rest.p for at in family.values()]))
         for adjusted, places in zip(p, family.values(), strict=True):
             for at in places:
                 apart = replace(rows[at].to_rest, p_adjusted=float(adjusted))
@@ -273,10 +315,10 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
 # -------------------------------------------------------------------------- difference to the rest
 
 
-def _to_rest(measure: Measure, part: Part, rest: Part | None) -> Difference:
+def _to_rest(measure: Measure, part: Part, rest: Rest | None) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
     own = part.estimate(measure)
-    other = None if rest is None else rest.estimate(measure)
+    other = None if rest is None else rest.plain.estimate(measure)
     value = own.value - other.value if other is not None else float("nan")
     made, test = intervals.missing("none", "undefined_value"), Test(float("nan"), "none")
     if rest is None or other is None:
@@ -304,14 +346,17 @@ def _to_rest(measure: Measure, part: Part, rest: Part | None) -> Difference:
 
 
 def _inference(
-    measure: Measure, part: Part, rest: Part, own: Estimate, other: Estimate
+    measure: Measure, part: Part, outside: Rest, own: Estimate, other: Estimate
 ) -> tuple[Interval, Test]:
     settings, clusters = part.settings, part.clusters
     value = own.value - other.value
-    if clusters is None and not settings.prefers_bootstrap:
-        made = _analytic(measure, part, rest, own, other)
+    if not settings.prefers_bootstrap:
+        find = _analytic if clusters is None else _clustered
+        made = find(measure, part, outside.plain, own, other)
         if made is not None:
             return made
+    rest = outside.part
+    other = rest.estimate(measure)
     drawn: Interval | None = None
     if settings.interval != "analytic":
         of_part, of_rest = part.replicates(measure), rest.replicates(measure)
@@ -345,15 +390,9 @@ def _analytic(
         test = unpaired.shares(own.value, n, other.value, m)
         return replace(made, method="Newcombe"), test
     a, b = part.statistic(measure), rest.statistic(measure)
-    if isinstance(a, ScoreTable) and isinstance(b, ScoreTable) and measure.definition.name == "AUC":
-        return _areas(own.value, a, other.value, b, level)
     if isinstance(a, Moments) and isinstance(b, Moments):
-        errors = (a.standard_error, b.standard_error)
-        if measure.definition.interval == "root_mean":
-            if not min(own.value, other.value) > 0:
-                return None
-            # √ by the delta method
-            errors = (errors[0] / (2 * own.value), errors[1] / (2 * other.value))
+        slopes = (slope(measure, own.value, a), slope(measure, other.value, b))
+        errors = (slopes[0] * a.standard_error, slopes[1] * b.standard_error)
         return unpaired.welch(value, errors, (a.effective_size, b.effective_size), level)
     if measure.definition.interval == "recalibration" and own.has_interval and other.has_interval:
         # Wald's intervals: as wide as 2z standard errors.
@@ -361,30 +400,87 @@ def _analytic(
         se = float(np.hypot(*widths)) / (2 * intervals.z_of(level))
         made = replace(intervals.normal_mean(value, se, level), method="Wald, two samples")
         return made, paired.normal(value, se, "Wald, two samples")
+    if isinstance(a, ScoreTable) and isinstance(b, ScoreTable):
+        return _areas(measure, own.value, a, other.value, b, level)
     return None
 
 
+def _clustered(
+    measure: Measure, part: Part, rest: Part, own: Estimate, other: Estimate
+) -> tuple[Interval, Test] | None:
+    """Of rows in clusters, some of which may be in both parts, by how much each cluster moves the
+    two values. None where that is not known, or says nothing because a part does not vary."""
+    if not (isinstance(part, Linear) and isinstance(rest, Linear)):
+        return None
+    if part.clusters is None or rest.clusters is None:
+        return None
+    moved, others = part.moved(measure), rest.moved(measure)
+    if moved is None or others is None or not (moved.any() and others.any()):
+        return None
+    se, degrees = two_parts_error(part.clusters, moved, rest.clusters, others)
+    return unpaired.by_error(
+        own.value - other.value, se, degrees, part.settings.level, "clustered, two samples"
+    )
+
+
 def _areas(
-    first: float, a: ScoreTable, second: float, b: ScoreTable, level: float
-) -> tuple[Interval, Test]:
-    """Two AUCs: the sum of DeLong's two variances; where one of them is too near 0 or 1 for them,
-    both by the limits of their own intervals."""
-    own = intervals.auc_interval(first, a, level), intervals.auc_interval(second, b, level)
-    if all(made.method == "DeLong, logit" for made in own):
-        se = float(np.hypot(intervals.delong(a), intervals.delong(b)))
-        made = intervals.normal_mean(first - second, se, level)
-        return replace(made, method="DeLong, two samples"), paired.normal(
-            first - second, se, "DeLong, two samples"
-        )
+    measure: Measure, first: float, a: ScoreTable, second: float, b: ScoreTable, level: float
+) -> tuple[Interval, Test] | None:
+    """Two areas of scores: AUCs by the sum of DeLong's two variances; the others, and where one AUC
+    is too near 0 or 1 for that, by the limits of the two. None where those need a bootstrap."""
+    own, other = _limits(measure, first, a), _limits(measure, second, b)
+    if own is None or other is None:
+        return None
+    if measure.definition.interval in ("auc", "gini") and min(own.se, other.se) > 0:
+        se = math.hypot(own.se, other.se)
+        name = "DeLong, two samples"
+        made = replace(intervals.normal_mean(first - second, se, level), method=name)
+        return made, paired.normal(first - second, se, name)
+
+    limits = own.at, other.at
 
     def at(confidence: float) -> Interval:
-        limits = (
-            intervals.auc_interval(first, a, confidence),
-            intervals.auc_interval(second, b, confidence),
-        )
-        return intervals.difference(first, limits[0], second, limits[1])
+        return intervals.difference(first, limits[0](confidence), second, limits[1](confidence))
 
     return at(level), unpaired.inverted(at, "MOVER")
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits of an area at any level, and its standard error; 0 where they have none."""
+
+    at: Callable[[float], Interval]
+    se: float = 0.0
+
+
+def _limits(measure: Measure, value: float, table: ScoreTable) -> _Limits | None:
+    """Of an area that needs no bootstrap: from the influence of the rows on the logit scale; where
+    there are too few rows for that, by the usual interval of the measure."""
+
+    def usual(confidence: float) -> Interval:
+        return Scores(table, Settings("analytic", confidence), _no_draws).interval(measure, value)
+
+    kind = measure.definition.interval
+    if kind not in ("auc", "gini", "pr_logit"):
+        return None
+    made = usual(0.95)
+    if made.reason is not None:
+        return None
+    if kind == "pr_logit":
+        enough = intervals.class_sizes(table)[0] >= FEW_POSITIVES
+    else:
+        enough = made.method == "DeLong, logit"
+    moved = influence(measure, table) if enough else None
+    se = 0.0 if moved is None else float(moved.error(table))
+    if not se > 0:
+        return _Limits(usual)
+    if kind == "gini":
+        return _Limits(usual, se)
+    return _Limits(lambda confidence: intervals.on_logit(value, se, confidence, "logit"), se)
+
+
+def _no_draws(measure: MeasureLike) -> FloatArray:
+    raise AssertionError(f"{measure}: an analytic interval needs no replicates")
 
 
 def _from_limits(part: Part, rest: Part, own: Estimate, other: Estimate) -> Interval:
