@@ -233,7 +233,8 @@ BAD_INPUT = {
     "three classes": (
         {},
         "classification t.csv --truth word --score p",
-        "t.csv: score: the class 'a' has no column; there are 'p'; or name the positive class",
+        "t.csv: score: has no column of a class, but p; with 3 classes (a, b, c) a column for each "
+        "of them is needed, or a positive class (positive=… or --positive)",
     ),
     "words for scores": (
         {},

@@ -232,3 +232,18 @@ def hostile(first: str = HOSTILE[0], second: str = HOSTILE[1]) -> Evaluation:
         notes=(first, second),
         provenance={first: second, "nested": {second: [first, 1, None]}},
     )
+
+
+def values(systems: int = 4, measures: int = 2, units: int = 30, seed: int = 0) -> dict[str, Any]:
+    """A tidy table of values, each system a little better than the one before."""
+    rng = np.random.default_rng(seed)
+    base = rng.beta(2, 3, units)
+    shape = (systems, measures, units)
+    apart = 0.04 * np.arange(systems)[:, None, None] + rng.normal(0, 0.1, shape)
+    s, m, u = (axis.ravel() for axis in np.indices(shape))
+    return {
+        "system": [f"run{i + 1}" for i in s],
+        "measure": [f"m{i + 1}" for i in m],
+        "unit": [f"u{i + 1}" for i in u],
+        "value": np.clip(base + apart, 0, 1).ravel(),
+    }

@@ -8,8 +8,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from samples import HOSTILE, binary, hostile, retrieval
+from samples import HOSTILE, binary, hostile, retrieval, values
 
+import calipers as cal
+from calipers.report.comparison import page as comparison_page
 from calipers.report.html import page
 from calipers.results import Evaluation
 
@@ -77,3 +79,17 @@ def test_a_tooltip_shows_names_as_text(tmp_path: Path) -> None:
     assert "<script" not in found[0]
     assert "<img" not in found[0]
     assert "&lt;/script&gt;" in found[0]
+
+
+def test_the_charts_of_a_comparison_come_alive(tmp_path: Path) -> None:
+    made = cal.from_values(values(), unit="units", resamples=200).compare(margin={"m2": 0.2})
+    text = comparison_page(made)
+    dom, log = browse(tmp_path / "page.html", text)
+    figures = re.findall(r"<figure[^>]*data-chart[^>]*>", dom)
+    shown = [figure for figure in figures if "hidden" not in figure]
+    assert len(figures) == text.count(" data-chart>")
+    assert len(shown) > 5
+    assert all('data-rendered="true"' in figure for figure in shown)
+    assert re.findall(r"<label>(\w+) <select>", dom) == ["Pair", "Pair"]
+    assert "CONSOLE" not in log
+    assert "Refused" not in log

@@ -16,7 +16,7 @@ from calipers.report.confusion import (
     most_confused,
     summary,
 )
-from calipers.report.figures import figures
+from calipers.report.figures import by_choice, figures
 
 
 def some(k: int = 3, systems: int = 1, n: int = 200) -> cal.Evaluation:
@@ -65,7 +65,8 @@ def test_figures_of_all_systems_share_an_order() -> None:
     ev = some(6, systems=3)
     drawn = [f for f in figures(ev) if f.title.startswith("Confusion matrix")]
     assert [f.title for f in drawn] == [f"Confusion matrix: s{i}" for i in range(3)]
-    assert [f.more for f in drawn] == [False, False, True]
+    assert [f.choice for f in drawn] == ["s0", "s1", "s2"]
+    assert [len(place.figures) for place in by_choice(drawn)] == [3]
     assert len({f.head for f in drawn}) == 1
     assert common_order(ev.confusions) is not None
     assert drawn[0].svg.startswith("<svg")

@@ -82,7 +82,7 @@ def test_many_systems_are_left_to_the_table() -> None:
     found = tuple(difference(system=f"s{i}") for i in range(200))
     text = page(Evaluation("retrieval", retrieval().estimates, comparison=Comparison(found)))
     assert "data-chart" not in text
-    assert "194 more pairs" in text
+    assert "194 more<" in text
 
 
 def test_without_charts_there_is_no_script() -> None:

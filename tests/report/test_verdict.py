@@ -43,9 +43,32 @@ NAN = float("nan")
         ({"value": NAN, "low": NAN, "high": NAN, "undefined": {"no_relevant": 50}},
          "On nDCG@10 the difference between dense and bm25 is undefined (no_relevant)."),
         ({"alternative": "greater", "high": float("inf"), "p_adjusted": 0.2},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.0210 [0.0110, ∞], "
-         "adjusted one-sided p = 0.20; the interval, which is not adjusted, leaves out 0, but the "
-         "p-value is not small."),
+         "That dense is better than bm25 on nDCG@10 is not shown: difference 0.0210 [0.0110, ∞], "
+         "adjusted one-sided p = 0.20."),
+        ({"alternative": "less", "p_adjusted": 0.2},
+         "That dense is worse than bm25 on nDCG@10 is not shown: difference 0.021 [0.011, 0.032], "
+         "adjusted one-sided p = 0.20."),
+        ({"alternative": "greater", "low": -0.001, "p_adjusted": 0.04},
+         "dense is better than bm25 on nDCG@10 by 0.021 [-0.001, 0.032] "
+         "(adjusted one-sided p = 0.040, paired randomisation, 50 topics)."),
+        ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "detectable": 0.0203},
+         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
+         "adjusted p = 0.41; a true difference of 0.021 would be found by a test of this pair alone "
+         "with a probability of 80%."),
+        ({"margin": 0.05, "p_not_inferior": 0.001, "p_equivalent": 0.01},
+         "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
+         "paired randomisation, 50 topics). The two are within 0.05 of each other (adjusted "
+         "one-sided p = 0.010)."),
+        ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
+          "p_not_inferior": 0.02, "p_equivalent": 0.2},
+         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
+         "adjusted p = 0.41. dense is not worse than bm25 by 0.012 or more (adjusted one-sided "
+         "p = 0.020)."),
+        ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.001,
+          "p_not_inferior": 0.3, "p_equivalent": 0.4},
+         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
+         "adjusted p = 0.41. That dense is not worse than bm25 by 0.001 or more is not shown "
+         "(adjusted one-sided p = 0.30)."),
     ],
 )  # fmt: skip
 def test_sentences(changes: dict[str, object], text: str) -> None:

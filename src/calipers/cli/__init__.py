@@ -14,8 +14,11 @@ from calipers import __version__
 COMMANDS = {
     "retrieval": "Evaluate runs against relevance judgments.",
     "classification": "Evaluate two-class predictions in a table.",
+    "multilabel": "Evaluate the labels of rows that may have several, in a table.",
     "regression": "Evaluate predicted numbers in a table.",
+    "compare": "Say whether systems differ, with intervals and paired tests.",
     "overlap": "Say how much runs have in common, without judgments.",
+    "plan": "Say how many topics or rows are needed, or what those at hand could show.",
     "convert": "Convert judgments or a run to another format.",
     "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",

@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,8 @@ def measure_options(command: Command) -> Command:
             "measures",
             multiple=True,
             metavar="NAME",
-            help="A measure such as nDCG@10; repeatable. `calipers measures` lists them.",
+            help="A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' "
+            "stands for those that are shown if none is named.",
         ),
         click.option(
             "--baseline", metavar="NAME", help="Compare with this system, not every pair."
@@ -58,10 +60,11 @@ def inference_options(command: Command) -> Command:
         ),
         click.option(
             "--interval",
-            type=click.Choice(["auto", "bootstrap", "analytic", "none"]),
+            metavar="NAMES",
             default="auto",
             show_default=True,
-            help="How intervals are made.",
+            help="How intervals are made: auto, bootstrap, analytic, none, or methods such as bca "
+            "or jeffreys,hanley, each used where it applies.",
         ),
         click.option(
             "--resamples",
@@ -110,13 +113,17 @@ def _apply(options: Sequence[Callable[[Command], Command]], command: Command) ->
 
 @dataclass(frozen=True)
 class Output:
-    """What a user wants done with the result; ``units`` for the value on every unit instead."""
+    """What a user wants done with the result; ``units`` for the value on every unit instead.
+
+    ``then`` takes the result over, where another command asked for the evaluation.
+    """
 
     kind: str
     path: str | None
     report: str | None
     requirements: tuple[Requirement, ...]
     units: bool = False
+    then: Callable[[Evaluation], None] | None = None
 
     @classmethod
     def take(cls, options: dict[str, Any], *, units: bool = False) -> Output:
@@ -131,10 +138,14 @@ class Output:
         if kind == "parquet" and path is None:
             raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
         requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
-        return cls(kind, path, options.pop("report"), requirements, units)
+        then = options.pop("then", None)
+        return cls(kind, path, options.pop("report"), requirements, units, then)
 
     def finish(self, evaluation: Evaluation) -> None:
         """Write the result, and exit with 1 when a requirement is not met."""
+        if self.then is not None:
+            self.then(evaluation)
+            return
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
         if self.report is not None:
             evaluation.to_html(self.report)
@@ -143,6 +154,24 @@ class Output:
             click.echo(line, err=True)
         if unmet:
             raise click.exceptions.Exit(1)
+
+
+#: Options that say what becomes of an evaluation, not how it is made.
+_OF_OUTPUT = frozenset(
+    {"format_", "output", "report", "requirements", "per_topic", "by_label"}
+    | {"confusion", "orientation"}
+)
+
+
+def evaluating(name: str) -> tuple[list[click.Parameter], Command]:
+    """How the command ``name`` evaluates: its parameters but for those of output, and what to call
+    with their values and ``then=``, which is given the evaluation."""
+    command: click.Command = import_module(f"calipers.cli.{name}").command
+    assert command.callback is not None
+    of_output = [p for p in command.params if p.name in _OF_OUTPUT]
+    not_given = click.Command(name, params=of_output).make_context(name, []).params
+    own = [p for p in command.params if p.name not in _OF_OUTPUT]
+    return own, functools.partial(command.callback, **not_given)
 
 
 def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
@@ -158,7 +187,7 @@ def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
         "csv": evaluation.to_csv,
         "markdown": evaluation.to_markdown,
     }[kind]()
-    _write_text(text, output)
+    write_out(text, output)
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
@@ -182,10 +211,11 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
             "csv": values.to_csv,
             "trec": lambda: per_topic.trec_lines(evaluation, values),
         }
-        _write_text(texts[kind](), output)
+        write_out(texts[kind](), output)
 
 
-def _write_text(text: str, output: str | None) -> None:
+def write_out(text: str, output: str | None) -> None:
+    """Text to a file or to stdout, its last line ended."""
     text = text if text.endswith("\n") else text + "\n"
     if output is None:
         sys.stdout.write(text)

@@ -192,9 +192,13 @@ def _panels(
 def differences_chart(comparison: Comparison, definitions: Iterable[Definition] = ()) -> Spec:
     """Each paired difference with its interval, around zero; full dots are told apart."""
     by_measure = {d.measure: d for d in definitions}
-    panels = _panels(comparison, by_measure, by_direction=True)
+    defined = [d for d in comparison if math.isfinite(d.value)]
+    panels = _panels(defined, by_measure, by_direction=True)
     rows = _row_labels(comparison)
-    return _spec(vconcat=[_differences_panel(panel, rows) for panel in panels])
+    made = _spec(vconcat=[_differences_panel(panel, rows) for panel in panels])
+    # Names as long as these may well be wider in the reader's font.
+    longest = max((len(row) for row in rows.values()), default=0)
+    return {**made, "padding": {**made["padding"], "left": 16 + longest}}
 
 
 def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
@@ -212,7 +216,7 @@ def _differences_panel(panel: list[Difference], rows: Mapping[tuple[str, str, st
     # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
     fill = {"condition": {"test": "datum.told", "value": PALETTE[0]}, "value": "none"}
     whisker, dot, hollow = _whisker(data, 0.0), _dot(), {"fill": fill}
-    whisker["encoding"]["x"]["title"] = _direction(panel[0])
+    whisker["encoding"]["x"]["title"] = _direction(panel[0].higher_is_better)
     dot["mark"]["filled"] = False
     dot["encoding"] |= hollow
     zero = {"type": "rule", "strokeDash": [3, 3], "opacity": 0.6, "color": "currentColor"}
@@ -233,10 +237,10 @@ def _differences_panel(panel: list[Difference], rows: Mapping[tuple[str, str, st
     }
 
 
-def _direction(d: Difference) -> str:
-    if d.higher_is_better is None:
+def _direction(higher_is_better: bool | None) -> str:
+    if higher_is_better is None:
         return "difference"
-    return "← worse · better →" if d.higher_is_better else "← better · worse →"
+    return "← worse · better →" if higher_is_better else "← better · worse →"
 
 
 def _difference_datum(d: Difference, row: str) -> Spec:
@@ -275,7 +279,7 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
         hue, dash = {"value": PALETTE[0]}, {"value": [1, 0]}
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
     line = [row for c in curves for row in _line_data(c, names[by(c)])]
-    layers = [_chance_layer(curves, x, y)] if any(c.chance for c in curves) else []
+    layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
     layers += _reference_layers(curves, x, y)
     for wide, opacity in ((True, 0.08), (False, 0.16)):
         band = [row for c in curves for row in _band_data(c, names[by(c)], wide=wide)]
@@ -285,6 +289,15 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     layers.append(_hover_layer(x, y, hue, curves[0]))
     return _spec(width=400, height=360, datasets={_LINE: line}, layer=layers)
+
+
+#: Of more lines of chance than these nobody could say whose they are.
+_MOST_CHANCE = 3
+
+
+def has_chance(curves: Sequence[Curve]) -> bool:
+    """Whether the chart of some curves has the line of a system that knows nothing."""
+    return 0 < len({c.chance for c in curves} - {None}) <= _MOST_CHANCE
 
 
 #: The name of the data that the line and the pointer share.
@@ -335,11 +348,11 @@ def _drawn(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
 
 def deviate(rate: float) -> float:
     """The normal deviate of a rate, where a drawing has room for it."""
-    return NormalDist().inv_cdf(rate) if _RAREST <= rate <= 1 - _RAREST else float("nan")
+    return NormalDist().inv_cdf(rate) if RAREST <= rate <= 1 - RAREST else float("nan")
 
 
 #: Rates of a DET curve are drawn from here on.
-_RAREST = 0.001
+RAREST = 0.001
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
@@ -351,14 +364,29 @@ def threshold_text(t: float) -> str:
 
 
 def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
+    """A place a row; what lies beyond the drawing ends at its border."""
     limits = (curve.wide_low, curve.wide_high) if wide else (curve.low, curve.high)
     if not all(map(len, limits)):
         return []
+    normal = curve.scale == "deviate"
+
+    def edge(y: float) -> float:
+        if normal:
+            return deviate(_kept_rate(y))
+        return max(y, curve.bottom)
+
+    places = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
+    rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in places)
     return [
         {"x": _finite(x, 4), "low": _finite(low, 4), "high": _finite(high, 4), "system": name}
-        for x, low, high in zip(curve.band_x, *limits, strict=True)
+        for x, low, high in rows
         if math.isfinite(x) and math.isfinite(low) and math.isfinite(high)
     ]
+
+
+def _kept_rate(rate: float) -> float:
+    """``rate``, or the last on its side that has a place among normal deviates."""
+    return min(max(rate, RAREST), 1 - RAREST)
 
 
 def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
@@ -377,7 +405,7 @@ def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
     x["scale"] = _domain([c.x for c in curves])
     y["scale"] = _domain([c.y[~(c.y < c.bottom)] for c in curves])
     if bottoms:
-        tops = [y for c in curves for y in c.y.tolist() if math.isfinite(y)]
+        tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
         tops += [point[1] for point in lines]
         y["scale"] = {"domain": [_finite(min(bottoms)), _finite(max(tops))], "nice": False}
     tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
@@ -401,7 +429,7 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
     for start, end in lines:
         if curves[0].scale == "deviate":
             # A straight line here too: the deviate of 1 − f is minus that of f.
-            rates = ((min(max(v, _RAREST), 1 - _RAREST) for v in point) for point in (start, end))
+            rates = (map(_kept_rate, point) for point in (start, end))
             (a, b), (c, d) = (map(deviate, point) for point in rates)
         else:
             (a, b), (c, d) = start, end
@@ -586,7 +614,7 @@ def density_chart(negative: Curve, positive: Curve) -> Spec:
     )
     y = _quantity("y", title=visible(negative.y_label), axis={"tickCount": 4})
     legend = {
-        "columns": 1 if max(map(len, colors)) > _LEGEND_LINE - 8 else 2,
+        "columns": 1 if max(map(len, colors)) > _LEGEND_LINE // 2 else 2,
         "symbolType": "square",
     }
     scale = {"domain": list(colors), "range": list(colors.values())}
@@ -641,26 +669,48 @@ def per_unit_chart(
     higher_is_better: bool | None = None,
 ) -> Spec:
     """The difference on each unit, sorted: how many units gain, how many lose, and which."""
-    rows = unit_differences(per_unit, measure, system, baseline)
+    return unit_chart(unit_differences(per_unit, measure, system, baseline), higher_is_better)
+
+
+def unit_chart(
+    rows: Sequence[tuple[str, float, float]], higher_is_better: bool | None = None
+) -> Spec:
+    """The differences of ``rows``, as :func:`unit_differences` gives them, as bars with the id of
+    the unit under the pointer, and a dashed line at their mean."""
     data = [
         {"i": i, "unit": visible(unit)[:80], "system": _finite(a, 4), "baseline": _finite(b, 4),
          "difference": _finite(a - b, 4), "sign": _sign(a - b)}
         for i, (unit, a, b) in thinned(list(enumerate(rows)), MOST_BARS)
     ]  # fmt: skip
     signs = {"domain": [1, 0, -1], "range": _sign_colors(higher_is_better)}
-    return _spec(
-        width=900 if len(data) > FEW_BARS else 410,
-        height=260,
-        data={"values": data},
-        mark={"type": "bar", "binSpacing": 0},
-        encoding={
+    y = _quantity("difference", title="difference", axis={"tickCount": 5})
+    bars: Spec = {
+        "mark": {"type": "bar", "binSpacing": 0},
+        "encoding": {
             "x": {"field": "i", "type": "ordinal", "axis": None},
-            "y": _quantity("difference", title="difference", axis={"tickCount": 5}),
+            "y": y,
             "color": {"field": "sign", "type": "ordinal", "scale": signs, "legend": None},
             "tooltip": _tooltip(("unit", "unit"), ("difference", "difference"),
                                 ("system", "system"), ("baseline", "baseline")),
         },
-    )  # fmt: skip
+    }  # fmt: skip
+    layers = [bars]
+    if rows:
+        mean = math.fsum(a - b for _, a, b in rows) / len(rows)
+        mark = {"type": "rule", "strokeDash": [6, 3], "color": "currentColor", "opacity": 0.8}
+        layers.append(
+            {
+                "data": {"values": [{"mean": _finite(mean)}]},
+                "mark": mark,
+                "encoding": {"y": {**y, "field": "mean"}, "tooltip": _tooltip(("mean", "mean"))},
+            }
+        )
+    return _spec(
+        width=900 if len(data) > FEW_BARS else 410,
+        height=260,
+        data={"values": data},
+        layer=layers,
+    )
 
 
 def unit_differences(

@@ -142,8 +142,9 @@ def summary(confusion: Confusion) -> str:
     if not worst:
         return f"{text}."
     true, predicted, count = worst[0]
+    true, predicted = told_apart((true, predicted)).values()
     return (
-        f"{text}; the most frequent confusion takes {short(true)} for {short(predicted)} "
+        f"{text}; the most frequent confusion takes {true} for {predicted} "
         f"({numbers.number(count)})."
     )
 
@@ -168,7 +169,7 @@ def heat_map(confusion: Confusion) -> dict[str, Any]:
 
     names = list(told_apart(confusion.labels, _LABEL).values())
     data = _data(confusion, names)
-    step = max(10, min(46, 560 // len(names)))
+    step = max(10, min(46 if len(names) > 3 else 90, 560 // len(names)))
     axis = {"labelLimit": 160, "grid": False}
     sides: dict[str, Any] = {
         "x": {

@@ -4,32 +4,51 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING
 
-from calipers.report import calibration, charts, confusion, numbers
+from calipers.report import calibration, charts, comparing, confusion, numbers
 from calipers.report.names import labels, short, visible
+from calipers.report.pictures import drawing, packed
 from calipers.report.rows import definitions_of, difference_rows
-from calipers.report.verdict import comparison_headlines, pairs
-from calipers.results import Comparison, Curve, Evaluation, PerUnit
+from calipers.report.verdict import (
+    comparison_headlines,
+    groups_text,
+    outcome,
+    overall_sentence,
+    pairs,
+)
+from calipers.results import Comparison, Curve, Definition, Difference, Evaluation, Overall, PerUnit
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-#: More rows than these are left to the tables, more pairs to whoever asks for them.
+#: More rows than these have a chart a measure, or are left to the tables.
 MOST_DIFFERENCES = 60
+#: So many pairs have a chart of their units in the page of an evaluation.
 MOST_PAIRS = 3
+#: In the page of a comparison so many bars are drawn in all, in so many charts at most.
+MOST_UNIT_BARS = 1800
+MOST_UNIT_CHARTS = 18
+MOST_UNIT_ROWS = 24
+#: The differences of more units than these are not drawn.
+MOST_UNITS = 50_000
+#: Measures have charts of their own until so many pairs are drawn in all.
+MOST_DRAWN = 100
+#: More measures have no diagram of mean ranks; more systems no place in a chart.
+MOST_MEASURES = 12
+MOST_IN_MATRIX = 16
+MOST_RANKED = 40
 #: Rows of numbers beside a chart.
 MOST_ROWS = 60
 _POINTS = 11
 
 #: Kinds that are left to those who open "More curves".
 _MORE = frozenset({"DET", "lift", "gain", "cost", "net benefit"})
-#: So many systems have a chart of their own in sight where a chart holds one system.
-_MOST_IN_SIGHT = 2
+#: So many charts of the same kind, one a system, are all in sight.
+_SIDE_BY_SIDE = 2
 
 _KINDS = {
     "roc": "ROC curve",
@@ -58,6 +77,12 @@ class Figure:
     rows: tuple[tuple[str, ...], ...]
     wide: bool = False
     more: bool = False
+    #: The system, where a reader chooses one, and what the figures of all systems have in common.
+    choice: str = ""
+    chosen_from: str = ""
+    chosen_by: str = "System"
+    #: What the ids in the picture begin with; no two figures of a page have the same.
+    name: str = "figure"
 
     @property
     def svg(self) -> Markup:
@@ -65,8 +90,7 @@ class Figure:
         import vl_convert
         from markupsafe import Markup
 
-        picture = vl_convert.vegalite_to_svg(charts.still(self.spec))
-        return Markup(_DRAWING.sub(_rounded, picture))
+        return Markup(drawing(vl_convert.vegalite_to_svg(charts.still(self.spec)), self.name))
 
     @property
     def json(self) -> Markup:
@@ -74,43 +98,65 @@ class Figure:
         the page's script unpacks them."""
         from markupsafe import Markup
 
-        spec = self.spec
-        if "datasets" in spec:
-            packed = {name: _packed(rows) for name, rows in spec["datasets"].items()}
-            spec = {**spec, "datasets": packed}
+        spec = packed(self.spec)
         text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return Markup(text.replace("<", "\\u003c"))
 
 
-#: Coordinates in a picture, not its text.
-_DRAWING = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2)="[^"]*"')
-_LONG = re.compile(r"(\d\.\d)\d+(?!\d*e)")
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One place of the page: a figure, or some of which the reader chooses one."""
+
+    figures: tuple[Figure, ...]
+
+    @property
+    def more(self) -> bool:
+        """Whether it is left to those who ask for more."""
+        return self.figures[0].more
+
+    @property
+    def wide(self) -> bool:
+        """Whether it takes the whole width."""
+        return any(figure.wide for figure in self.figures)
 
 
-def _rounded(attribute: re.Match[str]) -> str:
-    """Coordinates to a tenth of a pixel."""
-    return _LONG.sub(r"\1", attribute[0])
-
-
-def _packed(rows: Sequence[charts.Spec]) -> dict[str, Any]:
-    """Rows of one kind by column: a list, or runs of equal values where that is shorter."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns: dict[str, Any] = {}
-    for name in names:
-        values = [row.get(name) for row in rows]
-        runs = [[value, len(list(run))] for value, run in groupby(values)]
-        columns[name] = {"runs": runs} if 2 * len(runs) < len(values) else values
-    return columns
+def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
+    """The places of a page for figures."""
+    together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
+    return [Choice(tuple(group)) for _, group in together]
 
 
 def figures(evaluation: Evaluation) -> list[Figure]:
     """The figures of a page, in order; none where there is nothing to draw."""
-    return [
+    made = [
         *_confusion_figures(evaluation),
         *_curve_figures(evaluation),
-        *_difference_figures(evaluation),
+        *_compared(evaluation),
         *_unit_figures(evaluation),
     ]
+    return numbered(made)
+
+
+def _compared(evaluation: Evaluation) -> list[Figure]:
+    if evaluation.comparison is None:
+        return []
+    return comparison_figures(evaluation.comparison, evaluation.definitions)
+
+
+def comparison_figures(
+    comparison: Comparison, definitions: Sequence[Definition] = ()
+) -> list[Figure]:
+    """The figures of all differences together: intervals, pairs, mean ranks."""
+    return [
+        *_difference_figures(comparison, definitions),
+        *_matrix_figures(comparison),
+        *_rank_figures(comparison),
+    ]
+
+
+def numbered(made: Iterable[Figure]) -> list[Figure]:
+    """The figures, each with ids of its own."""
+    return [replace(figure, name=f"figure-{place}") for place, figure in enumerate(made)]
 
 
 # --- Confusion matrices ---------------------------------------------------------------------------
@@ -118,11 +164,11 @@ def figures(evaluation: Evaluation) -> list[Figure]:
 
 def _confusion_figures(evaluation: Evaluation) -> Iterator[Figure]:
     order = confusion.common_order(evaluation.confusions)
-    for place, own in enumerate(evaluation.confusions):
+    for own in evaluation.confusions:
         if len(own.labels) > confusion.MOST_DRAWN:
             continue
         ordered = own if order is None else own.reordered(order)
-        title = "Confusion matrix"
+        title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:
             title = f"{title}: {short(own.system)}"
         head, rows = confusion.grid(ordered)
@@ -134,7 +180,8 @@ def _confusion_figures(evaluation: Evaluation) -> Iterator[Figure]:
             head=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(own.labels) > confusion.WRITTEN,
-            more=place >= _MOST_IN_SIGHT,
+            choice=_choice(own.system, len(evaluation.confusions)),
+            chosen_from=kind,
         )
 
 
@@ -149,9 +196,8 @@ def _curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
             # Curves of measures and of classes share a chart by system, others by kind.
             own = curve.series or curve.kind == "threshold"
             groups.setdefault((curve.kind, curve.system if own else ""), []).append(curve)
-    order = list(dict.fromkeys(system for _, system in groups if system))
     made = [
-        _curve_figure(kind, system, curves, evaluation.systems, order)
+        _curve_figure(kind, system, curves, evaluation.systems)
         for (kind, system), curves in groups.items()
     ]
     together = calibration.calibration_curves(evaluation)
@@ -173,10 +219,10 @@ def _calibration_figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence
 
 
 def _curve_figure(
-    kind: str, system: str, curves: Sequence[Curve], systems: Sequence[str], order: Sequence[str]
+    kind: str, system: str, curves: Sequence[Curve], systems: Sequence[str]
 ) -> Figure:
     first = curves[0]
-    title = _KINDS.get(kind.lower(), short(kind))
+    title = of_all = _KINDS.get(kind.lower(), short(kind))
     if system and len(systems) > 1:
         title = f"{title}: {short(system)}"
     against = "Measures" if kind == "threshold" else visible(first.y_label)
@@ -195,8 +241,15 @@ def _curve_figure(
         spec=spec,
         head=head,
         rows=rows,
-        more=kind in _MORE or (bool(system) and order.index(system) >= _MOST_IN_SIGHT),
+        more=kind in _MORE,
+        choice=_choice(system, len(systems)) if system else "",
+        chosen_from=of_all,
     )
+
+
+def _choice(system: str, systems: int) -> str:
+    """What the reader chooses, where each system has a chart of its own and they are many."""
+    return short(system) if systems > _SIDE_BY_SIDE else ""
 
 
 def _curve_caption(curves: Sequence[Curve]) -> str:
@@ -206,15 +259,18 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
         parts.append(f"Means over topics, of the first {', '.join(ranks)} documents.")
     if first.kind in _SAID:
         parts.append(_SAID[first.kind])
+    if first.classes:
+        parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
     level = numbers.percent(first.level)
     if any(math.isfinite(v) for c in curves for v in c.low):
-        parts.append(f"Shaded: {level} pointwise band ({short(first.method)}).")
+        of = " of the thresholds chosen here" if first.kind == "cost" else ""
+        parts.append(f"Shaded: {level} pointwise band{of} ({short(first.method)}).")
     if any(len(c.wide_low) for c in curves):
         parts.append(
             f"Paler: {level} band for the whole curve at once ({short(first.wide_method)}), which "
             "promises at least that much."
         )
-    if any(c.chance for c in curves):
+    if charts.has_chance(curves):
         parts.append("Dashed: chance.")
     if any(math.isfinite(c.cut) for c in curves):
         if first.kind in ("threshold", "density"):
@@ -273,21 +329,180 @@ def _density_table(curves: Sequence[Curve]) -> tuple[tuple[str, ...], tuple[tupl
 # --- Differences ----------------------------------------------------------------------------------
 
 
-def _difference_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    comparison = evaluation.comparison
-    if comparison is None or not 0 < len(comparison) <= MOST_DIFFERENCES:
-        return
-    yield Figure(
-        title="Differences",
+def _difference_figures(
+    comparison: Comparison, definitions: Sequence[Definition]
+) -> Iterator[Figure]:
+    """The intervals, in one chart where they are few; those with margins by measure."""
+    of: dict[str, list[Difference]] = {}
+    for d in comparison:
+        if math.isfinite(d.value):
+            of.setdefault(d.measure, []).append(d)
+    plain = [d for own in of.values() for d in own if math.isnan(d.margin)]
+    if 0 < len(plain) <= MOST_DIFFERENCES:
+        together = replace(comparison, differences=tuple(plain))
+        yield _difference_figure(together, definitions, "Differences")
+        of = {m: own for m, own in of.items() if math.isfinite(own[0].margin)}
+    shown = _fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
+    for measure, own in shown:
+        part = replace(comparison, differences=tuple(own))
+        title = f"Differences: {short(measure)}"
+        if math.isnan(own[0].margin):
+            made = _difference_figure(part, definitions, title)
+        else:
+            made = _margin_figure(part, title)
+        yield _of_measure(made, measure, len(shown), "differences")
+
+
+def _fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
+    """The differences by measure, as many measures as there is room for."""
+    sizes = accumulate(map(len, of.values()))
+    return [item for item, size in zip(of.items(), sizes, strict=True) if size <= MOST_DRAWN]
+
+
+def _of_measure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
+    """The figure of one of so many measures, of which the reader chooses."""
+    choice = short(measure) if of > _SIDE_BY_SIDE else ""
+    return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")
+
+
+_HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
+
+
+def _difference_numbers(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (r.measure, r.systems, r.value, r.interval, r.p, r.outcome.value)
+        for r in difference_rows(comparison)
+    )
+
+
+def _difference_figure(
+    comparison: Comparison, definitions: Sequence[Definition], title: str
+) -> Figure:
+    return Figure(
+        title=title,
         label=" ".join(comparison_headlines(comparison)),
         caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
         f"they do not. Whiskers: {numbers.percent(comparison.level)} intervals.",
-        spec=charts.differences_chart(comparison, evaluation.definitions),
-        head=("measure", "systems", "difference", "interval", "p", "verdict"),
+        spec=charts.differences_chart(comparison, definitions),
+        head=_HEAD,
+        rows=_difference_numbers(comparison),
+    )
+
+
+def _margin_figure(comparison: Comparison, title: str) -> Figure:
+    """The differences of one measure against its margins."""
+    first = comparison.differences[0]
+    level = numbers.percent(comparison.level)
+    rows = difference_rows(comparison)
+    alone = len({d.baseline for d in comparison}) == 1
+    names = labels(d.system for d in comparison)
+    spec = comparing.margins_chart(
+        [
+            {
+                "system": names[d.system] if alone else row.systems,
+                "value": d.value,
+                "low": d.low,
+                "high": d.high,
+                "verdict": row.outcome.value,
+            }
+            for d, row in zip(comparison, rows, strict=True)
+        ],
+        (-first.margin, first.margin),
+        higher_is_better=first.higher_is_better,
+    )
+    less = f" to {short(first.baseline)}" if alone else ""
+    asked = numbers.percent(round(2 * comparison.level - 1, 12))
+    return Figure(
+        title=title,
+        label=" ".join(comparison_headlines(comparison)),
+        caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: {level} "
+        f"intervals; a full dot marks one that lies within the margins, which asks more than the "
+        f"test of equivalence, to which {asked} intervals belong.",
+        spec=spec,
+        head=(*_HEAD, "p not worse", "p within"),
         rows=tuple(
-            (r.measure, r.systems, r.value, r.interval, r.p, r.outcome.value)
-            for r in difference_rows(comparison)
+            (*cells, row.not_inferior, row.equivalent)
+            for cells, row in zip(_difference_numbers(comparison), rows, strict=True)
         ),
+    )
+
+
+def _matrix_figures(comparison: Comparison) -> Iterator[Figure]:
+    """All pairs by measure, where there are three systems or more and the tests have two sides."""
+    of: dict[str, list[Difference]] = {}
+    for d in comparison:
+        of.setdefault(d.measure, []).append(d)
+    systems = {name for d in comparison for name in (d.system, d.baseline)}
+    if comparison.baseline is not None or not 3 <= len(systems) <= MOST_IN_MATRIX:
+        return
+    two_sided = {m: own for m, own in of.items() if all(d.alternative == "two-sided" for d in own)}
+    shown = _fitting(two_sided)
+    for measure, own in shown:
+        spec = comparing.pairs_chart(
+            [
+                {
+                    "system": d.system,
+                    "baseline": d.baseline,
+                    "value": d.value,
+                    "p": d.p_adjusted,
+                    "told": outcome(d).decided,
+                }
+                for d in own
+            ],
+            higher_is_better=own[0].higher_is_better,
+            level=comparison.level,
+        )
+        told = sum(outcome(d).decided for d in own)
+        figure = Figure(
+            title=f"Every pair: {short(measure)}",
+            label=f"{short(measure)} of every pair of {len(systems)} systems: {told} of "
+            f"{len(own)} pairs are told apart.",
+            caption="The system of the row less that of the column. Coloured: pairs that the data "
+            f"tell apart ({told} of {len(own)}), blue where the row is the better one; the smaller "
+            "the p-value the stronger.",
+            spec=spec,
+            head=(),
+            rows=(),
+            wide=len(systems) > _NARROW_MATRIX,
+        )
+        yield _of_measure(figure, measure, len(shown), "pairs")
+
+
+#: The matrix of more systems takes the whole width.
+_NARROW_MATRIX = 6
+
+
+def _rank_figures(comparison: Comparison) -> Iterator[Figure]:
+    """The critical-difference diagrams."""
+    drawn = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    for overall in drawn:
+        yield _of_measure(_rank_figure(overall), overall.measure, len(drawn), "ranks")
+
+
+def _rank_figure(o: Overall) -> Figure:
+    apart = groups_text(o)
+    known = "" if not apart else f" Nemenyi's test does not tell apart: {apart}."
+    if not o.groups and apart:
+        known = f" By Nemenyi's test {apart}."
+    digits = numbers.Rounding(numbers.MOST)
+    ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
+    bars = (
+        " Bars join systems that Nemenyi's test at "
+        f"{numbers.percent(round(1 - o.level, 12))} does not tell apart, which is not to say that "
+        "they are equal."
+        if math.isfinite(o.critical_difference)
+        else ""
+    )
+    return Figure(
+        title=f"Mean ranks: {short(o.measure)}",
+        label=f"{overall_sentence(o)}{known}",
+        caption=f"{overall_sentence(o)} Mean ranks over {numbers.count(o.n, short(o.unit))}, 1 the "
+        f"best.{bars}",
+        spec=comparing.critical_difference_chart(
+            dict(zip(o.systems, o.mean_ranks, strict=True)), o.critical_difference
+        ),
+        head=("system", "mean rank", f"mean {short(o.measure)}"),
+        rows=tuple((short(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked),
     )
 
 
@@ -301,7 +516,40 @@ def _unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
     for system, baseline in list(pairs(comparison))[:MOST_PAIRS]:
         measure = _leading_measure(evaluation, per_unit, comparison, system, baseline)
         if measure is not None:
-            yield _unit_figure(evaluation, per_unit, measure, (system, baseline))
+            definition = definitions_of(evaluation).get(measure)
+            better = definition.higher_is_better if definition else None
+            yield _unit_figure(per_unit, measure, (system, baseline), better)
+
+
+def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
+    """The sorted differences of every pair by every measure, as far as a page has room for them,
+    and how many more there are.
+    """
+    per_unit = comparison.per_unit
+    if per_unit is None:
+        return [], 0
+    of: dict[str, list[Difference]] = {}
+    for d in comparison:
+        there = (per_unit.values.get(name, {}) for name in (d.system, d.baseline))
+        if all(d.measure in values for values in there):
+            of.setdefault(d.measure, []).append(d)
+    asked = sum(map(len, of.values()))
+    units = len(per_unit.ids)
+    if not asked or not units or units > MOST_UNITS:
+        return [], asked
+    room = max(1, min(MOST_UNIT_CHARTS, MOST_UNIT_BARS // min(units, charts.MOST_BARS)))
+    most = max(1, room // len(of))
+    made: list[Figure] = []
+    for own in list(of.values())[:room]:
+        shown = [d for d in own[:most] if math.isfinite(d.value)]
+        for d in shown:
+            pair = (d.system, d.baseline)
+            figure = _unit_figure(per_unit, d.measure, pair, d.higher_is_better, MOST_UNIT_ROWS)
+            names = labels(pair)
+            choice = f"{names[d.system]} - {names[d.baseline]}" if len(shown) > 1 else ""
+            kind = f"units of {d.measure}"
+            made.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
+    return made, asked - len(made)
 
 
 def _leading_measure(
@@ -315,10 +563,13 @@ def _leading_measure(
 
 
 def _unit_figure(
-    evaluation: Evaluation, per_unit: PerUnit, measure: str, pair: tuple[str, str]
+    per_unit: PerUnit,
+    measure: str,
+    pair: tuple[str, str],
+    higher_is_better: bool | None,
+    most: int = MOST_ROWS,
 ) -> Figure:
     rows = charts.unit_differences(per_unit, measure, *pair)
-    definition = definitions_of(evaluation).get(measure)
     names = labels(pair)
     system, baseline = names[pair[0]], names[pair[1]]
     units, name = short(per_unit.unit), short(measure)
@@ -329,14 +580,12 @@ def _unit_figure(
     return Figure(
         title=f"{name} by {units.removesuffix('s')}",
         label=sentence,
-        caption=sentence + thin,
-        spec=charts.per_unit_chart(
-            per_unit, measure, *pair, definition.higher_is_better if definition else None
-        ),
+        caption=f"{sentence}{thin} Dashed: the mean.",
+        spec=charts.unit_chart(rows, higher_is_better),
         head=(units, "difference", system, baseline),
         rows=tuple(
             (visible(unit)[:80], digits(a - b), digits(a), digits(b))
-            for unit, a, b in charts.extremes(rows, MOST_ROWS)
+            for unit, a, b in charts.extremes(rows, most)
         ),
         wide=len(rows) > charts.FEW_BARS,
     )

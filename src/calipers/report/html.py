@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
 from calipers.report.charts import color
-from calipers.report.figures import figures
+from calipers.report.figures import Figure, by_choice, figures
+from calipers.report.labels import section
 from calipers.report.names import short, visible
 from calipers.report.rows import (
+    OVERALL_HEAD,
     EstimateRow,
     arrow,
     call_of,
@@ -31,11 +33,18 @@ from calipers.report.rows import (
     estimate_rows,
     finding_numbers,
     heading,
+    overall_rows,
     provenance_rows,
     range_text,
 )
 from calipers.report.slices import MOST_ON_A_PAGE, left_out_text, p_label, slice_groups
-from calipers.report.verdict import comparison_headlines, headlines, is_adjusted, sentences
+from calipers.report.verdict import (
+    adjustment_text,
+    comparison_headlines,
+    headlines,
+    p_heading,
+    sentences,
+)
 from calipers.results import Comparison, Definition, Estimate, Evaluation
 
 if TYPE_CHECKING:
@@ -57,14 +66,52 @@ def page(evaluation: Evaluation) -> str:
     return _render(
         "page.html.j2",
         **_content(evaluation),
-        figures=drawn,
+        places=by_choice(drawn),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
         sentences=_sentences(evaluation),
+        sentences_are="Measure by measure",
+        unshown="",
+        methods=[],
         slices=_slices(evaluation),
+        label_tables=[section(table) for table in evaluation.label_tables],
         definitions=[_glossary(d) for d in evaluation.definitions],
         provenance=provenance_rows(evaluation.provenance),
+    )
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    heading: str,
+    drawn: Sequence[Figure],
+    unshown: str,
+    methods: Sequence[tuple[str, str, str]],
+) -> str:
+    """The page of a comparison, in the frame of the page of an evaluation."""
+    scripts = _scripts() if drawn else []
+    said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
+    return _render(
+        "page.html.j2",
+        heading=heading,
+        headlines=said,
+        sentences=[] if said == found else found,
+        sentences_are=f"Each of the {len(found):,} differences",
+        findings=[],
+        groups=[],
+        notes=comparison.notes,
+        comparison=_compared(comparison) if len(comparison) else None,
+        label_tables=[],
+        slices=None,
+        places=by_choice(drawn),
+        unshown=unshown,
+        definitions=[],
+        methods=methods,
+        provenance=provenance_rows(comparison.provenance),
+        scripts=scripts,
+        policy=_policy(scripts),
+        css=_markup(_resource("table.css") + _resource("page.css")),
     )
 
 
@@ -142,10 +189,13 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
     return {
         "rows": rows,
         "level": numbers.percent(comparison.level),
-        "p": f"p ({short(comparison.adjustment)})" if is_adjusted(comparison) else "p",
+        "p": p_heading(comparison),
+        "adjustment": adjustment_text(comparison),
+        "overall": overall_rows(comparison),
+        "overall_head": OVERALL_HEAD,
         "has": {
             name: any(getattr(row, name) for row in rows)
-            for name in ("test", "effect", "counts", "remarks")
+            for name in ("test", "effect", "counts", "detectable", "margin", "remarks")
         },
     }
 

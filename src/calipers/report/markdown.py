@@ -7,21 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from calipers.report import numbers
 from calipers.report.confusion import MOST_CLASSES, class_table
+from calipers.report.labels import MOST_LABELS, grid
 from calipers.report.names import short, visible
 from calipers.report.rows import (
+    MARGIN_HEAD,
+    OVERALL_HEAD,
     arrow,
     call_of,
     definitions_of,
     difference_rows,
     estimate_rows,
     heading,
+    margin_cells,
+    overall_rows,
     provenance_rows,
     unit_label,
 )
 from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
 from calipers.report.slices import cells as slice_cells
-from calipers.report.verdict import headlines, is_adjusted
-from calipers.results import Comparison, Confusion, Evaluation, Finding, Slices
+from calipers.report.verdict import adjustment_text, headlines, p_heading
+from calipers.results import Comparison, Confusion, Evaluation, Finding, LabelTable, Slices
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
 
@@ -42,8 +47,10 @@ def _lines(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.estimates:
         yield from (*_estimates(evaluation), "")
     if evaluation.comparison is not None and len(evaluation.comparison):
-        yield from (*_comparison(evaluation.comparison), "")
+        yield from (*differences(evaluation.comparison), "")
+        yield from together(evaluation.comparison)
     yield from _confusions(evaluation.confusions)
+    yield from _labels(evaluation.label_tables)
     if evaluation.slices is not None:
         yield from _slices(evaluation.slices)
     if evaluation.provenance:
@@ -106,9 +113,10 @@ def _estimates(evaluation: Evaluation) -> Iterator[str]:
     return _table(cells, right=("value", unit, "default"))
 
 
-def _comparison(comparison: Comparison) -> Iterator[str]:
+def differences(comparison: Comparison) -> Iterator[str]:
+    """The table of differences."""
     rows = difference_rows(comparison)
-    p = f"p ({escape(short(comparison.adjustment))})" if is_adjusted(comparison) else "p"
+    p = escape(p_heading(comparison), punctuation=False)
     cells = {
         "measure": [escape(r.measure) for r in rows],
         "systems": [escape(r.systems) for r in rows],
@@ -118,10 +126,30 @@ def _comparison(comparison: Comparison) -> Iterator[str]:
         "test": [escape(r.test) for r in rows],
         "effect": [r.effect for r in rows],
         "wins/ties/losses": [r.counts for r in rows],
+        "detectable": [r.detectable for r in rows],
+        **{
+            name: [cell.replace("<", "&lt;") for cell in column]
+            for name, column in margin_cells(rows).items()
+        },
         "verdict": [r.outcome.value for r in rows],
         "remarks": [escape(r.remarks) for r in rows],
     }
-    return _table(cells, right=("difference", p, "effect"))
+    yield from _table(cells, right=("difference", p, "effect", "detectable", *MARGIN_HEAD))
+    if text := adjustment_text(comparison):
+        yield from ("", escape(text, punctuation=False))
+
+
+def together(comparison: Comparison) -> Iterator[str]:
+    """The table of tests of all systems together."""
+    if not comparison.overall:
+        return
+    yield from ("### All systems together", "")
+    columns = zip(*overall_rows(comparison), strict=True)
+    cells = {
+        name: [escape(cell, punctuation=False) for cell in column]
+        for name, column in zip(OVERALL_HEAD, columns, strict=True)
+    }
+    yield from (*_table(cells, right=OVERALL_HEAD[2:-1]), "")
 
 
 def _confusions(confusions: Sequence[Confusion]) -> Iterator[str]:
@@ -137,6 +165,19 @@ def _confusions(confusions: Sequence[Confusion]) -> Iterator[str]:
             yield _row(["---", *["---:"] * (len(head) - 1)])
             yield from (_row([escape(row[0]), *row[1:]]) for row in rows)
             yield ""
+
+
+def _labels(tables: Sequence[LabelTable]) -> Iterator[str]:
+    """The table of labels of each system."""
+    for own in tables:
+        if len(own.labels) > MOST_LABELS:
+            continue
+        head, rows = grid(own)
+        yield from (f"### Labels{f' of {_name(own.system)}' if len(tables) > 1 else ''}", "")
+        yield _row([escape(cell) for cell in head])
+        yield _row(["---", *["---:"] * (len(head) - 1)])
+        yield from (_row([escape(row[0]), *row[1:]]) for row in rows)
+        yield ""
 
 
 def _slices(slices: Slices) -> Iterator[str]:

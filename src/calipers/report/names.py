@@ -55,11 +55,11 @@ def short(text: object) -> str:
 
 
 def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
-    """A label for each name: visible, short, and different from all the others."""
+    """A label for each name: visible, short, and different from all the others; of none ``''``."""
     out: dict[str, str] = {}
     taken: set[str] = set()
     for name in dict.fromkeys(names):
-        label = base = shorten(visible(name), limit)
+        label = base = shorten(visible(name), limit) or "''"
         copy = 1
         while label in taken:
             copy += 1

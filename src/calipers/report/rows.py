@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from calipers.report import numbers
 from calipers.report.names import labels, short, visible
-from calipers.report.verdict import Outcome, outcome, undefined_text
+from calipers.report.verdict import (
+    Outcome,
+    detectable_text,
+    groups_text,
+    outcome,
+    undefined_text,
+)
 from calipers.results import (
     NO_INTERVAL,
     Comparison,
@@ -51,7 +57,17 @@ class DifferenceRow:
     test: str
     effect: str
     counts: str
+    detectable: str
+    margin: str
+    not_inferior: str
+    equivalent: str
     remarks: str
+
+
+#: The heading of each column of the table of all systems together.
+OVERALL_HEAD = (
+    "measure", "units", "Friedman F", "p", "ANOVA F", "p of means", "ω²", "not told apart",
+)  # fmt: skip
 
 
 def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
@@ -147,8 +163,52 @@ def _difference_row(d: Difference, systems: Mapping[str, str]) -> DifferenceRow:
         test="" if d.test == "none" else short(d.test),
         effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
         counts=_counts(d),
+        detectable=detectable_text(d.detectable) if _could_be_shown(d) else "",
+        margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
+        not_inferior="" if math.isnan(d.margin) else numbers.p_digits(d.p_not_inferior),
+        equivalent="" if math.isnan(d.margin) else numbers.p_digits(d.p_equivalent),
         remarks=remarks(d),
     )
+
+
+def _could_be_shown(d: Difference) -> bool:
+    """Whether to say which difference could have been found: none was."""
+    return outcome(d) is Outcome.NOT_TOLD_APART and not math.isnan(d.detectable)
+
+
+def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """One row a measure: does any system differ, and which are not told apart."""
+    return [
+        (
+            short(o.measure),
+            numbers.count(o.n, short(o.unit)),
+            _statistic(o.friedman_f),
+            numbers.p_digits(o.friedman_p),
+            _statistic(o.anova_f),
+            numbers.p_digits(o.anova_p),
+            "–" if math.isnan(o.omega_squared) else f"{o.omega_squared:.3f}",
+            groups_text(o),
+        )
+        for o in comparison.overall
+    ]
+
+
+#: The columns of margin tests.
+MARGIN_HEAD = ("margin", "p not worse", "p within")
+
+
+def margin_cells(rows: Sequence[DifferenceRow]) -> dict[str, list[str]]:
+    """The columns of margin tests, empty where no margin was stated."""
+    columns = (
+        [getattr(r, name) for r in rows] for name in ("margin", "not_inferior", "equivalent")
+    )
+    return dict(zip(MARGIN_HEAD, columns, strict=True))
+
+
+def _statistic(f: float) -> str:
+    if math.isnan(f):
+        return "–"
+    return f"{f:.2f}" if math.isfinite(f) else "∞"
 
 
 def _counts(d: Difference) -> str:

@@ -56,7 +56,8 @@ class SliceGroup:
 
 def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     """The groups in order, as many as have no more than ``most`` rows, and how many rows are left
-    out; each column has its share of the rows."""
+    out; each column has its share of the rows. What there is room for is the first measure, then
+    those by which a slice differs from the rest, then the others."""
     systems = labels(s.estimate.system for s in slices)
     by_column: dict[str, dict[str, list[Slice]]] = {}
     for s in slices:
@@ -65,15 +66,24 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     shown: list[SliceGroup] = []
     left_out = 0
     for of_column in by_column.values():
-        room = share
-        for rows in of_column.values():
-            if len(rows) > room and room < share:
-                left_out += len(rows)
-                continue
+        room, kept = share, set()
+        first = next(iter(of_column))
+        by_rank = sorted(of_column, key=lambda m: (m != first, not _tells(of_column[m])))
+        for measure in by_rank:
+            size = len(of_column[measure])
             # The first measure of a column is shown however many slices it has.
-            room -= len(rows)
-            shown.append(_group(rows, systems))
+            if size <= room or measure == first:
+                room -= size
+                kept.add(measure)
+            else:
+                left_out += size
+        shown += [_group(rows, systems) for m, rows in of_column.items() if m in kept]
     return shown, left_out
+
+
+def _tells(rows: Sequence[Slice]) -> bool:
+    """Whether a slice is told apart from the rest."""
+    return any(outcome(s.to_rest).decided for s in rows)
 
 
 def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:

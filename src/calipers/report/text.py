@@ -12,17 +12,27 @@ from typing import TYPE_CHECKING, Any, TextIO
 from calipers.report import numbers
 from calipers.report.names import short, visible
 from calipers.report.rows import (
+    MARGIN_HEAD,
+    OVERALL_HEAD,
     call_of,
     difference_rows,
     estimate_rows,
     heading,
     judgments,
+    margin_cells,
+    overall_rows,
     remarks,
     unit_label,
 )
 from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
 from calipers.report.slices import cells as slice_cells
-from calipers.report.verdict import headlines, is_adjusted, sentences
+from calipers.report.verdict import (
+    adjustment_text,
+    comparison_headlines,
+    headlines,
+    p_heading,
+    sentences,
+)
 from calipers.results import Comparison, Estimate, Evaluation, Slices
 
 if TYPE_CHECKING:
@@ -31,6 +41,8 @@ if TYPE_CHECKING:
 
 # Off a terminal nothing is folded: a table is as wide as its longest row.
 _WIDE = 10_000
+#: More differences than these are summed up, a sentence a pair of systems.
+MOST_SENTENCES = 12
 
 
 def estimate_sentence(estimate: Estimate) -> str:
@@ -63,12 +75,26 @@ def print_table(evaluation: Evaluation, file: TextIO) -> None:
 
 
 def comparison_table(comparison: Comparison) -> str:
-    """The differences as a table, and a sentence for each."""
+    """The differences as a table and a sentence for each, or for each pair where they are many."""
     out = io.StringIO()
     console = _console(out, plain=True)
     _print_table(_differences(comparison), console)
-    _print_lines(["", *sentences(comparison)], console)
+    _print_overall(comparison, console)
+    many = len(comparison) > MOST_SENTENCES
+    said = comparison_headlines(comparison) if many else sentences(comparison)
+    _print_lines(["", *said], console)
+    _print_lines(filter(None, [adjustment_text(comparison)]), console)
+    _print_lines([f"Note: {visible(note)}" for note in comparison.notes], console)
     return out.getvalue().strip("\n")
+
+
+def _print_overall(comparison: Comparison, console: Console) -> None:
+    if not comparison.overall:
+        return
+    _print_lines(["", "All systems together"], console, style="bold")
+    columns = zip(*overall_rows(comparison), strict=True)
+    cells = {name: list(column) for name, column in zip(OVERALL_HEAD, columns, strict=True)}
+    _print_table(_table(cells, right=OVERALL_HEAD[2:-1]), console)
 
 
 def slices_table(slices: Slices) -> str:
@@ -155,7 +181,7 @@ def _estimates(evaluation: Evaluation) -> Table:
 def _differences(comparison: Comparison) -> Table:
     rows = difference_rows(comparison)
     level = numbers.percent(comparison.level)
-    p = f"p ({short(comparison.adjustment)})" if is_adjusted(comparison) else "p"
+    p = p_heading(comparison)
     cells = {
         "measure": [r.measure for r in rows],
         "systems": [r.systems for r in rows],
@@ -165,9 +191,12 @@ def _differences(comparison: Comparison) -> Table:
         "test": [r.test for r in rows],
         "effect": [r.effect for r in rows],
         "wins/ties/losses": [r.counts for r in rows],
+        "detectable": [r.detectable for r in rows],
+        **margin_cells(rows),
         "remarks": [r.remarks for r in rows],
     }
-    return _table(cells, right=("difference", f"{level} interval", p, "effect", "wins/ties/losses"))
+    right = ("difference", f"{level} interval", p, "effect", "wins/ties/losses", "detectable")
+    return _table(cells, right=(*right, *MARGIN_HEAD))
 
 
 def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Table:

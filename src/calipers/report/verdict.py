@@ -1,8 +1,8 @@
 """What the numbers say, in sentences that never say more.
 
 Two systems are told apart only when the adjusted p-value is at most 1 - level *and* the interval,
-where there is one, leaves out zero. Otherwise the data do not tell them apart, which is not to say
-that they are equal.
+where there is one and the test has two sides, leaves out zero. Otherwise the data do not tell them
+apart, which is not to say that they are equal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 
 from calipers.report import numbers
 from calipers.report.names import short
-from calipers.results import Comparison, Difference, Estimate, Evaluation
+from calipers.results import Comparison, Difference, Estimate, Evaluation, Overall
 
 #: How a sentence writes the name of a system or of a measure.
 Show = Callable[[str], str]
@@ -40,7 +40,7 @@ def outcome(difference: Difference) -> Outcome:
     d = difference
     if math.isnan(d.value):
         return Outcome.UNDEFINED
-    if not _p_is_small(d) or _contains_zero(d) or d.value == 0:
+    if not _p_is_small(d) or _contains_zero(d) or not _asked_for(d):
         return Outcome.NOT_TOLD_APART
     if d.higher_is_better is None:
         return Outcome.HIGHER if d.value > 0 else Outcome.LOWER
@@ -52,21 +52,44 @@ def _p_is_small(d: Difference) -> bool:
     return d.p_adjusted <= round(1 - d.level, 12)
 
 
+def _asked_for(d: Difference) -> bool:
+    """Whether there is a difference, on the side that a one-sided test asks about."""
+    return d.value != 0 and (d.alternative == "two-sided" or (d.value > 0) is _greater(d))
+
+
+def _greater(d: Difference) -> bool:
+    return d.alternative == "greater"
+
+
 def _contains_zero(d: Difference) -> bool:
-    return d.has_interval and d.low <= 0 <= d.high
+    # The interval has two sides; a one-sided test can be decided while it still holds 0.
+    return d.alternative == "two-sided" and d.has_interval and d.low <= 0 <= d.high
 
 
-def sentence(difference: Difference, *, adjusted: bool = True, show: Show = short) -> str:
+#: What is said of a p-value, by what its adjustment bounds.
+_ADJUSTED = {"false discovery rate": "false discovery rate adjusted "}
+
+
+def adjusted_word(comparison: Comparison) -> str:
+    """What a sentence puts before p-values; nothing where they stand alone."""
+    if not is_adjusted(comparison):
+        return ""
+    return _ADJUSTED.get(comparison.controls, "adjusted ")
+
+
+def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show = short) -> str:
     """The verdict on one difference.
 
-    ``adjusted`` says whether the p-value accounts for other differences.
+    ``adjusted`` is what to call a p-value that accounts for other differences.
     """
     found = outcome(difference)
     if found is Outcome.UNDEFINED:
         return _undefined(difference, show)
     if found is Outcome.NOT_TOLD_APART:
-        return _not_told_apart(difference, adjusted, show)
-    return _told_apart(difference, found, adjusted, show)
+        text = _not_told_apart(difference, adjusted, show)
+    else:
+        text = _told_apart(difference, found, adjusted, show)
+    return text + _of_margin(difference, adjusted, show)
 
 
 def _undefined(d: Difference, show: Show) -> str:
@@ -77,19 +100,62 @@ def _undefined(d: Difference, show: Show) -> str:
     )
 
 
-def _not_told_apart(d: Difference, adjusted: bool, show: Show) -> str:
+def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
+    if d.alternative != "two-sided":
+        first, second = show(d.system), show(d.baseline)
+        asked = "higher" if _greater(d) else "lower"
+        if d.higher_is_better is not None:
+            asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
+        return (
+            f"That {first} is {asked} than {second} on {show(d.measure)} is not shown: difference "
+            f"{_amount(d)}, {_p(d, adjusted)}."
+        )
     text = (
         f"On {show(d.measure)} the data do not tell {show(d.system)} and {show(d.baseline)} apart: "
         f"difference {_amount(d)}, {_p(d, adjusted)}"
     )
     if not d.has_interval:
-        return text + "."
+        return text + _detectable(d, adjusted) + "."
     if _p_is_small(d) and _contains_zero(d):
         return text + "; the p-value is small, but the interval contains 0."
     if not _p_is_small(d) and not math.isnan(d.p_adjusted) and not _contains_zero(d):
         why = "the interval, which is not adjusted," if adjusted else "the interval"
         return text + f"; {why} leaves out 0, but the p-value is not small."
-    return text + "."
+    return text + _detectable(d, adjusted) + "."
+
+
+def _detectable(d: Difference, adjusted: str) -> str:
+    """What the data could have shown, where they did not show a difference."""
+    if math.isnan(d.detectable):
+        return ""
+    alone = " by a test of this pair alone" if adjusted else ""
+    size = detectable_text(d.detectable)
+    return f"; a true difference of {size} would be found{alone} with a probability of 80%"
+
+
+def detectable_text(difference: float) -> str:
+    """Two digits, rounded up: a smaller difference would be found less often than is said."""
+    if not difference > 0 or math.isinf(difference):
+        return f"{difference:g}"
+    step = 10.0 ** (math.floor(math.log10(difference)) - 1)
+    return f"{math.ceil(round(difference / step, 9)) * step:#.2g}".rstrip(".")
+
+
+def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
+    """What the data say of a margin that was stated."""
+    if math.isnan(d.margin):
+        return ""
+    margin, most = f"{d.margin:g}", round(1 - d.level, 12)
+    first, second = show(d.system), show(d.baseline)
+    kind = f"{adjusted}one-sided p"
+    worse = "lower" if d.higher_is_better is None else "worse"
+    if d.p_equivalent <= most:
+        p = numbers.p_value(d.p_equivalent, kind)
+        return f" The two are within {margin} of each other ({p})."
+    p = numbers.p_value(d.p_not_inferior, kind)
+    if d.p_not_inferior <= most:
+        return f" {first} is not {worse} than {second} by {margin} or more ({p})."
+    return f" That {first} is not {worse} than {second} by {margin} or more is not shown ({p})."
 
 
 _WORDS = {
@@ -103,7 +169,7 @@ _WORDS = {
 }
 
 
-def _told_apart(d: Difference, found: Outcome, adjusted: bool, show: Show) -> str:
+def _told_apart(d: Difference, found: Outcome, adjusted: str, show: Show) -> str:
     words = _WORDS[found, d.value > 0]
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
     facts = [_p(d, adjusted), show(d.test), numbers.count(d.n, d.unit)]
@@ -118,9 +184,9 @@ def _amount(d: Difference) -> str:
     return digits.triple(d.value, d.low, d.high)
 
 
-def _p(d: Difference, adjusted: bool) -> str:
+def _p(d: Difference, adjusted: str) -> str:
     sided = "" if d.alternative == "two-sided" else "one-sided "
-    return numbers.p_value(d.p_adjusted, f"{'adjusted ' if adjusted else ''}{sided}p")
+    return numbers.p_value(d.p_adjusted, f"{adjusted}{sided}p")
 
 
 def is_adjusted(comparison: Comparison) -> bool:
@@ -130,7 +196,7 @@ def is_adjusted(comparison: Comparison) -> bool:
 
 def sentences(comparison: Comparison, show: Show = short) -> list[str]:
     """One verdict a difference."""
-    adjusted = is_adjusted(comparison)
+    adjusted = adjusted_word(comparison)
     return [sentence(d, adjusted=adjusted, show=show) for d in comparison]
 
 
@@ -142,15 +208,52 @@ def pairs(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
     return out
 
 
+#: Of more pairs than these, those that are told apart come first, the others in one sentence.
+MANY_PAIRS = 6
+
+
 def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str]:
-    """One short sentence a pair of systems, over all measures."""
-    adjusted = is_adjusted(comparison)
-    return [
-        sentence(differences[0], adjusted=adjusted, show=show)
-        if len(differences) == 1
-        else _summary(show(system), show(baseline), [outcome(d) for d in differences])
-        for (system, baseline), differences in pairs(comparison).items()
-    ]
+    """One short sentence a pair of systems, over all measures; where there are many pairs, one for
+    all those that are told apart by no measure."""
+    adjusted = adjusted_word(comparison)
+    said: list[str] = []
+    untold: list[tuple[str, str]] = []
+    of = pairs(comparison)
+    for (system, baseline), own in of.items():
+        found = [outcome(d) for d in own]
+        plain = all(math.isnan(d.margin) for d in own)
+        if plain and len(of) > MANY_PAIRS and set(found) == {Outcome.NOT_TOLD_APART}:
+            untold.append((show(system), show(baseline)))
+        elif len(own) == 1:
+            said.append(sentence(own[0], adjusted=adjusted, show=show))
+        else:
+            text = _summary(show(system), show(baseline), found)
+            said.append(text + _within_margins(own))
+    if untold:
+        said.append(_untold(untold, {show(d.measure): None for d in comparison}))
+    return said
+
+
+def _within_margins(own: list[Difference]) -> str:
+    """On how many measures a margin that was stated is kept."""
+    stated = [d for d in own if not math.isnan(d.margin)]
+    if not stated:
+        return ""
+    within = sum(d.p_equivalent <= round(1 - d.level, 12) for d in stated)
+    of = f"{len(stated)} measure{'s' * (len(stated) > 1)}"
+    return f" They are shown to be within the margin on {within} of {of}."
+
+
+def _untold(untold: list[tuple[str, str]], measures: Iterable[str]) -> str:
+    """The pairs that no measure tells apart."""
+    names = list(measures)
+    on = f"On none of {len(names)} measures do the data"
+    if len(names) == 1:
+        on = f"On {names[0]} the data do not"
+    if len(untold) == 1:
+        return f"{on} tell {' and '.join(untold[0])} apart."
+    listed = "; ".join(f"{system} and {baseline}" for system, baseline in untold)
+    return f"{on} tell these {len(untold)} pairs apart: {listed}."
 
 
 def _summary(system: str, baseline: str, outcomes: list[Outcome]) -> str:
@@ -187,6 +290,67 @@ def _won_and_lost(n: dict[Outcome, int], of: int, system: str, baseline: str) ->
 
 def _share(n: int, of: int) -> str:
     return f"all {of} measures" if n == of else f"{n} of {of} measures"
+
+
+def p_heading(comparison: Comparison) -> str:
+    """What stands above a column of p-values."""
+    sided = all(d.alternative != "two-sided" for d in comparison) and len(comparison)
+    p = "one-sided p" if sided else "p"
+    if not is_adjusted(comparison):
+        return p
+    rate = ", FDR" if comparison.controls == "false discovery rate" else ""
+    return f"{p} ({short(comparison.adjustment)}{rate})"
+
+
+def adjustment_text(comparison: Comparison) -> str:
+    """What the p-values account for and what they do not; empty where there is nothing to say."""
+    number, measures = len(pairs(comparison)), {d.measure for d in comparison}
+    if number < 2:
+        text = "p-values are not adjusted for the number of measures."
+        return text if len(measures) > 1 else ""
+    if not is_adjusted(comparison):
+        return (
+            f"p-values are not adjusted, neither for the {number} pairs of systems nor for the "
+            "number of measures: some small ones are to be expected by chance."
+        )
+    within = " within each measure, not for the number of measures" if len(measures) > 1 else ""
+    text = (
+        f"p-values are adjusted for the {number} pairs of systems{within} "
+        f"({short(comparison.adjustment)}, which controls the {short(comparison.controls)})."
+    )
+    if comparison.controls == "false discovery rate":
+        rest = numbers.percent(round(1 - comparison.level, 12))
+        text += f" Up to {rest} of the differences called real are expected to be none."
+    if any(d.has_interval for d in comparison):
+        text += " Intervals hold for one pair each and are not adjusted."
+    return text
+
+
+def overall_sentence(overall: Overall, show: Show = short) -> str:
+    """What is said of all systems together, by the ranks."""
+    o = overall
+    units = numbers.count(o.n, o.unit)
+    p = numbers.p_value(o.friedman_p)
+    if math.isnan(o.friedman_p):
+        return f"On {show(o.measure)} Friedman's test of {len(o.systems)} systems is undefined."
+    if o.friedman_p > round(1 - o.level, 12):
+        return (
+            f"On {show(o.measure)} the data do not show that any of {len(o.systems)} systems ranks "
+            f"unlike the others (Friedman, {p}, {units})."
+        )
+    return (
+        f"On {show(o.measure)} the {len(o.systems)} systems do not all rank alike "
+        f"(Friedman, {p}, {units})."
+    )
+
+
+def groups_text(overall: Overall, show: Show = short) -> str:
+    """Which systems Nemenyi's test cannot tell apart."""
+    if math.isnan(overall.critical_difference):
+        return ""
+    if not overall.groups:
+        return "every two are told apart"
+    return "; ".join(", ".join(map(show, group)) for group in overall.groups)
 
 
 def estimate_verdict(estimate: Estimate, show: Show = short) -> str:

@@ -36,17 +36,6 @@ async function enliven(figure) {
   }
 }
 
-
-// Data by column, each a list or runs of equal values, as rows.
-function unpacked(columns) {
-  const lists = Object.entries(columns).map(([name, column]) => [
-    name,
-    column.runs ? column.runs.flatMap(([value, times]) => Array(times).fill(value)) : column,
-  ]);
-  const rows = lists.length === 0 ? [] : lists[0][1];
-  return rows.map((_, i) => Object.fromEntries(lists.map(([name, list]) => [name, list[i]])));
-}
-
 async function enlivenAll(figures) {
   for (const figure of figures) {
     if (figure.dataset.rendered !== undefined) continue;
@@ -55,7 +44,28 @@ async function enlivenAll(figures) {
   }
 }
 
+// Where there is a chart for each of many systems, measures or pairs, show the one that is chosen.
+function offer(place) {
+  const figures = [...place.querySelectorAll("figure")];
+  const label = document.createElement("label");
+  const select = document.createElement("select");
+  for (const figure of figures) select.append(new Option(figure.dataset.choice));
+  label.append(`${place.dataset.by} `, select);
+  place.prepend(label);
+  const show = () => {
+    for (const [i, figure] of figures.entries()) figure.hidden = i !== select.selectedIndex;
+  };
+  select.addEventListener("change", () => {
+    show();
+    enlivenAll([figures[select.selectedIndex]]);
+  });
+  show();
+}
+
+const inSight = (figure) => !figure.hidden && !figure.closest("details.more:not([open])");
+
+for (const place of document.querySelectorAll(".choice")) offer(place);
 const figures = [...document.querySelectorAll("figure[data-chart]")];
-enlivenAll(figures.filter((figure) => !figure.closest("details.more:not([open])")));
+enlivenAll(figures.filter(inSight));
 for (const part of document.querySelectorAll("details.more"))
-  part.addEventListener("toggle", () => enlivenAll(part.querySelectorAll("figure[data-chart]")));
+  part.addEventListener("toggle", () => enlivenAll(figures.filter(inSight)));

@@ -1,0 +1,335 @@
+"""``calipers compare``: is one system really better than another?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.common import SUFFIXES, evaluating, inference_options, write_out
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Evaluation
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+#: The commands that evaluate what is compared.
+EVALUATING = ("retrieval", "classification", "multilabel", "regression")
+#: Those of them whose rows may come from several test splits.
+OF_ROWS = ("classification", "multilabel", "regression")
+
+TESTS = (
+    "auto",
+    "t",
+    "wilcoxon",
+    "sign",
+    "randomisation",
+    "bootstrap",
+    "normal",
+    "mcnemar",
+    "mid-p",
+)
+ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
+ADJUST = ("holm", "bonferroni", "benjamini-hochberg", "tukey", "none")
+DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
+
+
+def questions() -> list[click.Parameter]:
+    """What is asked of the differences, and how the answer is written."""
+    return [
+        click.Option(
+            ["--test"],
+            type=click.Choice(TESTS),
+            default="auto",
+            show_default=True,
+            help="Test of no difference; auto is the usual one of each measure.",
+        ),
+        click.Option(
+            ["--alternative"],
+            type=click.Choice(ALTERNATIVES),
+            default="two-sided",
+            show_default=True,
+            help="One-sided: is it better (worse) by the measure's direction, greater (less)?",
+        ),
+        click.Option(
+            ["--adjust"],
+            type=click.Choice(ADJUST),
+            default="holm",
+            show_default=True,
+            help="How p-values account for the pairs of systems; tukey is the randomised HSD.",
+        ),
+        click.Option(
+            ["--margin", "margins"],
+            multiple=True,
+            metavar="[NAME=]X",
+            help="The difference that still counts as none, of all measures or of one: tests "
+            "non-inferiority and equivalence as well. Repeatable.",
+        ),
+        click.Option(
+            ["--format", "format_"],
+            type=click.Choice(FORMATS),
+            help="Format of the result; by the suffix of -o, else table.",
+        ),
+        click.Option(
+            ["-o", "--output"], type=click.Path(dir_okay=False), help="Write there, not to stdout."
+        ),
+        click.Option(
+            ["--report"],
+            type=click.Path(dir_okay=False),
+            metavar="FILE.html",
+            help="Write an HTML report as well.",
+        ),
+    ]
+
+
+def designs() -> list[click.Parameter]:
+    """How test splits were made."""
+    return [
+        click.Option(
+            ["--design"],
+            type=click.Choice(DESIGNS),
+            help="Compare over test splits, made so: (repeated) cross-validation, repeated "
+            "hold-out, five times two-fold cross-validation (F or t test), or splits that share "
+            "no training rows.",
+        ),
+        click.Option(
+            ["--train-rows", "train"], type=float, metavar="N", help="Rows that models trained on."
+        ),
+        click.Option(
+            ["--test-rows"], type=float, metavar="N", help="Rows that they were measured on."
+        ),
+    ]
+
+
+class Comparisons(click.Group):
+    """The evaluating commands, whose results are compared, and values from elsewhere."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return [*EVALUATING, "values"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name == "values":
+            return values
+        return of_evaluation(cmd_name) if cmd_name in EVALUATING else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, without importing what evaluates."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, f"Systems that `calipers {name}` reads.") for name in EVALUATING]
+                + [("values", "Values by topic, data set or split that another tool computed.")]
+            )
+
+
+@click.group("compare", cls=Comparisons, subcommand_metavar="COMMAND …", no_args_is_help=True)
+def command() -> None:
+    """Compare systems on the same data: every pair, or all with --baseline.
+
+    Each difference comes with its interval, a paired test, its p-value adjusted for the number of
+    pairs, and the smallest difference that the data could have shown.
+
+    \b
+    Examples:
+      calipers compare retrieval qrels.txt bm25.run dense.run -m nDCG@10 --baseline bm25
+      calipers compare retrieval qrels.txt *.run -m AP --adjust tukey --report runs.html
+      calipers compare classification scan.csv --truth y --score old --score new -m AUC \\
+        --baseline old --margin 0.01
+      calipers compare classification folds.csv --truth y --score old --score new -m AUC \\
+        --split fold --design k-fold
+      calipers compare values bm25.eval dense.eval --test wilcoxon
+    """
+
+
+def of_evaluation(name: str) -> click.Command:
+    """The evaluating command with its own arguments, whose systems are compared."""
+    own, evaluate = evaluating(name)
+    asked = questions()
+    if name in OF_ROWS:
+        asked = [
+            *asked[:4],
+            click.Option(["--split"], metavar="COL", help="Column of the test split of each row."),
+            click.Option(
+                ["--repetition"], metavar="COL", help="Column of the repetition, with --split."
+            ),
+            *designs(),
+            *asked[4:],
+        ]
+
+    def callback(**options: Any) -> None:
+        kind, path, report = output(options)
+        wanted = asked_of(options)
+        design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
+        split, repetition = columns
+
+        def compared(evaluation: Evaluation) -> None:
+            if design["design"] is None:
+                made = evaluation.compare(options["baseline"], **wanted)
+            else:
+                made = over_splits(
+                    evaluation,
+                    wanted,
+                    design,
+                    split=_column(options["table"], split),
+                    repetition=_column(options["table"], repetition),
+                    baseline=options["baseline"],
+                    level=options["level"],
+                )
+            finish(made, kind, path, report)
+
+        if (split is None) != (design["design"] is None):
+            raise click.UsageError("--split goes with --design, and the other way round")
+
+        evaluate(**options, then=compared)
+
+    return click.Command(
+        name,
+        callback=callback,
+        params=[*own, *asked],
+        help=f"Compare systems that are read as by `calipers {name}`.",
+    )
+
+
+#: The options that name columns of splits.
+COLUMNS = ("split", "repetition")
+
+
+def _column(table: str, name: str | None) -> Any:
+    if name is None:
+        return None
+    from calipers.data.tables import column, read_table
+
+    return column(read_table(table), name, table)
+
+
+def asked_of(options: dict[str, Any]) -> dict[str, Any]:
+    """What is asked, taken out of the options."""
+    wanted = {key: options.pop(key) for key in ("test", "alternative", "adjust")}
+    return {**wanted, "margin": margins(options.pop("margins"))}
+
+
+def taken_design(options: dict[str, Any]) -> dict[str, Any]:
+    """How splits were made, taken out of the options."""
+    design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
+    if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
+        raise click.UsageError("--train-rows and --test-rows go with --design")
+    return design
+
+
+def over_splits(
+    given: Any, wanted: dict[str, Any], design: dict[str, Any], **options: Any
+) -> Comparison:
+    """The comparison over test splits."""
+    if wanted["test"] != "auto" or wanted["margin"] is not None or wanted["adjust"] == "tukey":
+        raise click.UsageError(
+            "the design settles the test: with --design there is no --test, --margin or "
+            "--adjust tukey"
+        )
+    from calipers.evaluate.splits import compare_splits
+
+    return compare_splits(
+        given,
+        design=design["design"],
+        train=design["train"],
+        test=design["test_rows"],
+        alternative=wanted["alternative"],
+        adjust=wanted["adjust"],
+        **options,
+    )
+
+
+def _values(
+    files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
+) -> None:
+    kind, path, report = output(options)
+    wanted, design = asked_of(options), taken_design(options)
+    baseline, unit = options.pop("baseline"), options.pop("unit")
+    shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
+    given: Any = list(files)
+    if design["design"] is not None:
+        made = over_splits(
+            given, wanted, design, baseline=baseline, level=options["level"], **shared
+        )
+    else:
+        from calipers.evaluate.values import from_values
+
+        made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
+            baseline, **wanted
+        )
+    finish(made, kind, path, report)
+
+
+def _inference_parameters() -> list[click.Parameter]:
+    return click.command()(inference_options(lambda: None)).params
+
+
+values = click.Command(
+    "values",
+    callback=_values,
+    params=[
+        click.Argument(["files"], nargs=-1, required=True, type=click.Path()),
+        click.Option(
+            ["--measure"], default="value", metavar="NAME", help="What they are, unless they say."
+        ),
+        click.Option(
+            ["--lower-is-better"],
+            multiple=True,
+            metavar="NAME",
+            help="A measure of which that is true; repeatable.",
+        ),
+        click.Option(
+            ["--unit"],
+            default="topics",
+            show_default=True,
+            metavar="NAME",
+            help="What the units are called.",
+        ),
+        click.Option(["--baseline"], metavar="NAME", help="Compare with this system only."),
+        *_inference_parameters(),
+        *questions()[:4],
+        *designs(),
+        *questions()[4:],
+    ],
+    help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "
+    "FILES are tables with the columns system, topic (or unit), value and perhaps measure; or, one "
+    "for each system, such tables without a system, or what trec_eval -q printed.",
+)
+
+
+def margins(given: tuple[str, ...]) -> Any:
+    """The margins: one number for all, or a number by measure; None where none is given."""
+    if not given:
+        return None
+    named: dict[str, float] = {}
+    for text in given:
+        name, _, number = text.rpartition("=")
+        try:
+            named[name] = float(number)
+        except ValueError:
+            raise click.UsageError(
+                f"--margin {text!r}: expected a number, or NAME=number"
+            ) from None
+    if "" in named and len(named) > 1:
+        raise click.UsageError("--margin: give a number for all measures, or one for each by name")
+    return named.get("", named)
+
+
+def output(options: dict[str, Any]) -> tuple[str, str | None, str | None]:
+    """Format, file and report, taken out of the options."""
+    kind, path = options.pop("format_"), options.pop("output")
+    if kind is None:
+        kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
+    if kind not in FORMATS:
+        raise click.UsageError(
+            f"a comparison cannot be written as {kind}; use {', '.join(FORMATS)}"
+        )
+    return kind, path, options.pop("report")
+
+
+def finish(comparison: Comparison, kind: str, path: str | None, report: str | None) -> None:
+    """Write the comparison."""
+    if report is not None:
+        comparison.to_html(report)
+    write_out(str(comparison) if kind == "table" else getattr(comparison, f"to_{kind}")(), path)

@@ -1,0 +1,217 @@
+"""``calipers plan``: from assumed numbers, or from a pilot that another command evaluates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.common import SUFFIXES, evaluating, write_out
+
+if TYPE_CHECKING:
+    from calipers.evaluate.plan import Plan
+    from calipers.results import Evaluation
+
+FORMATS = ("table", "json", "markdown")
+
+#: The commands that evaluate a pilot.
+PILOTS = ("retrieval", "classification", "multilabel", "regression")
+
+
+def _number(flag: str, metavar: str, text: str, **extra: Any) -> click.Option:
+    return click.Option([flag], type=float, metavar=metavar, help=text, **extra)
+
+
+def _goals() -> list[click.Parameter]:
+    """What is asked for, and how it is written; the same from numbers and from a pilot."""
+    return [
+        _number("--half-width", "W", "Half the length that the interval may have."),
+        _number("--difference", "D", "The true difference that is to be found."),
+        _number("--margin", "M", "How much worse still counts as not inferior."),
+        click.Option(["--equivalence"], is_flag=True, help="With --margin: in both directions."),
+        _number("--reference", "X", "A known value that this one is to be told from."),
+        click.Option(
+            ["-n", "--units", "n"],
+            type=int,
+            metavar="N",
+            help="Say what so many topics or rows give, rather than how many it takes.",
+        ),
+        _number("--power", "P", "Probability of success.", default=0.8, show_default=True),
+        click.Option(
+            ["--test"],
+            type=click.Choice(["t", "wilcoxon", "anova", "tukey"]),
+            default="t",
+            show_default=True,
+            help="Test of means that is planned for.",
+        ),
+        click.Option(
+            ["--comparisons"],
+            type=int,
+            default=1,
+            show_default=True,
+            metavar="M",
+            help="Comparisons made at once (Bonferroni).",
+        ),
+        click.Option(
+            ["--format", "format_"],
+            type=click.Choice(FORMATS),
+            help="Format of the result; by the suffix of -o, else table.",
+        ),
+        click.Option(
+            ["-o", "--output"], type=click.Path(dir_okay=False), help="Write there, not to stdout."
+        ),
+    ]
+
+
+class Plans(click.Group):
+    """A first word that is no command is a measure, planned from assumed numbers."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands, from numbers first."""
+        return ["assumed", *PILOTS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name in PILOTS:
+            return _of_pilot(cmd_name)
+        return assumed if cmd_name == "assumed" else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """``plan nDCG@10 …`` is ``plan assumed nDCG@10 …``."""
+        if args[0] not in self.list_commands(ctx):
+            args = ["assumed", *args]
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, without importing what evaluates."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [("assumed", "From assumed numbers; MEASURE alone means this.")]
+                + [(name, f"From a pilot, as `calipers {name}` reads it.") for name in PILOTS]
+            )
+
+
+@click.group(
+    "plan", cls=Plans, subcommand_metavar="MEASURE [OPTIONS] | COMMAND …", no_args_is_help=True
+)
+def command() -> None:
+    """How many topics or rows are needed, and what those at hand could have shown.
+
+    Ask for one of --half-width, --difference (with --power), --margin, --reference; or give -n. See
+    `calipers plan assumed --help` for the numbers, and the others for planning from a pilot.
+
+    \b
+    Examples:
+      calipers plan nDCG@10 --sd 0.1 --difference 0.02
+      calipers plan recall --value 0.9 --half-width 0.03 --positives-share 0.1
+      calipers plan AUC --value 0.8 --positives-share 0.1 -n 2000
+      calipers plan retrieval qrels.txt bm25.run dense.run -m nDCG@10 --difference 0.02
+      calipers plan classification scan.csv --truth y --score s -m AUC --half-width 0.02
+    """
+
+
+def _assumed(measure: str, **options: Any) -> None:
+    from calipers.evaluate.plan import plan
+
+    kind, path = _output(options)
+    options["paired"] = not options.pop("independent")
+    _write([plan(measure, **options)], kind, path)
+
+
+assumed = click.Command(
+    "assumed",
+    callback=_assumed,
+    help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
+    params=[
+        click.Argument(["measure"]),
+        _number("--value", "V", "Value that is expected (of the baseline); of shares and areas."),
+        _number("--sd", "S", "Standard deviation from unit to unit: of differences, where asked."),
+        _number("--positives-share", "P", "Share of positive rows."),
+        _number("--discordant", "P", "Share of rows on which one of two systems only is right."),
+        _number(
+            "--correlation", "R", "Of the values of two systems over units, or of their two areas."
+        ),
+        click.Option(
+            ["--independent"], is_flag=True, help="Two systems see units of their own, N each."
+        ),
+        click.Option(
+            ["--systems"],
+            type=int,
+            default=2,
+            show_default=True,
+            help="Systems compared at once by --test anova or tukey.",
+        ),
+        _number("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
+        _number("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
+        _number("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
+        *_goals(),
+    ],
+)
+
+
+def _of_pilot(name: str) -> click.Command:
+    """The evaluating command with its own arguments, whose result is planned from."""
+    own, evaluate = evaluating(name)
+
+    def callback(**options: Any) -> None:
+        kind, path = _output(options)
+        goals = {key: options.pop(key) for key in asked}
+        system = options.pop("of")
+        if not options["measures"]:
+            raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
+
+        def planned(evaluation: Evaluation) -> None:
+            from calipers.evaluate.plan import plan
+
+            names = evaluation.measures
+            shared = {
+                "system": system,
+                "baseline": options["baseline"],
+                "level": options["level"],
+                "resamples": options["resamples"],
+                "seed": options["seed"],
+            }
+            _write([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
+
+        # As the other command has them when nobody gives them.
+        evaluate(**options, then=planned)
+
+    goals = _goals()
+    asked = [str(p.name) for p in goals if p.name not in ("format_", "output")]
+    of = click.Option(
+        ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
+    )
+    return click.Command(
+        name,
+        callback=callback,
+        params=[*own, of, *goals],
+        help=f"Plan from a pilot, read as by `calipers {name}`: two systems for a difference, one "
+        "for its own value.",
+    )
+
+
+def _output(options: dict[str, Any]) -> tuple[str, str | None]:
+    """Format and file, taken out of the options."""
+    kind, path = options.pop("format_"), options.pop("output")
+    if kind is None:
+        kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
+    if kind not in FORMATS:
+        raise click.UsageError(f"a plan cannot be written as {kind}; use {', '.join(FORMATS)}")
+    return kind, path
+
+
+def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
+    """The plans in one format; JSON has an object for one and a list for several."""
+    if kind == "json":
+        data = [plan.to_dict() for plan in plans]
+        text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
+    elif kind == "markdown":
+        text = "\n\n".join(plan.to_markdown() for plan in plans)
+    else:
+        text = "\n\n".join(map(str, plans))
+    write_out(text, path)

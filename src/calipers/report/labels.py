@@ -1,0 +1,70 @@
+"""The table of labels, shown: as text, as Markdown and on a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.report import numbers
+from calipers.report.names import labels as told_apart
+from calipers.report.names import short
+
+if TYPE_CHECKING:
+    from calipers.results import FloatArray, LabelTable
+
+#: More labels than these make no table in a text.
+MOST_LABELS = 50
+_LABEL = 24
+
+
+def grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
+    """The head of the table, and its rows; a row begins with its label."""
+    names = list(told_apart(table.labels, _LABEL).values())
+    columns = [names, *map(_sizes, (table.truth, *table.counts.values()))]
+    digits = numbers.Rounding(2)
+    for name, values in table.values.items():
+        low, high = table.low[name], table.high[name]
+        columns.append(
+            [
+                "" if np.isnan(v) else digits.triple(float(v), float(a), float(b))
+                for v, a, b in zip(values, low, high, strict=True)
+            ]
+        )
+    head = ["label", "rows", *table.counts, *map(short, table.values)]
+    return head, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _sizes(column: FloatArray) -> list[str]:
+    """Counts in full, weights rounded."""
+    if (column == np.round(column)).all():
+        return [f"{x:,.0f}" for x in column]
+    digits = numbers.single(float(column.max()))
+    return [digits(float(x)) for x in column]
+
+
+def text_table(table: LabelTable) -> str:
+    """The table in columns of plain text."""
+    head, rows = grid(table)
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in (head, *rows)
+    )
+
+
+def caption(table: LabelTable) -> str:
+    """What the table holds."""
+    parts = [f"{numbers.count(len(table.labels), 'labels')}; rows: how many have the label."]
+    if any((low == low).any() for low in table.low.values()):
+        parts.append(
+            f"{numbers.percent(table.level)} intervals of each label by itself; with many labels "
+            "some of them miss."
+        )
+    return " ".join(parts)
+
+
+def section(table: LabelTable) -> dict[str, Any]:
+    """What the page shows of one system."""
+    head, rows = grid(table)
+    return {"system": short(table.system), "head": head, "rows": rows, "caption": caption(table)}

@@ -1,0 +1,299 @@
+"""The pages of a comparison: what they say, that they stand alone, and how large they are."""
+
+from __future__ import annotations
+
+import html.parser
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import HOSTILE, difference, values
+
+import calipers as cal
+from calipers.report import numbers
+from calipers.report.comparison import glossary, heading, markdown, page
+from calipers.report.figures import every_unit_figure
+from calipers.report.text import comparison_table
+from calipers.report.verdict import (
+    adjustment_text,
+    comparison_headlines,
+    detectable_text,
+    groups_text,
+    outcome,
+    overall_sentence,
+    p_heading,
+    sentence,
+)
+from calipers.results import Comparison, Overall, PerUnit
+
+MOST_BYTES = 1_500_000
+
+
+def compared(given: dict[str, Any] | None = None, **options: Any) -> Comparison:
+    of = values() if given is None else given
+    return cal.from_values(of, unit="units", resamples=200).compare(**options)
+
+
+@pytest.fixture(scope="module")
+def four() -> Comparison:
+    return compared()
+
+
+def text_of(source: str) -> str:
+    """What a reader sees: no script, style or tag."""
+
+    class Reader(html.parser.HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.out: list[str] = []
+            self.hidden = 0
+
+        def handle_starttag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
+            self.hidden += tag in ("script", "style")
+
+        def handle_endtag(self, tag: str) -> None:
+            self.hidden -= tag in ("script", "style")
+
+        def handle_data(self, data: str) -> None:
+            if not self.hidden:
+                self.out.append(data)
+
+    reader = Reader()
+    reader.feed(source)
+    assert reader.hidden == 0
+    return " ".join(" ".join(reader.out).split())
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+def test_the_page_stands_alone_and_is_the_same_twice(four: Comparison) -> None:
+    text = page(four)
+    assert text == page(four)
+    assert "default-src &#39;none&#39;" in text
+    outside = re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)  # the bundle names no host
+    assert not re.search(r'(?:src|href|action)="(?!#)', outside)
+    assert not re.search(r"@import|url\((?!#|&quot;#)", outside)
+
+
+def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
+    seen = text_of(page(four))
+    for d in four:
+        digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+        cells = (
+            f"{digits(d.value)} {digits.interval(d.low, d.high)} {numbers.p_digits(d.p_adjusted)}"
+        )
+        assert f"{d.measure} {d.system} - {d.baseline} {cells} {outcome(d).value}" in seen
+    for o in four.overall:
+        assert f"{o.friedman_f:.2f}" in seen
+        assert f"{o.omega_squared:.3f}" in seen
+
+
+def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None:
+    table = page(four).split('<table class="differences">')[1].split("</table>")[0]
+    shown = {
+        float(x)
+        for cell in re.findall(r'<td class="number[^"]*">([^<]*)</td>', table)
+        for x in re.findall(r"-?\d+\.\d+|-?\d+", cell)
+    }
+    names = ("value", "low", "high", "p_adjusted", "effect", "detectable")
+    data = [float(getattr(d, name)) for d in four for name in names]
+    data += [float(n) for d in four for n in (d.wins or 0, d.ties or 0, d.losses or 0)]
+    known = [x for x in data if not math.isnan(x)]
+    # Detectable differences are rounded up; "<0.001" is a bound.
+    assert all(min(abs(x - y) for y in [*known, 0.001]) <= 0.0051 for x in shown)
+
+
+def test_charts_of_three_systems_or_more(four: Comparison) -> None:
+    text = page(four)
+    for title in ("Differences", "Every pair: m1", "Mean ranks: m2", "m1 by unit", "m2 by unit"):
+        assert f"<h3>{title}</h3>" in text
+    assert 'data-by="Pair"' in text
+    two = page(compared(values(systems=2)))
+    assert "Every pair" not in two
+    assert "Mean ranks" not in two
+    assert "All systems together" not in two
+
+
+def test_against_a_baseline_there_is_no_matrix() -> None:
+    made = compared(baseline="run1")
+    text = page(made)
+    assert heading(made) == "Comparison: 4 systems, 2 measures, against run1"
+    assert "Every pair" not in text
+    assert "Mean ranks: m1" in text
+
+
+def test_margins_are_drawn_and_told() -> None:
+    made = compared(baseline="run1", margin={"m1": 0.2})
+    text = page(made)
+    assert "<h3>Differences: m1</h3>" in text
+    assert "Shaded: the margins, ±0.2" in text
+    assert "p not worse" in text
+    assert "Schuirmann 1987" in text
+    assert "p not worse" not in page(compared(baseline="run1"))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text(name: str) -> None:
+    of = values(systems=2, measures=1, units=12)
+    one = of["value"][:12]
+    per_unit = PerUnit(
+        "topics", (name, *map(str, range(11))), {s: {name: one} for s in ("a", name)}
+    )
+    made = Comparison(
+        (difference(system=name, baseline="a", measure=name, test=name),),
+        notes=(name,),
+        per_unit=per_unit,
+        overall=(Overall(name, ("a", name, "c"), (0.1, 0.2, 0.3), (3.0, 2.0, 1.0), 12, "topics",
+                         0.95, 1.0, 0.3, 2.0, (("a", name, "c"),)),),
+        provenance={name: name},
+    )  # fmt: skip
+    text = page(made)
+    assert "<img src=x" not in text
+    assert "alert(1)</script>" not in text
+    assert "\x1b" not in text + markdown(made) + comparison_table(made)
+    assert "<script" not in markdown(made)
+
+
+@pytest.mark.parametrize(
+    ("systems", "measures", "units"), [(10, 5, 250), (2, 30, 250), (3, 1, 30_000), (20, 2, 40)]
+)
+def test_size(systems: int, measures: int, units: int) -> None:
+    made = cal.from_values(values(systems, measures, units), resamples=100, interval="none")
+    text = page(made.compare(interval="analytic", test="t"))
+    assert len(text.encode()) < MOST_BYTES
+
+
+def test_what_is_not_drawn_is_said(four: Comparison) -> None:
+    made, missing = every_unit_figure(four)
+    assert (len(made), missing) == (12, 0)
+    assert "not drawn" not in page(four)
+    many = compared(values(systems=8), test="t", interval="analytic")
+    made, missing = every_unit_figure(many)
+    assert len(made) + missing == len(many) == 56
+    assert f"{missing} of 56 differences are not drawn unit by unit" in page(many)
+
+
+def test_nothing_to_compare() -> None:
+    assert "Comparison: 0 systems" in page(Comparison(()))
+    assert markdown(Comparison(())).startswith("## Comparison")
+
+
+def test_undefined_differences() -> None:
+    nan = float("nan")
+    made = Comparison((difference(value=nan, low=nan, high=nan, p_adjusted=nan),))
+    assert "is undefined" in text_of(page(made))
+
+
+def test_splits_have_their_differences() -> None:
+    old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
+    made = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
+    assert heading(made).endswith("over test splits")
+    assert "<h3>AUC by split</h3>" in page(made)
+    text = markdown(made)
+    assert "### Differences by split" in text
+    assert "Nadeau and Bengio" in text
+    for place, (a, b) in enumerate(zip(new, old, strict=True), 1):
+        assert f"| {place} | {a - b:.4f} |" in text
+
+
+def test_every_test_is_explained() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    score = {s: np.clip(truth * 0.3 + rng.random(200) * 0.7, 0, 1) for s in ("a", "b", "c")}
+    rows = cal.classification(truth, probability=score, resamples=200)
+    made = [
+        rows.compare(test=test, margin=0.1) for test in ("auto", "bootstrap", "normal", "mid-p")
+    ]
+    units = cal.from_values(values(), unit="units", resamples=200)
+    made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomisation")]
+    made += [units.compare(adjust=a) for a in ("tukey", "bonferroni", "benjamini-hochberg")]
+    made += [
+        cal.compare_splits({"a": x, "b": x[::-1] * 1.1}, design=design)
+        for design in ("k-fold", "5x2-f", "5x2-t", "independent")
+        for x in (np.arange(1.0, 11.0) ** 1.5,)
+    ]
+    for comparison in made:
+        explained = {name for name, _, _ in glossary(comparison)}
+        for d in comparison:
+            assert d.test == "none" or f"{d.test} (test)" in explained
+            assert not d.has_interval or f"{d.method} (interval)" in explained
+            none = d.margin_test in (None, "none")
+            assert none or f"{d.margin_test} (test of the margin)" in explained
+        assert (
+            f"{comparison.adjustment} (adjustment)" in explained
+            or len(comparison) < 3
+            or ("Tukey" in comparison.adjustment)
+        )
+
+
+# --- What is said ---------------------------------------------------------------------------------
+
+
+def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
+    made = compared(adjust="benjamini-hochberg")
+    assert p_heading(made) == "p (Benjamini-Hochberg, FDR)"
+    assert "false discovery rate adjusted p" in comparison_table(compared(
+        values(measures=1), adjust="benjamini-hochberg"))  # fmt: skip
+    assert "controls the false discovery rate" in adjustment_text(made)
+    assert "controls the family-wise error rate" in adjustment_text(four)
+    assert "not for the number of measures" in adjustment_text(four)
+
+
+def test_one_sided_p_is_called_so() -> None:
+    assert p_heading(compared(alternative="better")) == "one-sided p (Holm)"
+
+
+def test_a_one_sided_test_decides_its_own_side_only() -> None:
+    d = difference(alternative="less", low=float("-inf"), p_adjusted=0.001)
+    assert outcome(d).value == "not told apart"
+
+
+def test_unadjusted_p_values_are_called_so() -> None:
+    assert "not adjusted, neither for the 6 pairs" in adjustment_text(compared(adjust="none"))
+    assert adjustment_text(compared(values(systems=2, measures=1))) == ""
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(0.0203, "0.021"), (0.02, "0.020"), (0.06, "0.060"), (12.3, "13"), (0.1, "0.10"), (99.5, "1.0e+02")],
+)  # fmt: skip
+def test_detectable_is_never_rounded_down(size: float, text: str) -> None:
+    assert detectable_text(size) == text
+
+
+def test_a_margin_without_a_better_side() -> None:
+    d = difference(higher_is_better=None, margin=0.05, p_not_inferior=0.2, p_equivalent=0.3)
+    assert "is not lower than bm25 by 0.05 or more is not shown" in sentence(d)
+
+
+def test_many_pairs_are_summed_up() -> None:
+    made = compared(values(systems=10, measures=5), test="t", interval="analytic")
+    said = comparison_headlines(made)
+    assert len(said) <= 45
+    assert comparison_table(made).count("\n") < 225 + 45 + 20
+    untold = [
+        pair
+        for pair in {(d.system, d.baseline) for d in made}
+        if not any(outcome(d).decided for d in made if (d.system, d.baseline) == pair)
+    ]
+    assert f"tell these {len(untold)} pairs apart" in said[-1]
+    assert said[-1].count(" and ") == len(untold)
+
+
+def test_all_systems_together() -> None:
+    overall = Overall("AP", ("a", "b", "c"), (0.1, 0.2, 0.3), (2.9, 1.9, 1.2), 50, "topics", 0.95,
+                      4.0, 0.2, 0.47, (("c", "b"),))  # fmt: skip
+    assert overall_sentence(overall) == (
+        "On AP the data do not show that any of 3 systems ranks unlike the others "
+        "(Friedman, p = 0.20, 50 topics)."
+    )
+    told = replace(overall, friedman_p=0.0004, groups=())
+    assert overall_sentence(told) == (
+        "On AP the 3 systems do not all rank alike (Friedman, p < 0.001, 50 topics)."
+    )
+    assert (groups_text(overall), groups_text(told)) == ("c, b", "every two are told apart")
+    assert groups_text(replace(overall, critical_difference=float("nan"))) == ""
