@@ -53,6 +53,7 @@ class Tally:
     width: float = 0.0
     methods: Counter[str] = field(default_factory=Counter)
     absent: Counter[str] = field(default_factory=Counter)
+    warned: int = 0
     rejected: int = 0
     tested: int = 0
 
@@ -63,12 +64,15 @@ class Tally:
         self.above += bool(low > truth + hair)
         self.held += bool(low - hair <= truth <= high + hair)
         self.width += float(high - low)
-        self.methods[method.split(", but")[0]] += 1
+        name, caution, _ = method.partition(", but ")
+        self.methods[name] += 1
+        self.warned += bool(caution)
 
-    def p_value(self, p: float) -> None:
+    def p_value(self, p: float, name: str = "") -> None:
         """One test, at 5%."""
         self.tested += bool(p == p)
         self.rejected += bool(p <= 0.05)
+        self.methods[name] += 1
 
     def add(self, other: Tally) -> None:
         """Those of other simulations."""
@@ -104,7 +108,7 @@ def simulated(world: World | Trial, way: str, seed: int, numbers: range) -> Tall
         if way or not world.tests:
             continue
         for found in pairs.differences:
-            tally(found.measure, f"default: {found.test}").p_value(found.p)
+            tally(found.measure, "default").p_value(found.p, found.test)
         for test in world.tests:
             for found in evaluation.compare(test=test).differences:
                 if found.test != "none":
@@ -158,7 +162,8 @@ def run(names: list[str], simulations: int, others: int, seed: int, processes: i
 
 def written(world: World | Trial, tallies: Tallies) -> dict[str, Any]:
     """What came out in one world: of intervals how many were given, lie below the truth and above
-    it, their mean width and method; of tests how many were made and found a difference."""
+    it, their mean width and method, and how many warn; of tests how many were made and found a
+    difference."""
     out: dict[str, Any] = {
         "kind": world.kind,
         "design": world.design,
@@ -171,13 +176,15 @@ def written(world: World | Trial, tallies: Tallies) -> dict[str, Any]:
         if test:
             if of.tested:
                 tests = out.setdefault("tests", {}).setdefault(measure, {})
-                tests[test] = [of.tested, of.rejected]
+                # On some data another test than on most may be the usual one.
+                usual = f": {of.methods.most_common(1)[0][0]}" if test == "default" else ""
+                tests[test + usual] = [of.tested, of.rejected]
             continue
         given = of.held + of.below + of.above
         width = float(f"{of.width / given:.4g}") if given else None
         method = of.methods.most_common(1)[0][0] if given else next(iter(of.absent))
         ways = out.setdefault("intervals", {}).setdefault(measure, {})
-        ways[way or "default"] = [given, of.below, of.above, width, method]
+        ways[way or "default"] = [given, of.below, of.above, width, method, of.warned]
     return out
 
 

@@ -122,6 +122,27 @@ def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
     assert rows.compare()["AP"].test == "influence, paired"
 
 
+@pytest.mark.parametrize(
+    ("positives", "by_influence"), [(29, set()), (30, {"AP"}), (200, {"AP", "PR-AUC"})]
+)
+def test_areas_of_few_positives_have_the_bootstraps_test(
+    positives: int, by_influence: set[str]
+) -> None:
+    random = np.random.default_rng(4)
+    truth = np.arange(400) < positives
+    score = {name: truth + random.normal(size=400) for name in "ab"}
+    names = ["AUC", "AP", "PR-AUC"]
+    ev = cal.classification(truth, score=score, measures=names, curves=False, resamples=200)
+    found = {d.measure: (d.test, d.method) for d in ev.compare()}
+    assert found.pop("AUC") == ("DeLong, paired", "DeLong, paired")
+    for name, made in found.items():
+        assert made == (
+            ("influence, paired", "influence, paired")
+            if name in by_influence
+            else ("paired bootstrap", "paired bootstrap [B]")
+        )
+
+
 def test_margins_are_two_one_sided_tests(topics: cal.Evaluation) -> None:
     found = topics.compare(margin=0.05, test="t", adjust="none")
     for d in found:

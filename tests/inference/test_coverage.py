@@ -77,7 +77,7 @@ WORLDS = [
     ("pairs: AP, Beta(½, 1) twice, 25 topics", 200),
     ("pairs: binormal, AUC 0.92 and 0.85, 300 rows, 30% positive", 50),
     ("several: 3 systems, nDCG, Beta with 0s and 1s, 25 topics", 100),
-    ("splits: ten-fold, 500 rows", 300),
+    ("splits: ten-fold, means, 500 rows", 300),
     ("margins: a mean at the margin, 25 topics", 100),
 ]
 #: Known to miss, as the page says: 0 and 1 are all that these make of so few rows.
@@ -90,6 +90,37 @@ def test_defaults_and_tests_hold_what_they_say(
 ) -> None:
     found = misses(coverage, coverage.everything()[name], simulations)
     assert {measure: how for measure, how in found.items() if measure not in KNOWN} == {}
+
+
+def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
+    """Intervals that end where the measure does are short, and the others are not."""
+    world = coverage.everything()["points: binormal, AUC 0.92, 100 rows, 50% positive"]
+    held: dict[bool, list[bool]] = {True: [], False: []}
+    for number in range(150):
+        made = world.draw(np.random.default_rng([7, number]))
+        for e in made(interval="auto", resamples=400, seed=number):
+            if e.measure in ("KS", "max-F1", "max-accuracy"):
+                assert e.method == "pivotal bootstrap [B], logit, but a maximum of few rows"
+            elif e.measure in ("recall@FPR=0.1", "precision@recall=0.9", "FPR@recall=0.9"):
+                cautious = ", but it ends at" in e.method
+                assert cautious == (e.low == 0 or e.high == 1)
+                held[cautious].append(e.low <= world.truth[e.measure] <= e.high)
+    assert np.mean(held[True]) < 0.9
+    assert np.mean(held[False]) > 0.935
+
+
+@pytest.mark.parametrize(("slope", "named"), [(1.0, 0.05), (0.4, 1.0)])
+def test_an_error_of_calibration_is_called_biased_where_it_is(
+    coverage: ModuleType, slope: float, named: float
+) -> None:
+    world = sys.modules["worlds"].probabilities(300, -0.5, 1.5, slope, "")
+    said = []
+    for number in range(80):
+        made = world.draw(np.random.default_rng([8, number]))
+        found = {e.measure: e for e in made(interval="auto", resamples=100, seed=number)}
+        said.append(found["ECE"].method.endswith(", but a biased measure"))
+        assert "but" not in found["calibration-slope"].method
+    assert abs(np.mean(said) - named) < 0.08
 
 
 def held_of_areas(coverage: ModuleType, simulations: int) -> int:
@@ -119,7 +150,7 @@ def test_a_wrong_variance_would_be_seen(
 
 def test_a_test_that_takes_splits_for_independent_would_be_seen(coverage: ModuleType) -> None:
     found = coverage.simulated(
-        coverage.everything()["splits: repeated hold-out, 200 rows"], "", 1, range(60)
+        coverage.everything()["splits: repeated hold-out, bins, 200 rows"], "", 1, range(60)
     )
     plain = found["", "", "plain t over splits"]
     assert binom.sf(plain.rejected - 1, plain.tested, 0.06) < RARE

@@ -87,7 +87,8 @@ def test_the_default_intervals(name: str, method: str) -> None:
         ev = cal.classification(SICK, probability=P, curves=False, measures=measures)
     [estimate] = ev
     assert estimate.no_interval is None
-    assert method in ("", estimate.method)
+    # What speaks against it in this case has its own table.
+    assert method in ("", estimate.method.split(", but ")[0])
 
 
 def test_there_is_a_default_of_every_kind() -> None:

@@ -77,7 +77,7 @@ def test_friedman_is_scipys() -> None:
 
 
 def test_nemenyi_is_scikit_posthocs() -> None:
-    import scikit_posthocs
+    scikit_posthocs = pytest.importorskip("scikit_posthocs")
 
     generator = np.random.default_rng(2)
     table = generator.normal(size=(15, 5)) + np.array([0, 0, 0.5, 1, 1.5])

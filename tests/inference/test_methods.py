@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy import stats
+from sklearn.metrics import average_precision_score, precision_score
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
@@ -56,6 +57,7 @@ BEGINS = {
     "percentile": ("bootstrap", "cluster bootstrap"),
     "bca": ("BCa",),
     "studentised": ("bootstrap-t",),
+    "stratified": ("stratified bootstrap",),
 }
 
 #: What does not apply where rows come in clusters, or weigh differently.
@@ -86,6 +88,8 @@ def test_each_method_is_used_where_it_applies(method: str, options: dict[str, An
         if "cluster" in options and method in NOT_OF_CLUSTERS:
             applies = False
         if method == "studentised" and "weight" in options and kind != "mean of a value per row":
+            applies = False
+        if method == "stratified" and options:
             applies = False
         if name == "recall@FPR=0.1" and method in ("delta", "studentised"):
             applies = False  # a derivative says nothing of a quantile
@@ -396,3 +400,40 @@ def test_one_cluster_is_none() -> None:
     for one in made:
         assert one.no_interval == "too_few_clusters"
     assert estimate.INTERVALS == ("auto", "bootstrap", "analytic", "none")
+
+
+def test_stratified_replicates_keep_the_classes() -> None:
+    generator = np.random.default_rng(3)
+    truth = generator.random(150) < 0.3
+    score = truth + generator.normal(size=150)
+    other = truth + generator.normal(size=150)
+    ev = cal.classification(
+        truth, score={"a": score, "b": other}, threshold=0.5, interval="stratified",
+        measures=["AP", "AUC", "precision", "prevalence", "recall@FPR=0.1"], curves=False,
+    )  # fmt: skip
+    for measure in ("AP", "AUC", "precision", "recall@FPR=0.1"):
+        assert ev["a", measure].method == "stratified bootstrap [B]"
+    # The share of positives is what it is in every replicate.
+    assert ev["a", "prevalence"].no_interval == "no_spread"
+    assert ev.comparison is not None
+    assert ev.comparison["precision"].method == "paired stratified bootstrap [B]"
+    of_class = [np.flatnonzero(truth), np.flatnonzero(~truth)]
+    drawn: dict[str, list[float]] = {"AP": [], "precision": [], "difference": []}
+    for _ in range(2000):
+        rows = np.concatenate([generator.choice(rows, len(rows)) for rows in of_class])
+        drawn["AP"].append(average_precision_score(truth[rows], score[rows]))
+        precisions = [
+            precision_score(truth[rows], system[rows] >= 0.5) for system in (score, other)
+        ]
+        drawn["precision"].append(precisions[0])
+        drawn["difference"].append(precisions[1] - precisions[0])
+    found = {
+        "AP": ev["a", "AP"],
+        "precision": ev["a", "precision"],
+        "difference": ev.comparison["precision"],
+    }
+    for name, interval in found.items():
+        low, high = np.quantile(drawn[name], [0.025, 0.975])
+        slack = 0.06 * (high - low)
+        assert interval.low == pytest.approx(low, abs=slack), name
+        assert interval.high == pytest.approx(high, abs=slack), name

@@ -64,6 +64,8 @@ def test_intervals_and_tests_agree() -> None:
 def test_the_plain_t_carries_a_caution() -> None:
     assert "too often" in str(splits.k_fold_t(TABLE[0]).caution)
     assert splits.corrected_t(TABLE[0], 9, 1).caution is None
+    for test in (splits.five_by_two_t, splits.five_by_two_f):
+        assert str(test(TABLE).caution).endswith("finds differences too often")
 
 
 def test_where_there_is_no_test() -> None:

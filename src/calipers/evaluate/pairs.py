@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -129,6 +129,7 @@ class PairedCounts:
             higher_is_better=measure.definition.higher_is_better,
             error=lambda: self._error(measure, first - second),
             replicates=lambda: self._drawn[measure],
+            stratified=(lambda: self._by_class(measure)) if plain else None,
             moved=(lambda: self._moved(measure)) if plain else None,
             discordant=(lambda: self._discordant(measure)) if right and plain else None,
             clusters=self.cells.clusters,
@@ -150,9 +151,20 @@ class PairedCounts:
     @cached_property
     def _drawn(self) -> dict[Measure, FloatArray]:
         """Bootstrap replicates of the differences of all measures."""
-        parts: dict[Measure, list[FloatArray]] = {m: [] for m in self.measures}
+        return self._differences(self.cells.drawn(self.settings), self.measures)
+
+    def _by_class(self, measure: Measure) -> FloatArray:
+        """The same of one measure, drawn class by class."""
+        drawn = self.cells.drawn_by_class(self.settings)
+        assert drawn is not None
+        return self._differences(drawn, [measure])[measure]
+
+    def _differences(
+        self, replicates: Iterable[FloatArray], measures: Sequence[Measure]
+    ) -> dict[Measure, FloatArray]:
+        parts: dict[Measure, list[FloatArray]] = {m: [] for m in measures}
         names = self.matrices[0].labels
-        for drawn in self.cells.drawn(self.settings):
+        for drawn in replicates:
             first, second = (
                 ConfusionMatrix(counts, counts, names)
                 for counts in (self.cells.onto(axes, drawn) for axes in ((0, 1), (0, 2)))

@@ -195,6 +195,7 @@ class TopicScores:
                 usual="units",
                 units=units,
                 scale=scale,
+                shares=self.measures[j].definition.share_of == "topics",
                 error=lambda: Error(units.error.se * scale, "Student t", n - 1),
                 resampled_units=resampled,
                 swapped=lambda towards: together.randomised(place, towards),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
 from calipers.inference.estimate import (
+    STRATIFIED,
     MeasureLike,
     Settings,
     bootstrap_offers,
@@ -111,6 +112,26 @@ class Cells:
             for begin in range(0, settings.resamples, step):
                 size = min(step, settings.resamples - begin)
                 yield generator.multinomial(rows, share, size=size).astype(np.float64)
+
+    def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
+        """The same, but that every true class keeps its number of rows; None where rows come in
+        clusters or weigh differently."""
+        if self.clusters is not None or self.weight is not None:
+            return None
+        return self._by_class(settings)
+
+    def _by_class(self, settings: Settings) -> Iterator[FloatArray]:
+        generator = np.random.Generator(np.random.Philox(settings.seed))
+        of_class = np.unravel_index(self.place, self.shape)[0]
+        step = max(1, _AT_ONCE // math.prod(self.shape[:2]))
+        for begin in range(0, settings.resamples, step):
+            size = min(step, settings.resamples - begin)
+            out = np.empty((size, len(self.place)))
+            for k in np.unique(of_class):
+                counts = self.counts[of_class == k]
+                rows = round(float(counts.sum()))
+                out[:, of_class == k] = generator.multinomial(rows, counts / counts.sum(), size)
+            yield out
 
     def error(self, influence: FloatArray) -> float:
         """Standard error of a sum over rows, each of which adds its weight times the ``influence``
@@ -254,6 +275,7 @@ class ClassCounts:
                 self.clusters,
             ),
             "delta": lambda: self._delta(measure, value),
+            "stratified": lambda: self._stratified(measure),
         }
         if seen is None:
             kind = "measure of counts"
@@ -343,6 +365,14 @@ class ClassCounts:
             whole = self.cells.onto((0, 1), counts[begin : begin + step])
             out.append(measure.apply(replace(self.matrix, counts=whole, squares=whole)))
         return np.concatenate(out)
+
+    def _stratified(self, measure: Any) -> Interval | None:
+        """Of independent rows that weigh alike."""
+        drawn = self.cells.drawn_by_class(self.settings)
+        if drawn is None:
+            return None
+        replicates = np.concatenate([self._applied(measure, counts) for counts in drawn])
+        return intervals.percentile(replicates, self.settings.level, STRATIFIED)
 
     def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
         """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that

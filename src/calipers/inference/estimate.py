@@ -58,6 +58,7 @@ METHODS: Mapping[str, str] = {
     "percentile": "percentiles of bootstrap replicates",
     "bca": "bootstrap, bias-corrected and accelerated",
     "studentised": "bootstrap-t: each replicate over its own standard error",
+    "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
 }
 
 SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
@@ -67,17 +68,20 @@ BOOTSTRAPS = ("percentile", "bca", "studentised")
 #: the default. (Where rows come in clusters, or weigh differently, a method that cannot take that
 #: into account does not apply.)
 APPLIES: Mapping[str, tuple[str, ...]] = {
-    "share of rows": (*SHARES, "delta", *BOOTSTRAPS),
-    "measure of counts": ("delta", *BOOTSTRAPS),
-    "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS),
-    "measure of scores": ("delta", *BOOTSTRAPS),
+    "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
+    "measure of counts": ("delta", *BOOTSTRAPS, "stratified"),
+    "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS, "stratified"),
+    "measure of scores": ("delta", *BOOTSTRAPS, "stratified"),
     "mean of a value per row": ("student", "delta", *BOOTSTRAPS),
     "RMSE": ("chi-square", "delta", *BOOTSTRAPS),
     "share of topics": (*SHARES, "student", *BOOTSTRAPS),
     "mean over topics": ("student", *BOOTSTRAPS),
     "topics pooled": ("student", *BOOTSTRAPS),
-    "difference": ("student", "delong", "delta", *BOOTSTRAPS),
+    "difference": ("student", "delong", "delta", *BOOTSTRAPS, "stratified"),
 }
+
+#: What intervals of replicates drawn class by class are called.
+STRATIFIED = "stratified bootstrap [B]"
 
 #: Ways to an interval by name; None from one that does not apply after all.
 Offers = Mapping[str, Callable[[], Interval | None]]
@@ -87,6 +91,11 @@ FEW_ROWS = 100
 
 #: Of at least so many positives the influence of rows says how precision-recall areas vary.
 FEW_POSITIVES = 20
+
+#: Of fewer rows of either class a maximum over thresholds is still too high when turned about its
+#: value, and the method says so: of weak scores the interval of KS held the truth 74 to 93 times of
+#: 100.
+FEW_OF_MAXIMUM = 500
 
 #: Above this skewness over √n a mean of losses is not normal. (Squares of normal residuals have
 #: 0.28 on 100 rows, of residuals as of t with 5 degrees of freedom 0.4 and more.)
@@ -339,8 +348,16 @@ class Scores:
             # held the truth 75 to 90 times of 100.
             method = f"pivotal {_bootstrap(self.clusters)}, logit"
             size = min(intervals.class_sizes(self.table))
-            return intervals.turned_on_logit(value, self.replicates(measure), size, level, method)
-        return percentile(self.replicates(measure), self.settings, self.clusters)
+            drawn = self.replicates(measure)
+            made = intervals.turned_on_logit(value, drawn, size, level, method)
+            return made.but("a maximum of few rows") if size < FEW_OF_MAXIMUM else made
+        made = percentile(self.replicates(measure), self.settings, self.clusters)
+        for end in measure.definition.range:
+            if end in (made.low, made.high):
+                # Errors that the data do not have, no replicate has: such intervals held the truth
+                # 66 to 94 times of 100, the others 95 to 98 times.
+                return made.but(f"it ends at {end:g}")
+        return made
 
     def asked(
         self, measure: MeasureLike, value: float, offers: Offers | None = None
@@ -363,6 +380,7 @@ class Scores:
                 lambda: self._studentised(measure),
                 self.clusters,
             ),
+            "stratified": lambda: self._stratified(measure),
             **(offers or {}),
         }
         kind = "AUC, Gini" if area else "measure of scores"
@@ -379,6 +397,16 @@ class Scores:
             return made(value, self.table, self.settings.level)
         area = made((value + 1) / 2, self.table, self.settings.level)
         return replace(area, low=2 * area.low - 1, high=2 * area.high - 1)
+
+    def _stratified(self, measure: MeasureLike) -> Interval | None:
+        """Of independent rows that weigh alike."""
+        if self.clusters is not None or self.table.weighted:
+            return None
+        from calipers.inference.scores import drawn_by_class
+
+        tables = drawn_by_class(self.table, self.settings)
+        drawn = np.concatenate([measure.apply(table) for table in tables])
+        return intervals.percentile(drawn, self.settings.level, STRATIFIED)
 
     def _delong(self, measure: MeasureLike, value: float) -> Interval | None:
         if self.clusters is None:
@@ -489,8 +517,7 @@ def rows_interval(
         made = _studentised_mean(measure, moments, loss, weight, settings)
         if made.reason is None:
             made = made.within(*measure.definition.range)
-            heavy = skewness > HEAVY_TAIL
-            return replace(made, method=f"{made.method}, but a heavy tail") if heavy else made
+            return made.but("a heavy tail") if skewness > HEAVY_TAIL else made
     means = row_means(loss[:, None], weight, settings, clusters)[:, 0]
     return percentile(_at_means(measure, moments, means), settings, clusters)
 

@@ -32,6 +32,10 @@ class Interval:
     method: str
     reason: str | None = None
 
+    def but(self, caution: str) -> Interval:
+        """Whose method says what speaks against it; the same where there is none."""
+        return self if self.reason else replace(self, method=f"{self.method}, but {caution}")
+
     def within(self, lowest: float, highest: float) -> Interval:
         """The part of the interval that the measure can reach at all."""
         return Interval(max(self.low, lowest), min(self.high, highest), self.method, self.reason)

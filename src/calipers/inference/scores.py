@@ -14,7 +14,7 @@ The core draws each row (or whatever rows are drawn by) a Poisson(1) number of t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -312,3 +312,25 @@ def _parts(part: Callable[[int], T], starts: range) -> Iterable[T]:
         return map(part, starts)
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(part, starts))
+
+
+def drawn_by_class(table: ScoreTable, settings: Settings) -> Iterator[ScoreTable]:
+    """Bootstrap replicates of an unweighted table in which each class keeps its number of rows,
+    some at a time: multinomial draws of the rows of each class."""
+    generator = np.random.Generator(np.random.Philox(settings.seed))
+    step = max(1, AT_A_TIME // len(table.scores))
+    for begin in range(0, settings.resamples, step):
+        size = min(step, settings.resamples - begin)
+        positive, negative = (
+            generator.multinomial(round(of.sum()), of / of.sum(), size).astype(np.float64)
+            if of.sum() > 0
+            else np.zeros((size, len(of)))
+            for of in (table.positive, table.negative)
+        )
+        yield replace(
+            table,
+            positive=positive,
+            negative=negative,
+            positive_squares=positive,
+            negative_squares=negative,
+        )

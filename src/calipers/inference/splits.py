@@ -23,6 +23,10 @@ from calipers.statistics import FloatArray
 
 OVERLAP = "splits share training rows: this test finds differences too often"
 FIRST = "rests on the first fold of the first repetition alone; the combined F test uses all ten"
+ERRATIC = (
+    "takes the two folds of a repetition for independent; of systems that are erratic on as few "
+    "rows as they are trained on, they are not, and it finds differences too often"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     # Six "units" make five degrees of freedom.
     test = student(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
     no = intervals.missing(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, (5,), 10, FIRST)
+    return SplitTest(float(values.mean()), no, test, (5,), 10, f"{FIRST}. It {ERRATIC}")
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
@@ -150,7 +154,7 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     else:
         test = Test(1.0 if total == 0 else NAN, name)
     no = intervals.missing(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, (10, 5), 10)
+    return SplitTest(float(values.mean()), no, test, (10, 5), 10, ERRATIC)
 
 
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:
