@@ -167,34 +167,32 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
 
 ADVICE = """## Which to trust when
 
-- **Shares of rows or topics** (accuracy, recall, Success@k): Wilson's interval, the default, at any
-  size. `clopper-pearson` where 95% has to be at least 95% whatever the truth; it is longer.
-- **Other measures of two classes' labels** (F1, MCC, likelihood ratios): the default. The bootstrap
-  and the delta method are short where a cell holds a few rows only, as of a system that is nearly
-  perfect.
-- **AUC**: the default. `delong` alone, without the logit, is short for high areas of few
-  positives; `hanley` is long there.
-- **Areas under precision-recall curves**: the default.
-- **Points of curves** (X@Y): the bootstrap holds what it says from some hundred rows on; where the
-  value is at, or next to, 1 on the data there is no telling from so few errors, and it is short.
-  Maxima over thresholds (KS, max-F1, max-accuracy) flatter: their default takes most of that off,
-  not all. Choose the threshold on other data, and ask for F1 at it.
+- **Shares of rows or topics** (accuracy, recall, Success@k): Wilson's interval, the default.
+- **Other measures of labels** (F1, MCC, likelihood ratios, macro averages): the default.
+- **AUC**: the default.
+- **Areas under precision-recall curves**: the default; in some cases it is longer than it needs
+  to be. Of weighted rows that of PR-AUC was short once.
+- **Points of curves** (X@Y): the bootstrap, unless its method says “but it ends at 1” (or at 0):
+  where the value is at, or next to, its limit on the data there is no telling from so few errors.
+- **Maxima over thresholds** (KS, max-F1, max-accuracy) flatter, and their default does not take all
+  of that off: least so KS of weak scores. Below 1,000 rows of a class the method says so. Choose the
+  threshold on other data, and measure at it.
 - **Losses per row** (log loss, MSE, RMSE): the default. Of a heavy tail no interval knows what the
-  largest losses would have been: where the method says “but a heavy tail”, take it for too short,
-  and rather report MAE, which is well covered.
+  largest losses would have been: where the method says “but a heavy tail”, take it for too short.
+  MAE suffers less.
 - **Calibration**: slope and intercept can be trusted. ECE is biased; its interval holds 0 where
-  Spiegelhalter's test leaves calibration possible, and is somewhat short elsewhere.
-- **Means over topics**: bootstrap-t, the default, from 25 topics on; with 10 topics of skewed
-  values all methods are short or long. Percentiles and BCa are short below 50 topics.
-- **Rows in clusters**: with 100 clusters the bootstrap; with 20, `interval="analytic"` (Student's t
-  of clusters) is nearer to what it says.
-- **Two systems**: McNemar's exact test and tests of few topics with many ties are cautious; mid-p
-  is nearer to 5%. Wilcoxon's and the sign test ask another question than whether means differ, and
-  answer it with "yes" where one run is merely spread differently.
-- **Several systems**: without adjustment one of many pairs is found too often. Tukey and Holm are
-  at 5% or below.
-- **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong, and both
-  5×2 tests find too much on a few hundred rows.
+  Spiegelhalter's test leaves calibration possible, and says “but a biased measure” elsewhere.
+- **Means over topics**: bootstrap-t, the default, from 25 topics on.
+- **Rows in clusters**: with 20 clusters the bootstrap is a little short.
+- **Two systems**: the usual test. McNemar's exact one and tests of few topics with many ties are
+  cautious. The bootstrap of few topics finds too much. The sign test asks another
+  question than whether means differ, and answers it with “yes” where one run is merely spread
+  differently.
+- **Several systems**: without adjustment one of many pairs is found too often; Tukey, Holm and
+  Nemenyi do not do that.
+- **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. Of
+  classifiers that are erratic on the rows they are trained on the corrected t finds somewhat too
+  much on repeated hold-out, and both 5×2 tests much too much.
 """
 
 
@@ -229,7 +227,8 @@ def page(result: Mapping[str, Any]) -> str:
             "",
             f"Where there are at least 100 rows with 20 of each class, or 25 topics, a default has "
             f"to come out between {BAND[0]:.1%} and {BAND[1]:.0%}. Of {len(asked):,} figures of "
-            f"that kind {len(asked) - len(missed):,} do, within two standard errors; the rest stand "
+            f"that kind {len(asked) - len(missed):,} do, within two standard errors (which a figure at "
+            "the very edge of the band exceeds by chance in one of forty); the rest stand "
             "[below](#where-a-default-misses).",
             "",
             "![Coverage of the defaults](coverage-defaults.svg)",
@@ -257,7 +256,10 @@ def page(result: Mapping[str, Any]) -> str:
             "What can be asked for by name with `interval=`. Over all data that are large enough: "
             "the least, the median and the greatest coverage, in how many it is within the band, "
             f"and how wide the intervals are in the middle beside the default's. Each figure comes from "
-            f"{result['others']:,} data sets; within two standard errors counts as within the band.",
+            f"{result['others']:,} data sets of seed {result.get('others_seed', result['seed'])} "
+            f"(standard error {100 * math.sqrt(0.95 * 0.05 / max(result['others'], 1)):.1f}); within "
+            "two standard errors counts as within the band. What is not in these tables was not "
+            "measured.",
             "",
             "![Coverage of intervals of the AUC by method](coverage-areas.svg)",
             "",
@@ -266,6 +268,8 @@ def page(result: Mapping[str, Any]) -> str:
             "",
             "How often a test at 5% finds what is not there, in percent. **Bold** is above 6% beyond "
             "two standard errors.",
+            "",
+            *_tests_that_err([row for row in rows if row.test and row.world["large"]]),
             "",
             "![False positives of the tests](coverage-tests.svg)",
             "",
@@ -281,6 +285,26 @@ def _share_that_warns(missed: Sequence[Found]) -> str:
         f"{len(short)} of the {len(missed)} are too short, of which {warned} warn in most results; "
         f"{len(missed) - len(short)} are longer than they need to be."
     )
+
+
+def _tests_that_err(rows: Sequence[Found]) -> Iterator[str]:
+    """The usual tests of two systems, and those of all else, that find too much."""
+    usual = [row for row in rows if row.world["kind"] != "pairs" or row.by.startswith("default")]
+    usual = [row for row in usual if row.by not in row.world.get("known_bad", ())]
+    bad = [row for row in usual if row.verdict]
+    yield (
+        f"Of {len(usual)} figures of usual tests on enough data {len(usual) - len(bad)} are at 6% or "
+        "below, within two standard errors. Besides those shown because they are known to err (the "
+        "plain t over splits, pairs without adjustment, 5×2 tests of erratic classifiers) "
+        + ("these are not:" if bad else "all are.")
+    )
+    yield ""
+    for row in bad:
+        name = row.by.removeprefix("default: ")
+        of = f" of {row.measure}" if row.measure else ""
+        yield f"- {name}{of}, {_data(row)}: {100 * row.share:.1f}%"
+    if bad:
+        yield ""
 
 
 def _percent(row: Found) -> str:

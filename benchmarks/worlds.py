@@ -149,7 +149,7 @@ AT_POINTS = (
     *("precision@recall=0.9", "precision@volume=0.2", "recall@FPR=0.1", "FPR@recall=0.9"),
     *("recall@precision=0.5", "KS", "max-F1", "max-accuracy", "pAUC(max_fpr=0.1)", "EER"),
 )
-OF_AREAS = ("delong", "hanley", "delta", "percentile", "bca", "studentised")
+OF_AREAS = ("delong", "hanley", "delta", "percentile", "bca")
 
 
 @dataclass(frozen=True)
@@ -272,8 +272,6 @@ def scores(
         share, size = positives / rows, f"{positives} + {rows - positives} rows"
     else:
         share, size = positives, f"{rows} rows, {positives:.0%} positive"
-    if rows > 200:
-        ways = [way for way in ways if way != "studentised"]  # takes seconds each time
     smaller = min(share, 1 - share) * rows
     kind = "areas" if measures[0] in AREAS else "points"
     large = rows >= 100 and smaller >= 19.99
@@ -317,9 +315,7 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
     share = float(special.expit(mean + spread * special.ndtri(np.linspace(0, 1, 999)[1:-1])).mean())
     large = rows >= 100 and rows * min(share, 1 - share) >= 20
     size = f"{rows} rows, {share:.0%} positive"
-    # To fit recalibrations to all replicates takes long.
-    drawn = ("percentile", "bca") if rows <= 300 else ()
-    ways = ("student", "delta", "studentised", *drawn)
+    ways = ("student", "delta", "studentised")
     return World("probabilities", word, size, found, draw, large, ways=ways)
 
 
@@ -602,7 +598,7 @@ def score_pairs(rows: int, positives: float, first: float, second: float) -> Wor
         found=found,
         draw=draw,
         large=rows >= 100 and smaller >= 20,
-        ways=("percentile", "bca", "delta"),
+        ways=("delta",),
         tests=OF_ROW_TESTS if null else (),
     )
 

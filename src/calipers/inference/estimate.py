@@ -93,9 +93,9 @@ FEW_ROWS = 100
 FEW_POSITIVES = 20
 
 #: Of fewer rows of either class a maximum over thresholds is still too high when turned about its
-#: value, and the method says so: of weak scores the interval of KS held the truth 74 to 93 times of
-#: 100.
-FEW_OF_MAXIMUM = 500
+#: value, and the method says so: of weak scores (AUC 0.6) the interval of KS held the truth 74
+#: times of 100 with 100 rows of each class, 88 with 500 and 91 with 1,000.
+FEW_OF_MAXIMUM = 1_000
 
 #: Above this skewness over √n a mean of losses is not normal. (Squares of normal residuals have
 #: 0.28 on 100 rows, of residuals as of t with 5 degrees of freedom 0.4 and more.)
