@@ -142,7 +142,6 @@ def test_formats(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
-        ("", 2, "Usage"),
         ("nDCX --sd 1 --difference 1", 2, "nDCX"),
         ("AP --sd 1", 3, "ask for something"),
         ("AP --sd 1 --difference 0.1 -o p.csv", 2, "cannot be written as csv"),

@@ -195,7 +195,9 @@ def test_methods_by_name_make_differences_too(topics: cal.Evaluation, method: st
         assert (d.low, d.high) == pytest.approx((ends.low, ends.high), rel=1e-9)
         return
     named = {"percentile": "percentile", "bca": "BCa", "studentised": "basic"}[method]
-    expected = stats.bootstrap((x,), np.mean, method=named, rng=1, n_resamples=20_000)
+    expected = stats.bootstrap(
+        (x,), np.mean, method=named, random_state=np.random.default_rng(1), n_resamples=20_000
+    )
     width = expected.confidence_interval.high - expected.confidence_interval.low
     assert d.low == pytest.approx(expected.confidence_interval.low, abs=0.1 * width)
     assert d.high == pytest.approx(expected.confidence_interval.high, abs=0.1 * width)
@@ -254,7 +256,12 @@ def test_bca_of_what_is_no_mean_is_scipys(measure: str) -> None:
             return b / of_b - a / of_a
 
     expected = stats.bootstrap(
-        columns, difference, paired=True, method="BCa", n_resamples=20_000, rng=1
+        columns,
+        difference,
+        paired=True,
+        method="BCa",
+        n_resamples=20_000,
+        random_state=np.random.default_rng(1),
     ).confidence_interval
     d = ev.compare(interval="bca", resamples=20_000)["b", "a", measure]
     assert d.value == pytest.approx(float(difference(*columns)), rel=1e-9)

@@ -225,7 +225,7 @@ def test_tukeys_differences_are_those_of_the_studentised_range() -> None:
     )
     unit, system = (x.ravel() for x in np.indices((n, k)))
     design = np.column_stack([np.eye(n)[unit], np.eye(k)[system][:, 1:]])
-    left = np.linalg.lstsq(design, table.ravel())[1][0] / ((n - 1) * (k - 1))
+    left = np.linalg.lstsq(design, table.ravel(), rcond=None)[1][0] / ((n - 1) * (k - 1))
     ours = many.tukey_hsd(table)
     for a, b in product(range(k), repeat=2):
         q = abs(table[:, a].mean() - table[:, b].mean()) / math.sqrt(left / n)
