@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower, normal_power
 from statsmodels.stats.proportion import power_proportions_2indep
@@ -66,7 +67,7 @@ def test_the_randomisation_test_needs_as_many_as_t() -> None:
 def test_wilcoxon_needs_a_little_more_than_t() -> None:
     n = math.ceil(100 * power.WILCOXON_UNITS)
     drawn = np.random.default_rng(3).normal(0.28, 1, (4000, n))
-    found = stats.wilcoxon(drawn, axis=1, method="asymptotic").pvalue < 0.05
+    found = stats.wilcoxon(drawn, axis=1, method="approx").pvalue < 0.05
     assert agrees(found.mean(), power.mean_power(0.28, 1, 100), 4000)
 
 
@@ -285,7 +286,9 @@ def test_two_systems_are_the_paired_t() -> None:
     for n in (5, 60):
         known = power.mean_power(0.3, 1, n)
         residual = 1 / math.sqrt(2)
-        assert power.anova_power(0.3, residual, 2, n) == pytest.approx(known, abs=1e-9)
+        # SciPy's noncentral F once had six digits only.
+        exact = 1e-9 if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else 5e-6
+        assert power.anova_power(0.3, residual, 2, n) == pytest.approx(known, abs=exact)
         assert power.tukey_power(0.3, residual, 2, n) == pytest.approx(known, abs=1e-6)
         reach = stats.t.ppf(0.975, n - 1) / math.sqrt(n)
         assert power.tukey_half_width(residual, 2, n) == pytest.approx(reach, abs=1e-6)
