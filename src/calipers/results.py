@@ -50,6 +50,35 @@ NO_INTERVAL = {
 }
 
 
+class Tidy:
+    """What can be told in rows."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> pa.Table:
+        """Tidy rows as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self.rows())
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tidy rows as a pandas frame; ``polars.DataFrame(result.to_arrow())`` for polars."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def to_csv(self) -> str:
+        """Tidy rows as CSV, full precision, undefined values empty."""
+        from calipers.report.text import csv_text
+
+        return csv_text(self.rows())
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """One number with its interval.
@@ -180,7 +209,7 @@ class Overall:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Tidy):
     """Paired differences between systems, adjusted together for their number.
 
     ``adjustment`` names what accounts for the pairs of systems within a measure, and ``controls``
@@ -291,25 +320,6 @@ class Comparison:
             for d in self.differences
         ]
 
-    def to_arrow(self) -> pa.Table:
-        """Tidy rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy rows as a pandas frame."""
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.rows())
-        return frame
-
-    def to_csv(self) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty."""
-        from calipers.report.text import csv_text
-
-        return csv_text(self.rows())
-
     def to_markdown(self) -> str:
         """A Markdown page: verdicts, table, notes."""
         from calipers.report.comparison import markdown
@@ -352,7 +362,7 @@ class Slice:
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class Slices(Tidy):
     """Every measure of every system on every slice, and how it differs from the rest.
 
     Examples
@@ -421,25 +431,6 @@ class Slices:
             }
             for s in self.all
         ]
-
-    def to_arrow(self) -> pa.Table:
-        """Tidy rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy rows as a pandas frame."""
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.rows())
-        return frame
-
-    def to_csv(self) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty."""
-        from calipers.report.text import csv_text
-
-        return csv_text(self.rows())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -931,7 +922,7 @@ def _by_unit(columns: Iterable[FloatArray]) -> list[float]:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Tidy):
     """The estimates of one system, or of several on the same data.
 
     ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
@@ -1120,25 +1111,6 @@ class Evaluation:
             }
             for e in self.estimates
         ]
-
-    def to_arrow(self) -> pa.Table:
-        """Tidy rows as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self.rows())
-
-    def to_frame(self) -> pd.DataFrame:
-        """Tidy rows as a pandas frame; ``polars.DataFrame(evaluation.to_arrow())`` for polars."""
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.rows())
-        return frame
-
-    def to_csv(self) -> str:
-        """Tidy rows as CSV, full precision, undefined values empty."""
-        from calipers.report.text import csv_text
-
-        return csv_text(self.rows())
 
     def to_markdown(self) -> str:
         """A Markdown page: verdict, table, notes, provenance."""

@@ -10,6 +10,7 @@ import click
 
 from calipers.cli.common import (
     Output,
+    join_options,
     measure_options,
     output_options,
     table_origin,
@@ -51,23 +52,7 @@ KINDS = ("predicted", "score", "probability")
     metavar="[NAME=]COL",
     help="Column of predicted classes; repeatable.",
 )
-@click.option(
-    "--id", "by", metavar="COL", help="Column of ids, by which the tables of --system are joined."
-)
-@click.option(
-    "--system",
-    "tables",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A system in a table of its own, with the column of --id; repeatable.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Refuse missing values and ids, or leave their rows out and say how many.",
-)
+@join_options
 @click.option("--labels", metavar="A,B,…", help="The classes in the order wanted.")
 @click.option(
     "--positive", metavar="VALUE", help="The positive class; any other class is negative then."

@@ -52,6 +52,33 @@ def measure_options(command: Command) -> Command:
     return _apply(options, inference_options(command))
 
 
+def join_options(command: Command) -> Command:
+    """Options of tables that are joined, and of what is missing in them."""
+    options = [
+        click.option(
+            "--id",
+            "by",
+            metavar="COL",
+            help="Column of ids, by which the tables of --system are joined.",
+        ),
+        click.option(
+            "--system",
+            "tables",
+            multiple=True,
+            metavar="NAME=FILE",
+            help="A system in a table of its own, with the column of --id; repeatable.",
+        ),
+        click.option(
+            "--missing",
+            type=click.Choice(["error", "drop"]),
+            default="error",
+            show_default=True,
+            help="Refuse missing values and ids, or leave their rows out and say how many.",
+        ),
+    ]
+    return _apply(options, command)
+
+
 def inference_options(command: Command) -> Command:
     """Options of how sure the numbers are."""
     options = [

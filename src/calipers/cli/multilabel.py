@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options, table_origin
+from calipers.cli.common import Output, join_options, measure_options, output_options, table_origin
 from calipers.cli.slices import part_columns, part_options
 
 if TYPE_CHECKING:
@@ -56,23 +56,7 @@ COLUMNS = (
     help="A row is said to have the labels whose score is at or above it (probabilities: 0.5): one "
     "number, or one for each label.",
 )
-@click.option(
-    "--id", "by", metavar="COL", help="Column of ids, by which the tables of --system are joined."
-)
-@click.option(
-    "--system",
-    "tables",
-    multiple=True,
-    metavar="NAME=FILE",
-    help="A system in a table of its own, with the column of --id; repeatable.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop"]),
-    default="error",
-    show_default=True,
-    help="Refuse missing values and ids, or leave their rows out and say how many.",
-)
+@join_options
 @click.option("--weight", metavar="COL", help="Column of weights.")
 @part_options
 @click.option("--by-label", is_flag=True, help="Show the table of labels too.")
