@@ -692,7 +692,6 @@ def _check_meanings(
         other = before[text]
         if other not in (None, old):
             raise NameTakenError(_taken(text, other, definition))
-    books = _REGISTRY, _NAMES
     kept = dict(_REGISTRY), {name: list(of) for name, of in _NAMES.items()}
     _enter(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
@@ -704,9 +703,10 @@ def _check_meanings(
         if (other := before[text]) and definition in _meanings(text, families)
     }
     if lost or changed:
-        for book, entries in zip(books, kept, strict=True):
-            book.clear()
-            book.update(entries)  # type: ignore[arg-type]
+        _REGISTRY.clear()
+        _REGISTRY.update(kept[0])
+        _NAMES.clear()
+        _NAMES.update(kept[1])
         for text, other in changed.items():
             raise NameTakenError(_taken(text, other, definition))
         raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")
