@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -291,7 +291,11 @@ def _collapse(classes: Labels) -> tuple[str, ...]:
 
 
 def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    return ScoreCurves(lambda: [s.scored for s in systems.values() if s.score is not None])
+    return ScoreCurves(partial(_scored, tuple(systems.values())))
+
+
+def _scored(systems: Sequence[System]) -> list[Scored]:
+    return [s.scored for s in systems if s.score is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -549,7 +553,7 @@ class System:
         negative, positive = self.labels.names
         return Scored(
             self.name,
-            lambda: self.table,
+            partial(getattr, self, "table"),
             self.settings,
             self._rows(),
             self.threshold,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -296,6 +296,9 @@ class Overalls(Sequence[Overall]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (tuple(self),)  # a copy does not take the data along
 
     def __hash__(self) -> int:
         return hash(tuple(self))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from calipers.evaluate.calibration import OF_LABELS, top_label
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
-from calipers.evaluate.curves import ScoreCurves, series_of
+from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.findings import of_classes
 from calipers.evaluate.losses import loss_replicates
 from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
@@ -161,14 +161,16 @@ def multiclass(
 
 def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
     """Those of each class against the rest."""
-    return ScoreCurves(
-        lambda: [
-            replace(system.against_rest(label).scored, series=series_of(label), share=float(share))
-            for system in systems
-            if system.score is not None
-            for label, share in zip(system.problem.names, system.problem.shares, strict=True)
-        ]
-    )
+    return ScoreCurves(partial(_scored, tuple(systems)))
+
+
+def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:
+    return [
+        replace(system.against_rest(label).scored, series=series_of(label), share=float(share))
+        for system in systems
+        if system.score is not None
+        for label, share in zip(system.problem.names, system.problem.shares, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from calipers.data.tables import extension, read_table
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.curves import ScoreCurves, series_of
+from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.findings import of_label_sets
 from calipers.evaluate.pairs import Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
@@ -259,14 +259,16 @@ def multilabel(
 
 def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
     """Those of each label."""
-    return ScoreCurves(
-        lambda: [
-            replace(system.of_label(label).scored, series=series_of(label))
-            for system in systems
-            if system.score is not None
-            for label in system.labels
-        ]
-    )
+    return ScoreCurves(partial(_scored, tuple(systems)))
+
+
+def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
+    return [
+        replace(system.of_label(label).scored, series=series_of(label))
+        for system in systems
+        if system.score is not None
+        for label in system.labels
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,6 +113,16 @@ class _Given(Measure):
         return self.definition.name
 
 
+class _Elsewhere:
+    __doc__ = None  # a measure's description is the docstring of its formula
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, statistic: Any) -> FloatArray:
+        raise TypeError(f"{self.name} was computed elsewhere")
+
+
 def directions(
     names: Sequence[str], lower_is_better: str | Sequence[str]
 ) -> tuple[dict[str, bool | None], tuple[str, ...]]:
@@ -159,15 +169,11 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
     as_known = known is not None and known.definition.higher_is_better is higher_is_better
     if known is not None and as_known and str(known) == name:
         return known
-
-    def formula(statistic: Any) -> FloatArray:
-        raise TypeError(f"{name} was computed elsewhere")
-
     definition = Definition(
         name=name,
         family=GIVEN,
         on=Statistic,
-        formula=formula,
+        formula=_Elsewhere(name),
         higher_is_better=higher_is_better,
         range=(-np.inf, np.inf) if known is None else known.definition.range,
         share_of=None if known is None else known.definition.share_of,

@@ -363,7 +363,8 @@ class Definition:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if _REGISTRY.get((self.family, self.name)) is self:
+        place = self.family, self.name
+        if self in (_REGISTRY.get(place), _OUTSIDE.get(place)):
             return _registered, (self.family, self.name, self.formula.__module__)
         return _unregistered, ({f.name: getattr(self, f.name) for f in fields(self)},)
 
@@ -594,6 +595,7 @@ def _written(number: float) -> str:
 
 
 _REGISTRY: dict[tuple[str, str], Definition] = {}
+_OUTSIDE: dict[tuple[str, str], Definition] = {}
 _NAMES: dict[str, list[Definition]] = {}
 
 #: How names and aliases are spelled.
@@ -732,10 +734,10 @@ def _ways_to_write(definition: Definition, name: str | None = None) -> list[str]
 
 def _registered(family: str, name: str, module: str) -> Definition:
     """The definition that a pickle names."""
-    if (family, name) not in _REGISTRY:
+    if (family, name) not in (_REGISTRY | _OUTSIDE):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
-    found = _REGISTRY.get((family, name))
+    found = _REGISTRY.get((family, name)) or _OUTSIDE.get((family, name))
     if found is None:
         raise UnknownMeasureError(
             f"the measure {name!r} of {family} is not known in this process; define it in a "
@@ -746,6 +748,12 @@ def _registered(family: str, name: str, module: str) -> Definition:
 
 def _unregistered(traits: Mapping[str, Any]) -> Definition:
     return Definition(**traits)
+
+
+def outside(name: str, **traits: Any) -> Definition:
+    """A definition that is not in the catalogue; what is pickled finds it all the same."""
+    definition = _OUTSIDE[traits["family"], name] = Definition(name=name, **traits)
+    return definition
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:

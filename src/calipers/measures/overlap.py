@@ -20,7 +20,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from calipers.measures.definition import Definition, Measure
+from calipers.measures.definition import Measure, outside
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings
 
@@ -82,7 +82,7 @@ def overlap_at(r: SharedRankings, cutoff: int) -> FloatArray:
 
 
 _defined = partial(
-    Definition,
+    outside,
     family="overlap",
     on=SharedRankings,
     higher_is_better=None,
