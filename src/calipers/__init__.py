@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
-    from calipers.evaluate.plan import Plan, plan
+    from calipers.evaluate.plan import plan
     from calipers.evaluate.rankcurves import averaged_curves, topic_curves
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
@@ -26,7 +26,15 @@ if TYPE_CHECKING:
     from calipers.evaluate.values import from_values
     from calipers.measures import Measure
     from calipers.measures import parse as measure
-    from calipers.results import Comparison, Difference, Estimate, Evaluation, Finding
+    from calipers.results import (
+        Comparison,
+        Difference,
+        Estimate,
+        Evaluation,
+        Finding,
+        Plan,
+        from_json,
+    )
 
     def measures(family: str | None = None) -> list[Measure]:
         """The measures of the catalogue."""
@@ -39,12 +47,13 @@ _HOME = {
     "Evaluation": ("calipers.results", "Evaluation"),
     "Finding": ("calipers.results", "Finding"),
     "InputError": ("calipers.data.errors", "InputError"),
-    "Plan": ("calipers.evaluate.plan", "Plan"),
+    "Plan": ("calipers.results", "Plan"),
     "averaged_curves": ("calipers.evaluate.rankcurves", "averaged_curves"),
     "classification": ("calipers.evaluate.classification", "classification"),
     "compare": ("calipers.evaluate.compare", "compare"),
     "compare_splits": ("calipers.evaluate.splits", "compare_splits"),
     "curve": ("calipers.evaluate.curves", "curve"),
+    "from_json": ("calipers.results", "from_json"),
     "from_values": ("calipers.evaluate.values", "from_values"),
     "measure": ("calipers.measures", "parse"),
     "multilabel": ("calipers.evaluate.multilabel", "multilabel"),
@@ -74,6 +83,7 @@ __all__ = [
     "compare",
     "compare_splits",
     "curve",
+    "from_json",
     "from_values",
     "measure",
     "measures",

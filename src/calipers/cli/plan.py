@@ -12,8 +12,7 @@ import click
 from calipers.cli.common import SUFFIXES, evaluating, write_out
 
 if TYPE_CHECKING:
-    from calipers.evaluate.plan import Plan
-    from calipers.results import Evaluation
+    from calipers.results import Evaluation, Plan
 
 FORMATS = ("table", "json", "markdown")
 

@@ -546,7 +546,8 @@ def _of_value(name: str, pilot: Evaluation, system: str) -> Known:
     values = _per_unit(pilot, name, system)
     if values is not None:
         return _of_units(name, values[np.isfinite(values)], e.unit, pair=False)
-    if "logit" in e.method and definition.interval in ("auc", "pr_logit") and e.has_interval:
+    on_logits = "logit" in e.method and e.low > 0 and e.high < 1
+    if on_logits and definition.interval in ("auc", "pr_logit"):
         ends = [math.log(x / (1 - x)) for x in (e.low, e.high)]
         se = (ends[1] - ends[0]) / (2 * z_of(e.level)) * e.value * (1 - e.value)
         spread = se * math.sqrt(e.n)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,7 +24,7 @@ from calipers.inference import intervals
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.scores import ROUNDING, highest, may_exceed
-from calipers.results import Estimate, Evaluation
+from calipers.results import Estimate, Evaluation, Regions
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 #: A bound on one of these leaves recall to be maximised, on one of those specificity.
@@ -368,38 +368,6 @@ def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
 
 class NoThresholdError(InputError):
     """No threshold satisfies a rule."""
-
-
-@dataclass(frozen=True)
-class Regions:
-    """Scores at or above ``rule_in`` say that a row is positive, scores below ``rule_out`` that it
-    is not, and those between leave it open.
-
-    ``ruling_in`` and ``ruling_out`` are the evaluations at either threshold; None, and the
-    threshold NaN, where none will do or none was asked for. ``shares`` are the shares of all rows
-    in the regions ``"in"``, ``"open"`` and ``"out"``, ``positives`` those of positives in each, NaN
-    where a region is empty. Where the two regions overlap, the overlap is ruled in.
-    """
-
-    rule_in: float
-    rule_out: float
-    ruling_in: Evaluation | None
-    ruling_out: Evaluation | None
-    shares: Mapping[str, float] = field(default_factory=dict)
-    positives: Mapping[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        where = {
-            "in": f"at {self.rule_in:.6g} and above",
-            "open": "between",
-            "out": f"below {self.rule_out:.6g}",
-        }
-        return "\n".join(
-            f"{name:>4}: {where[name]}, {share:.1%} of the rows, {self.positives[name]:.1%} of "
-            "them positive"
-            for name, share in self.shares.items()
-            if share > 0
-        )
 
 
 def rule_in_rule_out(

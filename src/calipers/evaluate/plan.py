@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.designs import Known, Shares, Spread, of_numbers, of_pilot
 from calipers.inference import power as sizes
 from calipers.measures import Measure
-from calipers.report import numbers
-from calipers.report.names import short
-from calipers.results import Evaluation
+from calipers.results import Evaluation, Plan, PlanRow
 
 NAN = float("nan")
 
@@ -28,178 +24,6 @@ AROUND = (0.25, 0.5, 1, 2, 4)
 
 #: Above so many units the pilot is not resampled: the mean of so many is normal.
 MOST_RESAMPLED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class PlanRow:
-    """What ``n`` units would give: the expected half-width of the interval, the power of what is
-    asked, and the smallest difference found with the wanted power. NaN where it does not apply."""
-
-    n: int
-    half_width: float = NAN
-    power: float = NAN
-    detectable: float = NAN
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A number of units, and what it gives.
-
-    ``wanted`` is what was asked for (``half_width``, ``difference``, ``margin``, ``reference``,
-    ``power``) and ``assumed`` the numbers it rests on. ``half_width``, ``power`` and ``detectable``
-    are what ``n`` units give, as in :class:`PlanRow`; ``of`` says what the half-width is of.
-    ``level`` is that of all comparisons together and ``level_each`` that of one. Of a pilot:
-    ``pilot`` is its size, ``cautious`` the number of units if the true spread is as large as the
-    pilot leaves likely (its upper 80% limit), and ``resampled`` the half-width and the power found
-    by drawing ``n`` units from the pilot itself.
-    """
-
-    measure: str
-    n: int
-    unit: str
-    wanted: Mapping[str, float]
-    half_width: float
-    power: float
-    detectable: float
-    level: float
-    level_each: float
-    of: str
-    method: str
-    assumed: Mapping[str, float] = field(default_factory=dict)
-    table: tuple[PlanRow, ...] = ()
-    pilot: int | None = None
-    cautious: int | None = None
-    resampled: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """The answer, for people."""
-        name, units = short(self.measure), numbers.count(self.n, self.unit)
-        level = numbers.percent(self.level)
-        if "half_width" in self.wanted:
-            return (
-                f"{units} give {name} a {level} interval of about "
-                f"±{_digits(self.half_width)} ({self.of})."
-            )
-        if "margin" in self.wanted:
-            what = "equivalence within" if "equivalence" in self.wanted else "non-inferiority by"
-            what = f"{what} {_digits(self.wanted['margin'])} in {name}"
-        elif "reference" in self.wanted:
-            what = f"that {name} is not {_digits(self.wanted['reference'])}"
-        elif "difference" in self.wanted:
-            what = f"a true difference of {_digits(self.wanted['difference'])} in {name}"
-        else:
-            what = f"a true difference of {_digits(self.detectable)} or more in {name}"
-            if math.isnan(self.detectable):
-                return (
-                    f"{units} give {name} a {level} interval of about ±{_digits(self.half_width)} "
-                    f"({self.of})."
-                )
-            found = numbers.percent(self.wanted["power"])
-            return f"{units} find {what} with {found} power ({self.method})."
-        verb = "find" if "margin" not in self.wanted and "reference" not in self.wanted else "show"
-        return f"{units} {verb} {what} with {100 * self.power:.1f}% power ({self.method})."
-
-    def rows(self) -> list[dict[str, Any]]:
-        """The table, tidy: n, half_width, power, detectable."""
-        return [{f.name: getattr(row, f.name) for f in fields(row)} for row in self.table]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; what does not apply is None."""
-        data = {f.name: getattr(self, f.name) for f in fields(self)}
-        data |= {"table": self.rows(), "notes": list(self.notes), "sentence": self.sentence}
-        plain: dict[str, Any] = _plain(data)
-        return plain
-
-    def to_json(self) -> str:
-        """:meth:`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def to_markdown(self) -> str:
-        """The sentences and the table as GitHub-flavoured Markdown."""
-        from calipers.report.markdown import escape
-
-        head, rows = self._cells()
-        lines = [escape(line, punctuation=False) for line in self._lines()]
-        table = [head, ["---:"] * len(head), *rows]
-        return "\n".join(
-            [*lines[:1], "", *(f"- {line}" for line in lines[1:]), *([""] * (len(lines) > 1))]
-            + [f"| {' | '.join(row)} |" for row in table]
-        )
-
-    def __str__(self) -> str:
-        head, rows = self._cells()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        table = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in (head, *rows)
-        ]
-        return "\n".join([*self._lines(), "", *table])
-
-    def _lines(self) -> Iterator[str]:
-        yield self.sentence
-        if self.resampled:
-            parts = {
-                "half_width": f"a half-width of {_digits(self.resampled.get('half_width', NAN))}",
-                "power": f"a power of {100 * self.resampled.get('power', NAN):.1f}%",
-            }
-            found = " and ".join(parts[key] for key in parts if key in self.resampled)
-            yield f"Drawing as many from the pilot's {self.pilot:,} gives {found}."
-        if self.cautious is not None:
-            yield (
-                f"The pilot has {numbers.count(self.pilot or 0, self.unit)} only; to be 80% sure "
-                f"of having enough, take {numbers.count(self.cautious, self.unit)}."
-            )
-        if self.assumed:
-            said = ", ".join(
-                f"{key.replace('_', ' ')} {_digits(x)}" for key, x in self.assumed.items()
-            )
-            yield f"{'Assumed' if self.pilot is None else 'Of the pilot'}: {said}."
-        if self.level_each != self.level:
-            yield (
-                f"Each comparison is made at {numbers.percent(round(self.level_each, 6))} "
-                "(Bonferroni)."
-            )
-        yield from self.notes
-
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        names = {
-            "n": self.unit,
-            "half_width": f"{numbers.percent(self.level)} half-width",
-            "power": "power",
-            "detectable": f"found with {numbers.percent(self.wanted.get('power', 0.8))} power",
-        }
-        shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in self.table)]
-        return [names[n] for n in shown], [
-            [_cell(name, getattr(row, name)) for name in shown] for row in self.table
-        ]
-
-
-def _cell(name: str, value: float) -> str:
-    if math.isnan(value):
-        return "–"
-    if name == "n":
-        return f"{value:,}"
-    return f"{100 * value:.1f}%" if name == "power" else _digits(value)
-
-
-def _digits(value: float) -> str:
-    """Three significant digits."""
-    return f"{value:.3g}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-# --- The verb ------------------------------------------------------------------------------------
 
 
 def plan(

@@ -222,7 +222,7 @@ def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Table:
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
 
 
-def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> str:
     """``rows`` as CSV (RFC 4180, lines end in ``\\n``): full precision, undefined values empty.
 
     Numbers are written as they are. Text that a spreadsheet would take for a formula gets an
@@ -231,7 +231,7 @@ def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
     JSON has every name exact.
     """
     data = list(rows)
-    columns = list(dict.fromkeys(name for row in data for name in row))
+    columns = list(columns or dict.fromkeys(name for row in data for name in row))
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([_csv_cell(name) for name in columns])

@@ -11,11 +11,15 @@ from calipers.results.curve import Curve
 from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import SEVERITIES, Definition, Finding
+from calipers.results.forms import NAN, FloatArray
 from calipers.results.labels import LabelTable
+from calipers.results.plan import Plan, PlanRow
+from calipers.results.regions import Regions
+from calipers.results.schema import from_json, json_schema
 from calipers.results.slices import Slice, Slices
 from calipers.results.tidy import Tidy
 from calipers.results.units import PerUnit
-from calipers.results.written import NAN, SCHEMA, FloatArray
+from calipers.results.written import SCHEMA
 
 __all__ = [
     "NAN",
@@ -36,7 +40,12 @@ __all__ = [
     "LabelTable",
     "Overall",
     "PerUnit",
+    "Plan",
+    "PlanRow",
+    "Regions",
     "Slice",
     "Slices",
     "Tidy",
+    "from_json",
+    "json_schema",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from calipers.results.estimate import Difference
-from calipers.results.tidy import Tidy
+from calipers.results.forms import DETAILS, NAN, Count, Level
+from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
-from calipers.results.written import NAN, clean, plain, revive
+from calipers.results.written import Written
 
 
 @dataclass(frozen=True, slots=True)
-class Overall:
+class Overall(Written):
     """Several systems on the same units, by one measure: does any of them differ?
 
     ``means`` and ``mean_ranks`` (1 the best) are in the order of ``systems``, over the ``n`` units
@@ -31,9 +31,9 @@ class Overall:
     systems: tuple[str, ...]
     means: tuple[float, ...]
     mean_ranks: tuple[float, ...]
-    n: int
+    n: Count
     unit: str = "topics"
-    level: float = 0.95
+    level: Level = 0.95
     friedman_f: float = NAN
     friedman_p: float = NAN
     critical_difference: float = NAN
@@ -43,9 +43,47 @@ class Overall:
     omega_squared: float = NAN
     higher_is_better: bool | None = None
 
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Not one mean and one mean rank for each system."""
+        for name in ("means", "mean_ranks"):
+            have = len(getattr(self, name))
+            if have != len(self.systems):
+                yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
+
+
+_KINDS = {
+    "measure": TEXT,
+    "system": TEXT,
+    "baseline": TEXT,
+    "difference": NUMBER,
+    "low": NUMBER,
+    "high": NUMBER,
+    "level": NUMBER,
+    "method": TEXT,
+    "p": NUMBER,
+    "p_adjusted": NUMBER,
+    "adjustment": TEXT,
+    "alternative": TEXT,
+    "test": TEXT,
+    "effect": NUMBER,
+    "wins": COUNT_OR_NONE,
+    "ties": COUNT_OR_NONE,
+    "losses": COUNT_OR_NONE,
+    "n": COUNT,
+    "unit": TEXT,
+    "standard_error": NUMBER,
+    "detectable": NUMBER,
+}
+_OF_MARGIN = {
+    "margin": NUMBER,
+    "p_not_inferior": NUMBER,
+    "p_equivalent": NUMBER,
+    "margin_test": TEXT,
+}
+
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Tidy):
+class Comparison(Written, Tidy):
     """Paired differences between systems, adjusted together for their number.
 
     ``adjustment`` names what accounts for the pairs of systems within a measure, and ``controls``
@@ -54,13 +92,13 @@ class Comparison(Tidy):
     """
 
     differences: tuple[Difference, ...]
-    level: float = 0.95
+    level: Level = 0.95
     adjustment: str = "Holm"
     baseline: str | None = None
     controls: str = "family-wise error rate"
     overall: Sequence[Overall] = ()
     notes: tuple[str, ...] = ()
-    per_unit: PerUnit | None = field(default=None, repr=False)
+    per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[Difference]:
@@ -85,76 +123,22 @@ class Comparison(Tidy):
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
         raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "level": self.level,
-            "adjustment": self.adjustment,
-            "controls": self.controls,
-            "baseline": self.baseline,
-            "differences": [plain(d) for d in self.differences],
-            "overall": [plain(o) for o in self.overall],
-            "notes": list(self.notes),
-            "provenance": clean(dict(self.provenance)),
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Comparison:
-        """The comparison that :meth:`to_dict` wrote."""
-        return cls(
-            tuple(revive(Difference, row) for row in data["differences"]),
-            level=data["level"],
-            adjustment=data["adjustment"],
-            baseline=data["baseline"],
-            controls=data["controls"],
-            overall=tuple(revive(Overall, row) for row in data["overall"]),
-            notes=tuple(data["notes"]),
-            provenance=data["provenance"],
-        )
-
-    def to_json(self) -> str:
-        """JSON text; full precision, NaN as ``null``."""
-        return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False)
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        stated = not all(math.isnan(d.margin) for d in self)
+        return {**_KINDS, **(_OF_MARGIN if stated else {}), "undefined": TEXT}
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one difference each."""
-        return [
-            {
-                "measure": d.measure,
-                "system": d.system,
-                "baseline": d.baseline,
-                "difference": d.value,
-                "low": d.low,
-                "high": d.high,
-                "level": d.level,
-                "method": d.method,
-                "p": d.p,
-                "p_adjusted": d.p_adjusted,
-                "adjustment": self.adjustment,
-                "alternative": d.alternative,
-                "test": d.test,
-                "effect": d.effect,
-                "wins": d.wins,
-                "ties": d.ties,
-                "losses": d.losses,
-                "n": d.n,
-                "unit": d.unit,
-                "standard_error": d.standard_error,
-                "detectable": d.detectable,
-                **(
-                    {}
-                    if math.isnan(d.margin)
-                    else {
-                        "margin": d.margin,
-                        "p_not_inferior": d.p_not_inferior,
-                        "p_equivalent": d.p_equivalent,
-                        "margin_test": d.margin_test,
-                    }
-                ),
-                "undefined": "; ".join(f"{reason}: {n}" for reason, n in d.undefined.items()),
-            }
-            for d in self.differences
-        ]
+        names = self.kinds()
+        return [{name: self._cell(d, name) for name in names} for d in self.differences]
+
+    def _cell(self, d: Difference, name: str) -> Any:
+        if name == "adjustment":
+            return self.adjustment
+        if name == "undefined":
+            return because(d.undefined)
+        return getattr(d, "value" if name == "difference" else name)
 
     def to_markdown(self) -> str:
         """A Markdown page: verdicts, table, notes."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.written import FloatArray, floats, plain
+from calipers.results.forms import FloatArray, Level, Matrix
+from calipers.results.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ ORIENTATIONS = ("truth-rows", "predicted-rows")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Confusion:
+class Confusion(Written):
     """The confusion matrix of one system.
 
     ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
@@ -45,10 +46,10 @@ class Confusion:
 
     system: str
     labels: tuple[str, ...]
-    counts: FloatArray
-    low: FloatArray
-    high: FloatArray
-    level: float = 0.95
+    counts: Matrix
+    low: Matrix
+    high: Matrix
+    level: Level = 0.95
     per_class: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
@@ -147,18 +148,12 @@ class Confusion:
 
         return text_table(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return plain(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Confusion:
-        """The matrix that :meth:`to_dict` wrote."""
-        k = len(data["labels"])
-        cells = {
-            name: floats([x for row in data[name] for x in row]).reshape(k, k)
-            for name in ("counts", "low", "high")
-        }
-        per_class = {name: floats(values) for name, values in data["per_class"].items()}
-        return cls(data["system"], tuple(data["labels"]), level=data["level"],
-                   per_class=per_class, **cells)  # fmt: skip
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Not one row and one column for each class."""
+        k = len(self.labels)
+        for name in ("counts", "low", "high"):
+            if getattr(self, name).size != k * k or len(getattr(self, name)) != k:
+                yield name, f"expected {k} rows of {k} numbers, for {k} labels"
+        for name, values in self.per_class.items():
+            if len(values) != k:
+                yield f"per_class.{name}", f"expected {k} numbers, found {len(values)}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from calipers.results.written import NAN, FloatArray
+from calipers.results.forms import NAN, Count, FloatArray, Level, OneOf
+from calipers.results.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ def _no_points() -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class Curve(Written):
     """One curve of one system: ROC, precision-recall, the accuracy at every threshold, and so on.
 
     ``x``, ``y`` and ``threshold`` are its points: all of them, or those left by thinning it for
@@ -50,14 +51,14 @@ class Curve:
     band_x: FloatArray
     low: FloatArray
     high: FloatArray
-    level: float
+    level: Level
     method: str
     tolerance: float = 0.0
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
     at: str = "threshold"
     series: str = ""
-    shape: str = "line"
-    scale: str = "linear"
+    shape: Annotated[str, OneOf(("line", "step", "bars"))] = "line"
+    scale: Annotated[str, OneOf(("linear", "deviate"))] = "linear"
     wide_low: FloatArray = field(default_factory=_no_points)
     wide_high: FloatArray = field(default_factory=_no_points)
     wide_method: str = "none"
@@ -66,10 +67,19 @@ class Curve:
     mark: tuple[float, float] | None = None
     areas: Mapping[str, float] = field(default_factory=dict)
     bottom: float = NAN
-    classes: int = 0
+    classes: Count = 0
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Columns of different lengths."""
+        lengths = {"y": "x", "low": "band_x", "high": "band_x"}
+        lengths |= {"threshold": "x"} if self.at else {}
+        for name, like in lengths.items():
+            have, expected = len(getattr(self, name)), len(getattr(self, like))
+            if have != expected:
+                yield name, f"expected {expected} numbers, as in {like}, found {have}"
 
     def columns(self) -> dict[str, Any]:
         """The points by column, in full precision."""

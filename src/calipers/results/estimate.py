@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from calipers.results.written import NAN
+from calipers.results.forms import BRIEF, NAN, Count, Level, OneOf
+from calipers.results.written import Written
 
 #: What each reason for a missing interval means.
 NO_INTERVAL = {
@@ -29,7 +31,7 @@ NO_INTERVAL = {
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Written):
     """One number with its interval.
 
     ``n`` is how many units (rows or topics) the value is made of, ``of`` how many there were;
@@ -48,20 +50,20 @@ class Estimate:
     value: float
     low: float = NAN
     high: float = NAN
-    level: float = 0.95
+    level: Level = 0.95
     method: str = "none"
-    n: int = 0
-    of: int = 0
+    n: Count = 0
+    of: Count = 0
     unit: str = "rows"
-    undefined: Mapping[str, int] = field(default_factory=dict)
+    undefined: Mapping[str, Count] = field(default_factory=dict)
     no_interval: str | None = None
     default: float = NAN
-    system: str = ""
-    possible_low: float = NAN
-    possible_high: float = NAN
-    possible: str | None = None
-    threshold: float = NAN
-    out_of_bag: float = NAN
+    system: str = field(default="", metadata=BRIEF)
+    possible_low: float = field(default=NAN, metadata=BRIEF)
+    possible_high: float = field(default=NAN, metadata=BRIEF)
+    possible: Annotated[str, OneOf(("exact", "bound"))] | None = field(default=None, metadata=BRIEF)
+    threshold: float = field(default=NAN, metadata=BRIEF)
+    out_of_bag: float = field(default=NAN, metadata=BRIEF)
 
     @property
     def optimism(self) -> float:
@@ -73,6 +75,11 @@ class Estimate:
         """Whether there are limits to show."""
         return not (math.isnan(self.low) or math.isnan(self.high))
 
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Limits the wrong way round."""
+        yield from _crossed(self, "low", "high")
+        yield from _crossed(self, "possible_low", "possible_high")
+
     def __str__(self) -> str:
         from calipers.report.text import estimate_sentence
 
@@ -80,7 +87,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Written):
     """``system`` minus ``baseline`` on the same units: its interval, and a test of no difference.
 
     ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other
@@ -100,19 +107,19 @@ class Difference:
     value: float
     low: float = NAN
     high: float = NAN
-    level: float = 0.95
+    level: Level = 0.95
     method: str = "none"
     p: float = NAN
     test: str = "none"
     alternative: str = "two-sided"
     p_adjusted: float = NAN
     effect: float = NAN
-    wins: int | None = None
-    ties: int | None = None
-    losses: int | None = None
-    n: int = 0
+    wins: Count | None = None
+    ties: Count | None = None
+    losses: Count | None = None
+    n: Count = 0
     unit: str = "rows"
-    undefined: Mapping[str, int] = field(default_factory=dict)
+    undefined: Mapping[str, Count] = field(default_factory=dict)
     no_interval: str | None = None
     higher_is_better: bool | None = None
     standard_error: float = NAN
@@ -126,3 +133,13 @@ class Difference:
     def has_interval(self) -> bool:
         """Whether there are limits to show."""
         return not (math.isnan(self.low) or math.isnan(self.high))
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Limits the wrong way round."""
+        yield from _crossed(self, "low", "high")
+
+
+def _crossed(result: Estimate | Difference, low: str, high: str) -> Iterator[tuple[str, str]]:
+    lowest, highest = getattr(result, low), getattr(result, high)
+    if lowest > highest:
+        yield low, f"{lowest} lies above {high}, {highest}"

@@ -5,33 +5,80 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from calipers.results.comparison import Comparison
 from calipers.results.confusion import Confusion
 from calipers.results.curve import Curve
 from calipers.results.estimate import Estimate
-from calipers.results.finding import Definition, Finding, read_finding
+from calipers.results.finding import Definition, Finding
+from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
 from calipers.results.labels import LabelTable
 from calipers.results.slices import Slices
-from calipers.results.tidy import Tidy
+from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
-from calipers.results.written import (
-    OF_THRESHOLDS,
-    POSSIBLE,
-    SCHEMA,
-    clean,
-    floats,
-    plain,
-    revive,
-    without,
-)
+from calipers.results.written import Written
+
+_POSSIBLE = {"possible_low": NUMBER, "possible_high": NUMBER, "possible": TEXT}
+_OF_THRESHOLDS = {"threshold": NUMBER, "out_of_bag": NUMBER}
+_KINDS = {
+    "system": TEXT,
+    "measure": TEXT,
+    "value": NUMBER,
+    "low": NUMBER,
+    "high": NUMBER,
+    "level": NUMBER,
+    "method": TEXT,
+    "n": COUNT,
+    "of": COUNT,
+    "unit": TEXT,
+    "undefined": TEXT,
+    "default": NUMBER,
+}
+
+
+class BySystem(Form):
+    """Estimates as an object a system, which names it once."""
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        """The objects of the systems."""
+        names = dict.fromkeys(e.system for e in value)
+        of = {name: [replace(e, system="") for e in value if e.system == name] for name in names}
+        form = form_of(tuple[Estimate, ...])
+        return [
+            {"name": name, "estimates": form.plain(of[name], details=details)} for name in names
+        ]
+
+    def read(self, data: Json, path: str) -> tuple[Estimate, ...]:
+        """The estimates, each with its system."""
+        out: list[Estimate] = []
+        form = form_of(System)
+        for i, row in enumerate(a_list(data, path)):
+            read = form.read(row, f"{path}[{i}]")
+            for j, estimate in enumerate(read.estimates):
+                if estimate.system not in ("", read.name):
+                    where = f"{path}[{i}].estimates[{j}].system"
+                    raise wrong(where, json.dumps(read.name), estimate.system)
+                out.append(replace(estimate, system=read.name))
+        return tuple(out)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        """An array of systems."""
+        return {"type": "array", "items": form_of(System).schema(defs)}
+
+
+@dataclass(frozen=True)
+class System:
+    """The estimates of one system."""
+
+    name: str
+    estimates: tuple[Estimate, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation(Tidy):
+class Evaluation(Written, Tidy):
     """The estimates of one system, or of several on the same data.
 
     ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
@@ -39,20 +86,26 @@ class Evaluation(Tidy):
     """
 
     task: str
-    estimates: tuple[Estimate, ...]
-    level: float = 0.95
+    estimates: Annotated[tuple[Estimate, ...], BySystem] = field(metadata={"as": "systems"})
+    level: Level = 0.95
     comparison: Comparison | None = None
-    definitions: tuple[Definition, ...] = ()
-    curves: Sequence[Curve] = ()
-    per_unit: PerUnit | None = None
-    confusions: tuple[Confusion, ...] = ()
-    label_tables: tuple[LabelTable, ...] = ()
+    definitions: tuple[Definition, ...] = field(default=(), metadata=DETAILS)
+    curves: Sequence[Curve] = field(default=(), metadata=DETAILS)
+    per_unit: PerUnit | None = field(default=None, metadata=DETAILS)
+    confusions: tuple[Confusion, ...] = field(default=(), metadata=DETAILS)
+    label_tables: tuple[LabelTable, ...] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
-    sources: Any = field(default=None, repr=False)
+    sources: Any = field(default=None, repr=False, metadata=OWN)
+
+    def __post_init__(self) -> None:
+        # System by system, as files have them: what is read back has the same order.
+        place = {name: i for i, name in enumerate(self.systems)}
+        ordered = tuple(sorted(self.estimates, key=lambda e: place[e.system]))
+        object.__setattr__(self, "estimates", ordered)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -109,113 +162,21 @@ class Evaluation(Tidy):
 
         return compare(self, baseline=baseline, **options)
 
-    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
-        """Plain data, schema 1; ``details`` adds definitions, curves and the values per unit."""
-        systems = [
-            {
-                "name": name,
-                "estimates": [
-                    without(plain(e), "system") for e in self.estimates if e.system == name
-                ],
-            }
-            for name in self.systems
-        ]
-        data: dict[str, Any] = {
-            "schema": SCHEMA,
-            "task": self.task,
-            "level": self.level,
-            "systems": systems,
-            "comparison": None if self.comparison is None else self.comparison.to_dict(),
-            "notes": list(self.notes),
-            "slices": None if self.slices is None else self.slices.to_dict(),
-            "findings": [plain(f) for f in self.findings],
-            "provenance": clean(dict(self.provenance)),
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        judged_further = any(e.possible for e in self)
+        thresholds = {
+            name: kind
+            for name, kind in _OF_THRESHOLDS.items()
+            if not all(math.isnan(getattr(e, name)) for e in self)
         }
-        if details:
-            data["definitions"] = [plain(d) for d in self.definitions]
-            data["curves"] = [plain(c) for c in self.curves]
-            data["confusions"] = [c.to_dict() for c in self.confusions]
-            data["label_tables"] = [t.to_dict() for t in self.label_tables]
-            data["per_unit"] = None if self.per_unit is None else plain(self.per_unit)
-        return data
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Evaluation:
-        """The evaluation that :meth:`to_dict` wrote; it can be shown, but not compared anew."""
-        if data.get("schema") != SCHEMA:
-            raise ValueError(f"schema is {data.get('schema')!r}, expected {SCHEMA}")
-        comparison = data.get("comparison")
-        per_unit = data.get("per_unit")
-        return cls(
-            task=data["task"],
-            level=data["level"],
-            estimates=tuple(
-                revive(Estimate, {**row, "system": system["name"]})
-                for system in data["systems"]
-                for row in system["estimates"]
-            ),
-            comparison=None if comparison is None else Comparison.from_dict(comparison),
-            definitions=tuple(revive(Definition, row) for row in data.get("definitions", ())),
-            curves=tuple(revive(Curve, row) for row in data.get("curves", ())),
-            confusions=tuple(Confusion.from_dict(row) for row in data.get("confusions", ())),
-            label_tables=tuple(LabelTable.from_dict(row) for row in data.get("label_tables", ())),
-            per_unit=None
-            if per_unit is None
-            else PerUnit(
-                per_unit["unit"],
-                tuple(per_unit["ids"]),
-                {
-                    system: {name: floats(column) for name, column in columns.items()}
-                    for system, columns in per_unit["values"].items()
-                },
-                {
-                    system: {name: (floats(low), floats(high)) for name, (low, high) in of.items()}
-                    for system, of in per_unit.get("possible", {}).items()
-                },
-                per_unit.get("undefined", {}),
-            ),
-            notes=tuple(data["notes"]),
-            slices=None if data.get("slices") is None else Slices.from_dict(data["slices"]),
-            findings=tuple(read_finding(row) for row in data.get("findings", ())),
-            provenance=data["provenance"],
-        )
-
-    def to_json(self, *, details: bool = False) -> str:
-        """JSON text, schema 1; full precision, NaN as ``null``."""
-        return json.dumps(
-            self.to_dict(details=details), indent=2, allow_nan=False, ensure_ascii=False
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> Evaluation:
-        """The evaluation that :meth:`to_json` wrote."""
-        return cls.from_dict(json.loads(text))
+        return {**_KINDS, **(_POSSIBLE if judged_further else {}), **thresholds}
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each."""
-        judged_further = any(e.possible for e in self.estimates)
-        thresholds = [
-            name
-            for name in OF_THRESHOLDS
-            if not all(math.isnan(getattr(e, name)) for e in self.estimates)
-        ]
+        names = self.kinds()
         return [
-            {
-                "system": e.system,
-                "measure": e.measure,
-                "value": e.value,
-                "low": e.low,
-                "high": e.high,
-                "level": e.level,
-                "method": e.method,
-                "n": e.n,
-                "of": e.of,
-                "unit": e.unit,
-                "undefined": "; ".join(f"{reason}: {n}" for reason, n in e.undefined.items()),
-                "default": e.default,
-                **({name: getattr(e, name) for name in POSSIBLE} if judged_further else {}),
-                **{name: getattr(e, name) for name in thresholds},
-            }
+            {name: getattr(e, name) for name in names} | {"undefined": because(e.undefined)}
             for e in self.estimates
         ]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
 
-from calipers.results.written import NAN, revive
+from calipers.results.forms import Level, OneOf
+from calipers.results.written import Written
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Written):
     """What a measure means, as printed in a report's glossary."""
 
     measure: str
@@ -27,7 +28,7 @@ SEVERITIES = ("warning", "caution", "information")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Written):
     """What the numbers mean, as a statistician would say it; present only where ``rule`` holds.
 
     ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
@@ -39,20 +40,12 @@ class Finding:
     kind: str
     sentence: str
     rule: str
-    severity: str = "information"
+    severity: Annotated[str, OneOf(SEVERITIES)] = "information"
     systems: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    level: float = 0.95
+    level: Level = 0.95
 
     def __str__(self) -> str:
         return self.sentence
-
-
-def read_finding(row: Mapping[str, Any]) -> Finding:
-    """The finding that :func:`plain` took apart."""
-    numbers = {name: NAN if x is None else x for name, x in row["numbers"].items()}
-    intervals = {name: (low, high) for name, (low, high) in row["intervals"].items()}
-    found: Finding = revive(Finding, {**row, "numbers": numbers, "intervals": intervals})
-    return found

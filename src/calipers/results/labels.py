@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.results.written import FloatArray, floats, plain
+from calipers.results.forms import FloatArray, Level
+from calipers.results.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LabelTable:
+class LabelTable(Written):
     """What one system does with each label, where a row may have several.
 
     ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
@@ -38,7 +39,7 @@ class LabelTable:
     values: Mapping[str, FloatArray]
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
-    level: float = 0.95
+    level: Level = 0.95
 
     def rows(self) -> list[dict[str, Any]]:
         """A row a label: how many rows have it, its counts, its measures and their limits."""
@@ -69,21 +70,14 @@ class LabelTable:
 
         return text_table(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return plain(self)
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> LabelTable:
-        """The table that :meth:`to_dict` wrote."""
-        columns = {
-            name: {key: floats(column) for key, column in data[name].items()}
-            for name in ("counts", "values", "low", "high")
-        }
-        return cls(
-            data["system"],
-            tuple(data["labels"]),
-            floats(data["truth"]),
-            **columns,
-            level=data["level"],
-        )
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Not one number for each label, or measures without limits."""
+        columns = {"truth": self.truth}
+        for of in ("counts", "values", "low", "high"):
+            columns |= {f"{of}.{name}": column for name, column in getattr(self, of).items()}
+        for name, column in columns.items():
+            if len(column) != len(self.labels):
+                yield name, f"expected {len(self.labels)} numbers, found {len(column)}"
+        for end in ("low", "high"):
+            if getattr(self, end).keys() != self.values.keys():
+                yield end, f"expected the measures of values: {', '.join(self.values)}"

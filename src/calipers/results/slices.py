@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.tidy import Tidy
-from calipers.results.written import plain, revive
+from calipers.results.forms import Level
+from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
+from calipers.results.written import Written
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Written):
     """One measure of one system on one slice of the rows: those with one value of a column.
 
     ``to_rest`` is the slice minus all other rows, two independent samples; its ``n`` counts the
@@ -25,8 +27,33 @@ class Slice:
     to_rest: Difference
 
 
+#: The columns of the table: what each holds, and where that stands.
+_COLUMNS: dict[str, tuple[str, Callable[[Slice], Any]]] = {
+    "column": (TEXT, attrgetter("column")),
+    "slice": (TEXT, attrgetter("slice")),
+    "system": (TEXT, attrgetter("estimate.system")),
+    "measure": (TEXT, attrgetter("estimate.measure")),
+    "value": (NUMBER, attrgetter("estimate.value")),
+    "low": (NUMBER, attrgetter("estimate.low")),
+    "high": (NUMBER, attrgetter("estimate.high")),
+    "level": (NUMBER, attrgetter("estimate.level")),
+    "method": (TEXT, attrgetter("estimate.method")),
+    "n": (COUNT, attrgetter("estimate.n")),
+    "of": (COUNT, attrgetter("estimate.of")),
+    "undefined": (TEXT, lambda s: because(s.estimate.undefined)),
+    "rest": (COUNT, attrgetter("to_rest.n")),
+    "difference": (NUMBER, attrgetter("to_rest.value")),
+    "difference_low": (NUMBER, attrgetter("to_rest.low")),
+    "difference_high": (NUMBER, attrgetter("to_rest.high")),
+    "difference_method": (TEXT, attrgetter("to_rest.method")),
+    "p": (NUMBER, attrgetter("to_rest.p")),
+    "p_adjusted": (NUMBER, attrgetter("to_rest.p_adjusted")),
+    "test": (TEXT, attrgetter("to_rest.test")),
+}
+
+
 @dataclass(frozen=True, slots=True)
-class Slices(Tidy):
+class Slices(Written, Tidy):
     """Every measure of every system on every slice, and how it differs from the rest.
 
     Examples
@@ -39,8 +66,8 @@ class Slices(Tidy):
     0.5
     """
 
-    all: tuple[Slice, ...]
-    level: float = 0.95
+    all: tuple[Slice, ...] = field(metadata={"as": "rows"})
+    level: Level = 0.95
     adjustment: str = "Holm"
 
     def __iter__(self) -> Iterator[Slice]:
@@ -68,63 +95,13 @@ class Slices(Tidy):
         """What the rows were cut by, in the order given."""
         return tuple(dict.fromkeys(s.column for s in self.all))
 
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        return {name: kind for name, (kind, _) in _COLUMNS.items()}
+
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one measure of one system on one slice each."""
-        return [
-            {
-                "column": s.column,
-                "slice": s.slice,
-                "system": s.estimate.system,
-                "measure": s.estimate.measure,
-                "value": s.estimate.value,
-                "low": s.estimate.low,
-                "high": s.estimate.high,
-                "level": s.estimate.level,
-                "method": s.estimate.method,
-                "n": s.estimate.n,
-                "of": s.estimate.of,
-                "undefined": "; ".join(f"{why}: {n}" for why, n in s.estimate.undefined.items()),
-                "rest": s.to_rest.n,
-                "difference": s.to_rest.value,
-                "difference_low": s.to_rest.low,
-                "difference_high": s.to_rest.high,
-                "difference_method": s.to_rest.method,
-                "p": s.to_rest.p,
-                "p_adjusted": s.to_rest.p_adjusted,
-                "test": s.to_rest.test,
-            }
-            for s in self.all
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "level": self.level,
-            "adjustment": self.adjustment,
-            "rows": [
-                {
-                    "column": s.column,
-                    "slice": s.slice,
-                    "estimate": plain(s.estimate),
-                    "to_rest": plain(s.to_rest),
-                }
-                for s in self.all
-            ],
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Slices:
-        """The slices that :meth:`to_dict` wrote."""
-        rows = tuple(
-            Slice(
-                row["column"],
-                row["slice"],
-                revive(Estimate, row["estimate"]),
-                revive(Difference, row["to_rest"]),
-            )
-            for row in data["rows"]
-        )
-        return cls(rows, data["level"], data["adjustment"])
+        return [{name: of(s) for name, (_, of) in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
         from calipers.report.text import slices_table

@@ -1,12 +1,23 @@
-"""Results as tables."""
+"""Results as tables: the same rows in the same order, and columns of the same types, each time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+#: What a column holds: text, numbers (NaN where undefined), counts, counts that may be missing.
+TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
+
+
+def because(undefined: Mapping[str, int]) -> str:
+    """Reasons and how many units each of them took, as a cell."""
+    return "; ".join(f"{reason}: {n}" for reason, n in undefined.items())
 
 
 class Tidy:
@@ -18,21 +29,43 @@ class Tidy:
         """Tidy rows."""
         raise NotImplementedError
 
+    def kinds(self) -> Mapping[str, str]:
+        """The columns in their order, and what each holds: ``"text"``, ``"number"``, ``"count"`` or
+        ``"count or none"``."""
+        raise NotImplementedError
+
+    def columns_of_rows(self) -> Mapping[str, list[Any]]:
+        """The rows by column."""
+        rows = self.rows()
+        return {name: [row[name] for row in rows] for name in self.kinds()}
+
     def to_arrow(self) -> pa.Table:
-        """Tidy rows as an Arrow table."""
+        """Tidy rows as an Arrow table; an undefined value is null."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist(self.rows())
+        types = {TEXT: pa.string(), NUMBER: pa.float64()}
+        arrays, kinds = {}, self.kinds()
+        for name, values in self.columns_of_rows().items():
+            made = np.array(values, np.float64) if kinds[name] == NUMBER else values
+            mask = np.isnan(made) if isinstance(made, np.ndarray) else None
+            arrays[name] = pa.array(made, types.get(kinds[name], pa.int64()), mask=mask)
+        return pa.table(arrays)
 
     def to_frame(self) -> pd.DataFrame:
         """Tidy rows as a pandas frame; ``polars.DataFrame(result.to_arrow())`` for polars."""
         import pandas as pd
 
-        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        types = {NUMBER: "float64", COUNT: "int64", COUNT_OR_NONE: "Int64"}
+        text, kinds = pd.Series([""]).dtype, self.kinds()
+        columns = {
+            name: pd.Series(values, dtype=types.get(kinds[name], text))
+            for name, values in self.columns_of_rows().items()
+        }
+        frame: pd.DataFrame = pd.DataFrame(columns)
         return frame
 
     def to_csv(self) -> str:
         """Tidy rows as CSV, full precision, undefined values empty."""
         from calipers.report.text import csv_text
 
-        return csv_text(self.rows())
+        return csv_text(self.rows(), self.kinds())

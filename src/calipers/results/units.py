@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.written import NAN, FloatArray, clean
+from calipers.results.forms import BRIEF, NAN, Count, FloatArray, error, form_of, wrong
+from calipers.results.tidy import NUMBER, TEXT, Tidy
+from calipers.results.written import Written, dumps, loads
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PerUnit:
+class PerUnit(Written, Tidy):
     """The value of each measure on each unit, say each topic: ``values[system][measure]``.
 
     ``possible[system][measure]`` are the low and the high ends of what judging the rest could make
@@ -43,17 +44,16 @@ class PerUnit:
     ids: tuple[str, ...]
     values: Mapping[str, Mapping[str, FloatArray]]
     possible: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]] = field(
+        default_factory=dict, metadata=BRIEF
+    )
+    undefined: Mapping[str, Mapping[str, Mapping[str, Sequence[Count]]]] = field(
         default_factory=dict
     )
-    undefined: Mapping[str, Mapping[str, Mapping[str, Sequence[int]]]] = field(default_factory=dict)
 
     def columns(self) -> dict[str, list[Any]]:
         """The table by column; a value that is undefined is NaN."""
-        out: dict[str, list[Any]] = {
-            name: []
-            for name in ("system", self.unit.removesuffix("s"), "measure", "value", "undefined")
-        }
-        systems, units, measures, values, undefined = out.values()
+        out: dict[str, list[Any]] = {name: [] for name in self.kinds()}
+        systems, units, measures, values, undefined, *_ = out.values()
         for system, of in self.values.items():
             systems += [system] * (len(self.ids) * len(of))
             units += [name for name in self.ids for _ in of]
@@ -86,34 +86,137 @@ class PerUnit:
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def to_arrow(self) -> pa.Table:
-        """The table as an Arrow table; an undefined value is null."""
-        import pyarrow as pa
+    def kinds(self) -> dict[str, str]:
+        """The columns of the table, and what each holds."""
+        unit = self.unit.removesuffix("s")
+        kinds = {"system": TEXT, unit: TEXT, "measure": TEXT, "value": NUMBER, "undefined": TEXT}
+        return kinds | (dict.fromkeys(_POSSIBLE, NUMBER) if self.possible else {})
 
-        table = pa.table(self.columns())
-        for place, column in enumerate(table.schema):
-            if pa.types.is_floating(column.type):
-                values = pa.array(table.column(place).to_numpy(), from_pandas=True)
-                table = table.set_column(place, column.name, values)
-        return table
+    def columns_of_rows(self) -> dict[str, list[Any]]:
+        """The table by column."""
+        return self.columns()
 
-    def to_frame(self) -> pd.DataFrame:
-        """The table as a pandas frame; ``polars.DataFrame(per_unit.to_arrow())`` for polars."""
-        import pandas as pd
-
-        frame: pd.DataFrame = pd.DataFrame(self.columns())
-        return frame
-
-    def to_csv(self) -> str:
-        """The table as CSV, undefined values empty."""
-        from calipers.report.text import csv_text
-
-        return csv_text(self.rows())
-
-    def to_json(self) -> str:
-        """The table as a JSON list of objects, a row a line, undefined values ``null``."""
-        lines = (json.dumps(clean(row), ensure_ascii=False) for row in self.rows())
+    def to_json(self, *, details: bool = False) -> str:
+        """The table as a JSON list of objects, a row a line, undefined values ``null``; with
+        ``details`` as the object that stands in the JSON of an evaluation."""
+        if details:
+            return dumps(self.to_dict())
+        form = form_of(Any)
+        lines = (
+            json.dumps(form.plain(row, details=False), ensure_ascii=False) for row in self.rows()
+        )
         return "[\n" + ",\n".join(lines) + "\n]"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """What :meth:`to_json` wrote, in either form."""
+        data = loads(text)
+        return cls.from_rows(data) if isinstance(data, list) else cls.from_dict(data)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
+        """The values of the rows that :meth:`rows` gives, in any order."""
+        read, unit = _cells(rows)
+        ids = tuple(dict.fromkeys(key[1] for key in read))
+        names = dict.fromkeys((key[0], key[2]) for key in read)
+        for system, measure in names:
+            for name in ids:
+                if (system, name, measure) not in read:
+                    raise error("", f"there is no row of {system!r}, {name!r} and {measure!r}")
+        columns = {pair: [read[pair[0], name, pair[1]] for name in ids] for pair in names}
+
+        def nested(make: Callable[[list[UnitRow]], Any]) -> dict[str, dict[str, Any]]:
+            out: dict[str, dict[str, Any]] = {}
+            for (system, measure), cells in columns.items():
+                out.setdefault(system, {})[measure] = make(cells)
+            return out
+
+        def numbers(name: str) -> Callable[[list[UnitRow]], FloatArray]:
+            return lambda cells: np.array([getattr(cell, name) for cell in cells], np.float64)
+
+        def reasons(cells: list[UnitRow]) -> dict[str, tuple[int, ...]]:
+            names = dict.fromkeys(why for cell in cells for why in cell.reasons)
+            return {
+                why: tuple(i for i, cell in enumerate(cells) if why in cell.reasons)
+                for why in names
+            }
+
+        low, high = (numbers(name) for name in _POSSIBLE)
+        judged_further = any(name in row for row in rows for name in _POSSIBLE)
+        return cls(
+            f"{unit}s",
+            ids,
+            nested(numbers("value")),
+            nested(lambda cells: (low(cells), high(cells))) if judged_further else {},
+            nested(reasons),
+        )
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Not one value for each unit."""
+        size = len(self.ids)
+        columns = {
+            f"values.{system}.{measure}": column
+            for system, of in self.values.items()
+            for measure, column in of.items()
+        } | {
+            f"possible.{system}.{measure}[{end}]": column
+            for system, ends in self.possible.items()
+            for measure, both in ends.items()
+            for end, column in enumerate(both)
+        }
+        for name, column in columns.items():
+            if len(column) != size:
+                yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
+        for system, reasons in self.undefined.items():
+            for measure, places in reasons.items():
+                for why, of in places.items():
+                    if max(of, default=0) >= max(size, 1):
+                        yield f"undefined.{system}.{measure}.{why}", f"there are {size} units only"
+
+
+_POSSIBLE = ("possible_low", "possible_high")
+
+
+@dataclass(frozen=True)
+class UnitRow:
+    """A value of one unit, in the table of all; one more key names the unit: topic, say."""
+
+    system: str
+    measure: str
+    value: float
+    undefined: str = ""
+    possible_low: float = NAN
+    possible_high: float = NAN
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why there is no value."""
+        return [why for why in self.undefined.split("; ") if why]
+
+
+def _cells(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[tuple[str, str, str], UnitRow], str]:
+    """The rows by system, unit and measure, and the column that names the units."""
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise wrong(f"[{i}]", "an object", row)
+    own = {f.name for f in fields(UnitRow)}
+    columns = dict.fromkeys(name for row in rows for name in row)
+    others = [name for name in columns if name not in own]
+    if len(others) != 1:
+        raise error(
+            "", f"expected one column that names the units, found {', '.join(others) or 'none'}"
+        )
+    out: dict[tuple[str, str, str], UnitRow] = {}
+    for i, row in enumerate(rows):
+        bare = {name: value for name, value in row.items() if name in own}
+        cell: UnitRow = form_of(UnitRow).read(bare, f"[{i}]")
+        if others[0] not in row:
+            raise error(f"[{i}].{others[0]}", "is missing")
+        key = (cell.system, form_of(str).read(row[others[0]], f"[{i}].{others[0]}"), cell.measure)
+        if key in out:
+            raise error(f"[{i}]", f"a second row of {key[0]!r}, {key[1]!r} and {key[2]!r}")
+        out[key] = cell
+    return out, others[0]
 
 
 def _by_unit(columns: Iterable[FloatArray]) -> list[float]:

@@ -1,70 +1,122 @@
-"""How results are written down as plain data, and read again."""
+"""How results are written down as JSON, and read again."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
+from calipers.results.forms import error, form_of, inside, result_name, wrong
 
-FloatArray = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SCHEMA = 1
-NAN = float("nan")
-
-POSSIBLE = ("possible_low", "possible_high", "possible")
-OF_THRESHOLDS = ("threshold", "out_of_bag")
 
 
-def clean(value: Any) -> Any:
-    """``value`` as JSON knows it: no NaN, no infinity, no arrays; in a column, infinity by name."""
-    if isinstance(value, np.ndarray):
-        return [str(v) if v in (math.inf, -math.inf) else clean(v) for v in value.tolist()]
-    if isinstance(value, np.generic):
-        return clean(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(k): clean(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(v) for v in value]
-    return value
+class Written:
+    """What can be written down as JSON and read again."""
+
+    __slots__ = ()
+
+    def to_dict(self, *, details: bool = False) -> dict[str, Any]:
+        """Plain data for JSON, schema 1; ``details`` adds what is long and seldom wanted."""
+        head = {"schema": SCHEMA, "result": result_name(type(self))}
+        return {**head, **form_of(type(self)).plain(self, details=details)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` wrote. It can be shown, but not computed with anew.
+
+        Raises
+        ------
+        InputError
+            Where ``data`` do not follow the schema; it says where.
+        """
+        return cls.read(data, "")
+
+    @classmethod
+    def read(cls, data: Any, path: str) -> Self:
+        """What :meth:`to_dict` wrote, from what stands at ``path`` in a document."""
+        found: Self = form_of(cls).read(without_head(data, cls, path), path)
+        return found
+
+    def to_json(self, *, details: bool = False) -> str:
+        """JSON text, schema 1: full precision, NaN as ``null``, infinity as ``"inf"``."""
+        return dumps(self.to_dict(details=details))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """What :meth:`to_json` wrote; :meth:`from_dict` says more."""
+        return cls.from_dict(loads(text))
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """What contradicts itself, though each field has its type: the field, and what is wrong."""
+        yield from ()
 
 
-def plain(record: Any) -> dict[str, Any]:
-    """A dataclass as JSON-ready data, without what could become of values unless it is known."""
-    data = {f.name: clean(getattr(record, f.name)) for f in fields(record)}
-    data = data if getattr(record, "possible", None) else without(data, *POSSIBLE)
-    if "out_of_bag" in data:  # an estimate
-        data = without(data, *(n for n in OF_THRESHOLDS if math.isnan(getattr(record, n))))
-    return data
+def without_head(data: Any, cls: type, path: str) -> Any:
+    """The data of a result, once their head is as expected. Files of before 0.2 have a part of it
+    at most."""
+    if not isinstance(data, Mapping):
+        raise wrong(path, "an object", data)
+    if data.get("schema", SCHEMA) != SCHEMA or isinstance(data.get("schema"), bool):
+        raise wrong(inside(path, "schema"), str(SCHEMA), data["schema"])
+    name = result_name(cls)
+    if data.get("result", name) != name:
+        raise wrong(inside(path, "result"), f'"{name}"', data["result"])
+    return {key: value for key, value in data.items() if key not in ("schema", "result")}
 
 
-def without(data: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    """The data but for these keys."""
-    return {k: v for k, v in data.items() if k not in names}
+# --- Text ----------------------------------------------------------------------------------------
 
 
-def floats(values: Any) -> FloatArray:
-    """An array of a list of JSON."""
-    return np.array([NAN if v is None else v for v in values], dtype=np.float64)
+def dumps(data: Any) -> str:
+    """JSON text."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
 
 
-def revive(cls: Any, row: Mapping[str, Any]) -> Any:
-    """The dataclass that :func:`plain` took apart."""
-    out: dict[str, Any] = {}
-    for f in fields(cls):
-        if f.name not in row:
-            continue
-        value = row[f.name]
-        if f.type == "FloatArray":
-            value = floats(value)
-        elif f.type == "float" and value is None:
-            value = NAN
-        elif isinstance(value, list):
-            value = tuple(tuple(v) if isinstance(v, list) else v for v in value)
-        out[f.name] = value
-    return cls(**out)
+#: What is left where a text ends inside a word or a number.
+_BEGUN = re.compile(r"t(ru?)?|f(a(ls?)?)?|n(ul?)?|[-.]|\.?[eE][-+]?")
+
+
+def loads(text: str | bytes) -> Any:
+    """The data of JSON text; whatever is no JSON is an ``InputError`` that says where."""
+    try:
+        if isinstance(text, bytes | bytearray):
+            text = text.decode("utf-8-sig")
+        return json.loads(
+            text, parse_constant=_no_constant, parse_int=_whole, object_pairs_hook=_no_duplicates
+        )
+    except json.JSONDecodeError as bad:
+        where = f"line {bad.lineno}, column {bad.colno}"
+        if not bad.doc.strip():
+            raise error("", "no JSON: the text is empty") from None
+        rest = bad.doc[bad.pos :].rstrip()
+        if not rest or bad.msg.startswith("Unterminated") or _BEGUN.fullmatch(rest):
+            raise error("", f"no JSON: the text ends too early ({where})") from None
+        raise error("", f"no JSON: {where}: {bad.msg}") from None
+    except UnicodeDecodeError as bad:
+        raise error("", f"no JSON: byte {bad.start + 1} is no UTF-8") from None
+    except RecursionError:
+        raise error("", "no result: lists or objects lie too deep in one another") from None
+
+
+def _no_constant(name: str) -> Any:
+    raise error("", f'no JSON: {name} is no number; infinity is "inf", undefined is null')
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 400:  # far beyond any float
+        raise error("", f"a number of {len(digits)} digits is too large")
+    return int(digits)
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise error("", f"the key {json.dumps(twice)} stands twice in one object")
+    return found

@@ -1,0 +1,495 @@
+"""The forms of what results hold: how each type is written in JSON, read and described.
+
+The fields of a result and their types say all there is to it: how it is written, what is accepted
+when it is read, and the published JSON Schema (``calipers/results/schema-1.json``), which is made
+of them. An undefined number is NaN here and ``null`` in JSON, always beside its reason; the
+infinite ones are ``"inf"`` and ``"-inf"``.
+
+Metadata of a field say what its type does not: ``as`` is its name in JSON; with ``brief`` it is
+left out where it has its default; with ``details`` it is written with the details only; with
+``own`` it never is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+NAN = float("nan")
+
+#: Metadata of fields.
+BRIEF: Mapping[str, Any] = {"brief": True}
+DETAILS: Mapping[str, Any] = {"details": True}
+OWN: Mapping[str, Any] = {"own": True}
+
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
+_REFERENCE = "#/$defs/"
+
+Json = Any
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Between:
+    """Bounds of a number, which then is neither undefined nor infinite."""
+
+    low: float
+    high: float = math.inf
+    open: bool = False
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """What a text may be."""
+
+    words: tuple[str, ...]
+
+
+Level = Annotated[float, Between(0, 1, open=True)]
+Count = Annotated[int, Between(0)]
+Matrix = Annotated[FloatArray, 2]
+
+
+# --- Errors --------------------------------------------------------------------------------------
+
+
+def error(path: str, text: str) -> ValueError:
+    """What is wrong, and where."""
+    from calipers.data.errors import InputError
+
+    return InputError(f"{path}: {text}" if path else text)
+
+
+def wrong(path: str, expected: str, found: Any) -> ValueError:
+    """``estimates[3].value: expected a number or null, found "abc"``."""
+    return error(path, f"expected {expected}, found {shown(found)}")
+
+
+def shown(value: Any) -> str:
+    """What was found, in short."""
+    if isinstance(value, Mapping | list | tuple):
+        kind = "an object" if isinstance(value, Mapping) else "a list"
+        return kind if value else f"an empty {kind.split()[1]}"
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def inside(path: str, key: str) -> str:
+    """Where the value of a key stands."""
+    if not re.fullmatch(r"[^\W\d]\w*", key):
+        return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}.{key}" if path else key
+
+
+def result_name(cls: type) -> str:
+    """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+
+# --- Forms ---------------------------------------------------------------------------------------
+
+
+class Form:
+    """How the values of a type are written, what is read as one, and the schema that says so."""
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        """The value as JSON has it."""
+        raise NotImplementedError
+
+    def read(self, data: Json, path: str) -> Any:
+        """The value, which stands at ``path``."""
+        raise NotImplementedError
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        """What JSON Schema says of it; what has a name is put into ``defs``."""
+        raise NotImplementedError
+
+
+class _Number(Form):
+    def plain(self, value: Any, *, details: bool) -> Json:
+        value = float(value)
+        if math.isnan(value):
+            return None
+        return value if math.isfinite(value) else str(value)
+
+    def read(self, data: Json, path: str) -> float:
+        if data is None:
+            return NAN
+        if isinstance(data, str) and data in _INFINITE:
+            return _INFINITE[data]
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            raise wrong(path, "a number or null", data)
+        return _as_float(data, path)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        defs["number"] = {
+            "description": "A number; null where it is undefined or does not apply.",
+            "anyOf": [{"type": ["number", "null"]}, {"enum": list(_INFINITE)}],
+        }
+        return {"$ref": f"{_REFERENCE}number"}
+
+
+def _as_float(data: float, path: str) -> float:
+    try:
+        return float(data)
+    except OverflowError:
+        raise wrong(path, "a number of less than 309 digits", str(data)) from None
+
+
+class _Bounded(Form):
+    """A number, or a whole one, within bounds."""
+
+    def __init__(self, bounds: Between, *, whole: bool) -> None:
+        self.bounds, self.whole = bounds, whole
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return int(value) if self.whole and int(value) == value else float(value)
+
+    def read(self, data: Json, path: str) -> float:
+        b = self.bounds
+        good = isinstance(data, int | float) and not isinstance(data, bool)
+        good = good and (b.low < data < b.high if b.open else b.low <= data <= b.high)
+        good = good and math.isfinite(_as_float(data, path))
+        if not good or (self.whole and data != int(data)):
+            what = "a whole number" if self.whole else "a number"
+            span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
+            raise wrong(path, f"{what} {span}", data)
+        return int(data) if self.whole else float(data)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        low, high = ("exclusiveMinimum", "exclusiveMaximum") if self.bounds.open else (
+            "minimum", "maximum",
+        )  # fmt: skip
+        of_high = {high: self.bounds.high} if self.bounds.high < math.inf else {}
+        return {"type": "integer" if self.whole else "number", low: self.bounds.low, **of_high}
+
+
+class _Whole(Form):
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return int(value)
+
+    def read(self, data: Json, path: str) -> int:
+        number = isinstance(data, int | float) and not isinstance(data, bool)
+        if not number or (isinstance(data, float) and not data.is_integer()):
+            raise wrong(path, "a whole number", data)
+        return int(data)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "integer"}
+
+
+class _Text(Form):
+    def __init__(self, words: tuple[str, ...] = ()) -> None:
+        self.words = words
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return str(value)
+
+    def read(self, data: Json, path: str) -> str:
+        if not isinstance(data, str) or (self.words and data not in self.words):
+            expected = " or ".join(json.dumps(word) for word in self.words) or "text"
+            raise wrong(path, expected, data)
+        return data
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"enum": list(self.words)} if self.words else {"type": "string"}
+
+
+class _Switch(Form):
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return bool(value)
+
+    def read(self, data: Json, path: str) -> bool:
+        if not isinstance(data, bool):
+            raise wrong(path, "true or false", data)
+        return data
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "boolean"}
+
+
+class _OrNone(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return None if value is None else self.of.plain(value, details=details)
+
+    def read(self, data: Json, path: str) -> Any:
+        return None if data is None else self.of.read(data, path)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"anyOf": [self.of.schema(defs), {"type": "null"}]}
+
+
+class _List(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return [self.of.plain(part, details=details) for part in value]
+
+    def read(self, data: Json, path: str) -> tuple[Any, ...]:
+        return tuple(
+            self.of.read(part, f"{path}[{i}]") for i, part in enumerate(a_list(data, path))
+        )
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "array", "items": self.of.schema(defs)}
+
+
+def a_list(data: Any, path: str) -> Sequence[Any]:
+    """The data, which have to be a list."""
+    if not isinstance(data, list | tuple):
+        raise wrong(path, "a list", data)
+    return data
+
+
+class _Fixed(Form):
+    """As many values as there are forms."""
+
+    def __init__(self, parts: tuple[Form, ...]) -> None:
+        self.parts = parts
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        pairs = zip(self.parts, value, strict=True)
+        return [form.plain(part, details=details) for form, part in pairs]
+
+    def read(self, data: Json, path: str) -> tuple[Any, ...]:
+        if len(a_list(data, path)) != len(self.parts):
+            raise error(path, f"expected {len(self.parts)} entries, found {len(data)}")
+        pairs = zip(self.parts, data, strict=True)
+        return tuple(form.read(part, f"{path}[{i}]") for i, (form, part) in enumerate(pairs))
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        parts = [form.schema(defs) for form in self.parts]
+        size = len(parts)
+        return {"type": "array", "prefixItems": parts, "minItems": size, "maxItems": size}
+
+
+class _Map(Form):
+    def __init__(self, of: Form) -> None:
+        self.of = of
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return {str(key): self.of.plain(part, details=details) for key, part in value.items()}
+
+    def read(self, data: Json, path: str) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            raise wrong(path, "an object", data)
+        return {str(key): self.of.read(part, inside(path, str(key))) for key, part in data.items()}
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {"type": "object", "additionalProperties": self.of.schema(defs)}
+
+
+class _Numbers(Form):
+    """An array of numbers, with one axis or two."""
+
+    def __init__(self, axes: int = 1) -> None:
+        self.axes = axes
+        of: Form = _List(_Number())
+        self.lists = of if axes == 1 else _List(of)
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        values = np.asarray(value, np.float64)
+        finite = bool(np.isfinite(values).all())
+        return values.tolist() if finite else self.lists.plain(values, details=details)
+
+    def read(self, data: Json, path: str) -> FloatArray:
+        if self.axes == 1 and all(type(number) is float for number in a_list(data, path)):
+            return np.array(data, np.float64)
+        rows = self.lists.read(data, path)
+        if self.axes == 2 and len({len(row) for row in rows}) > 1:
+            raise error(path, "expected rows of one length")
+        return np.array(rows, np.float64) if rows else np.zeros((0,) * self.axes)
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return self.lists.schema(defs)
+
+
+class _Free(Form):
+    """Whatever JSON can hold."""
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        if isinstance(value, np.ndarray | np.generic):
+            value = value.tolist()
+        if isinstance(value, float):
+            return _Number().plain(value, details=details)
+        if isinstance(value, Mapping):
+            return {str(key): self.plain(part, details=details) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.plain(part, details=details) for part in value]
+        return value
+
+    def read(self, data: Json, path: str) -> Any:
+        if isinstance(data, str):
+            return _INFINITE.get(data, data)  # a threshold in the provenance, say
+        if isinstance(data, Mapping):
+            return {key: self.read(part, path) for key, part in data.items()}
+        if isinstance(data, list | tuple):
+            return [self.read(part, path) for part in data]
+        return data
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return {}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A field of a record."""
+
+    name: str
+    attribute: str
+    form: Form
+    required: bool
+    default: Callable[[], Any]
+    brief: bool
+    details: bool
+
+    def leaves_out(self, value: Any, *, details: bool) -> bool:
+        """Whether the value is not written."""
+        if self.details and not details:
+            return True
+        default = self.default() if self.brief else None
+        return self.brief and (value == default or (value != value and default != default))
+
+
+class _Record(Form):
+    """A dataclass, an object of its fields."""
+
+    def __init__(self, cls: Any) -> None:
+        self.cls = cls
+        #: Text that follows from the fields: written for whoever reads the file, and not read.
+        self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
+
+    @functools.cached_property
+    def parts(self) -> dict[str, _Part]:
+        hints = typing.get_type_hints(self.cls, include_extras=True)
+        parts = [
+            _Part(
+                f.metadata.get("as", f.name),
+                f.name,
+                form_of(hints[f.name]),
+                f.default is f.default_factory is MISSING,
+                functools.partial(_default, f),
+                bool(f.metadata.get("brief")),
+                bool(f.metadata.get("details")),
+            )
+            for f in fields(self.cls)
+            if not f.metadata.get("own")
+        ]
+        return {part.name: part for part in parts}
+
+    def plain(self, value: Any, *, details: bool) -> dict[str, Json]:
+        out = {}
+        for part in self.parts.values():
+            of_part = getattr(value, part.attribute)
+            if not part.leaves_out(of_part, details=details):
+                out[part.name] = part.form.plain(of_part, details=details)
+        return {**out, **{name: getattr(value, name) for name in self.derived}}
+
+    def read(self, data: Json, path: str) -> Any:
+        if not isinstance(data, Mapping):
+            raise wrong(path, "an object", data)
+        for name in self.derived:
+            _Text().read(data.get(name, ""), inside(path, name))
+        data = {name: value for name, value in data.items() if name not in self.derived}
+        for name in data:
+            if name not in self.parts:
+                from calipers.data.errors import did_you_mean
+
+                hint = did_you_mean(str(name), self.parts)
+                raise error(inside(path, str(name)), f"there is no such key; {hint}")
+        for part in self.parts.values():
+            if part.required and part.name not in data:
+                raise error(inside(path, part.name), "is missing")
+        made = self.cls(
+            **{
+                self.parts[name].attribute: self.parts[name].form.read(value, inside(path, name))
+                for name, value in data.items()
+            }
+        )
+        for name, problem in getattr(made, "inconsistencies", tuple)():
+            raise error(f"{path}.{name}" if path else name, problem)
+        return made
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        name = result_name(self.cls)
+        if name not in defs:
+            defs[name] = {}  # so that a class may hold others of its kind
+            defs[name] = self.described(defs)
+        return {"$ref": _REFERENCE + name}
+
+    def described(
+        self, defs: dict[str, Schema], head: Mapping[str, Schema] | None = None
+    ) -> Schema:
+        """The object, with what stands before its fields."""
+        doc = (inspect.getdoc(self.cls) or "").split("\n\n")[0].replace("\n", " ")
+        return {
+            "description": re.sub(r":\w+:`~?\.?([^`]*)`|``", r"\1", doc),
+            "type": "object",
+            "properties": {
+                **(head or {}),
+                **{part.name: part.form.schema(defs) for part in self.parts.values()},
+                **{name: {"type": "string"} for name in self.derived},
+            },
+            "required": [part.name for part in self.parts.values() if part.required],
+            "additionalProperties": False,
+        }
+
+
+def _default(f: dataclasses.Field[Any]) -> Any:
+    return f.default_factory() if f.default_factory is not MISSING else f.default
+
+
+def form_of(hint: Any) -> Any:
+    """The form of a type."""
+    return _form_of(hint)
+
+
+@functools.cache
+def _form_of(hint: Any) -> Any:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _annotated(*arguments)
+    if origin in (Union, types.UnionType):
+        (one,) = (a for a in arguments if a is not types.NoneType)
+        return _OrNone(form_of(one))
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return _Fixed(tuple(form_of(a) for a in arguments))
+    if origin in (tuple, Sequence):
+        return _List(form_of(arguments[0]))
+    if origin is Mapping:
+        return _Map(form_of(arguments[1]))
+    if origin is np.ndarray:
+        return _Numbers()
+    if dataclasses.is_dataclass(hint):
+        return _Record(hint)
+    simple = {float: _Number, int: _Whole, str: _Text, bool: _Switch, Any: _Free}
+    return simple[hint]()
+
+
+def _annotated(hint: Any, note: Any) -> Form:
+    if isinstance(note, Between):
+        return _Bounded(note, whole=hint is int)
+    if isinstance(note, OneOf):
+        return _Text(note.words)
+    if isinstance(note, int):
+        return _Numbers(note)
+    form: Form = note()
+    return form

@@ -1,0 +1,85 @@
+"""A planned number of units, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from calipers.results.forms import NAN, Count, Level
+from calipers.results.tidy import COUNT, NUMBER, Tidy
+from calipers.results.written import Written
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow(Written):
+    """What ``n`` units would give: the expected half-width of the interval, the power of what is
+    asked, and the smallest difference found with the wanted power. NaN where it does not apply."""
+
+    n: Count
+    half_width: float = NAN
+    power: float = NAN
+    detectable: float = NAN
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Written, Tidy):
+    """A number of units, and what it gives.
+
+    ``wanted`` is what was asked for (``half_width``, ``difference``, ``margin``, ``reference``,
+    ``power``) and ``assumed`` the numbers it rests on. ``half_width``, ``power`` and ``detectable``
+    are what ``n`` units give, as in :class:`PlanRow`; ``of`` says what the half-width is of.
+    ``level`` is that of all comparisons together and ``level_each`` that of one. Of a pilot:
+    ``pilot`` is its size, ``cautious`` the number of units if the true spread is as large as the
+    pilot leaves likely (its upper 80% limit), and ``resampled`` the half-width and the power found
+    by drawing ``n`` units from the pilot itself.
+    """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    measure: str
+    n: Count
+    unit: str
+    wanted: Mapping[str, float]
+    half_width: float
+    power: float
+    detectable: float
+    level: Level
+    level_each: Level
+    of: str
+    method: str
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    table: tuple[PlanRow, ...] = ()
+    pilot: Count | None = None
+    cautious: Count | None = None
+    resampled: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The answer, for people."""
+        from calipers.report.plan import sentence
+
+        return sentence(self)
+
+    def __iter__(self) -> Iterator[PlanRow]:
+        return iter(self.table)
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        return {"n": COUNT, "half_width": NUMBER, "power": NUMBER, "detectable": NUMBER}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, tidy: n, half_width, power, detectable."""
+        return [{name: getattr(row, name) for name in self.kinds()} for row in self.table]
+
+    def to_markdown(self) -> str:
+        """The sentences and the table as GitHub-flavoured Markdown."""
+        from calipers.report.plan import markdown
+
+        return markdown(self)
+
+    def __str__(self) -> str:
+        from calipers.report.plan import text
+
+        return text(self)

@@ -1,0 +1,107 @@
+"""All kinds of results: reading whichever it is, and the JSON Schema of them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from calipers.results.comparison import Comparison, Overall
+from calipers.results.confusion import Confusion
+from calipers.results.curve import Curve
+from calipers.results.estimate import Difference, Estimate
+from calipers.results.evaluation import Evaluation
+from calipers.results.finding import Definition, Finding
+from calipers.results.forms import Schema, error, form_of, result_name, shown
+from calipers.results.labels import LabelTable
+from calipers.results.plan import Plan, PlanRow
+from calipers.results.regions import Regions
+from calipers.results.slices import Slice, Slices
+from calipers.results.units import PerUnit, UnitRow
+from calipers.results.written import SCHEMA, loads
+
+#: What the key ``result`` may say, and the class of each.
+KINDS = {
+    result_name(cls): cls
+    for cls in (
+        *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
+        *(Estimate, Difference, Overall, Slice, Definition, Finding, PlanRow),
+    )
+}
+
+#: Files of before the key ``result`` are told by a key that no other kind has.
+_TOLD_BY = {"systems": "evaluation", "differences": "comparison", "wanted": "plan"}
+
+
+def from_json(text: str | bytes | os.PathLike[str]) -> Any:
+    """The result that JSON holds, whichever kind it is.
+
+    ``text`` is JSON, or the path of a file as a :class:`pathlib.Path`. What comes back is an
+    :class:`Evaluation`, a :class:`Comparison`, a :class:`Plan` (a tuple where there are several),
+    the values per unit, or whatever else was written with ``to_json``. It can be shown, but not
+    computed with anew.
+
+    Raises
+    ------
+    InputError
+        Where the text is no JSON or does not follow the schema; it says where.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> evaluation = cal.classification([1, 1, 0, 0], [1, 0, 0, 0], measures="recall")
+    >>> cal.from_json(evaluation.to_json())["recall"].value
+    0.5
+    >>> cal.from_json('{"result": "plan", "n": 50.5}')
+    Traceback (most recent call last):
+    calipers.data.errors.InputError: measure: is missing
+    """
+    if not isinstance(text, os.PathLike):
+        return _result(loads(text))
+    try:
+        return _result(loads(Path(text).read_bytes()))
+    except (OSError, ValueError) as bad:
+        reason = bad.strerror if isinstance(bad, OSError) else bad
+        raise error(os.fspath(text), str(reason)) from None
+
+
+def _result(data: Any) -> Any:
+    if isinstance(data, list) and data and all(isinstance(row, Mapping) for row in data):
+        if "wanted" not in data[0]:
+            return PerUnit.from_rows(data)
+        return tuple(Plan.read(row, f"[{i}]") for i, row in enumerate(data))
+    if not isinstance(data, Mapping):
+        raise error("", f"expected a result: an object, or a list of such; found {shown(data)}")
+    told = (name for key, name in _TOLD_BY.items() if key in data)
+    name = data.get("result", next(told, None))
+    if name is None:
+        raise error("result", f"is missing; it says of which kind a result is: {', '.join(KINDS)}")
+    if not isinstance(name, str) or name not in KINDS:
+        raise error("result", f"expected one of {', '.join(KINDS)}, found {shown(name)}")
+    return KINDS[name].from_dict(data)
+
+
+def json_schema() -> Schema:
+    """The JSON Schema (2020-12) of everything that is written with ``to_json``.
+
+    It is published as ``results-1.schema.json``. Reading asks a little more than a schema can say:
+    that ``low`` does not lie above ``high``, and that columns are of one length.
+    """
+    defs: dict[str, Schema] = {}
+    head = {"schema": {"const": SCHEMA}}
+    documents: dict[str, Schema] = {}
+    for name, cls in KINDS.items():
+        form = form_of(cls)
+        form.schema(defs)
+        documents[f"{name}-document"] = form.described(defs, {**head, "result": {"const": name}})
+    rows = form_of(UnitRow).described(defs) | {"additionalProperties": {"type": "string"}}
+    plans = {"type": "array", "items": {"$ref": "#/$defs/plan-document"}, "minItems": 1}
+    kinds = [{"$ref": f"#/$defs/{name}"} for name in documents]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:calipers:results:{SCHEMA}",
+        "title": f"Results of Calipers, schema {SCHEMA}",
+        "anyOf": [*kinds, {"type": "array", "items": rows, "minItems": 1}, plans],
+        "$defs": dict(sorted((defs | documents).items())),
+    }

@@ -1,0 +1,106 @@
+"""A result of every public verb, small, each made once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import calipers as cal
+
+ROWS = 60
+GENERATOR = np.random.default_rng(5)
+TRUTH = np.arange(ROWS) % 5 < 2
+SCORES = {
+    name: np.round(1 / (1 + np.exp(-(2 * TRUTH - 1 + GENERATOR.normal(0, noise, ROWS)))), 2)
+    for name, noise in (("rough", 2.0), ("fine", 1.0), ("other", 1.5))
+}
+CLASSES = np.arange(ROWS) % 3
+NUMBERS = GENERATOR.normal(size=ROWS)
+LABELS = GENERATOR.random((ROWS, 3)) < 0.4
+SITE = {"site": np.where(np.arange(ROWS) % 2, "north", "south")}
+QRELS = {
+    f"t{t}": {f"d{d}": int(g) for d, g in enumerate(row)}
+    for t, row in enumerate(GENERATOR.choice([0, 1, 2], (8, 12), p=[0.6, 0.3, 0.1]))
+} | {"none": {"d0": 0}}
+RUNS = {
+    name: {
+        topic: {doc: g + float(GENERATOR.normal(0, noise)) for doc, g in judged.items()}
+        for topic, judged in QRELS.items()
+    }
+    for name, noise in (("rough", 3.0), ("fine", 1.0), ("other", 2.0))
+}
+FEW: dict[str, Any] = {"resamples": 100}
+
+
+def _folds() -> Any:
+    return {name: {f"fold{i}": v for i, v in enumerate(values)} for name, values in (
+        ("rough", [0.5, 0.6, 0.55, 0.5, 0.52]), ("fine", [0.7, 0.72, 0.71, 0.75, 0.7]),
+    )}  # fmt: skip
+
+
+def _compared(evaluation: Any, **options: Any) -> Callable[[], Any]:
+    return lambda: evaluation().compare(**options)
+
+
+def _scored() -> Any:
+    return cal.classification(TRUTH, probability=SCORES, slices=SITE, **FEW)
+
+
+def _retrieved() -> Any:
+    return cal.retrieval(QRELS, RUNS, measures=["AP", "nDCG@5", "P@5"], **FEW)
+
+
+def _regression() -> Any:
+    noisy = {name: NUMBERS + scores for name, scores in SCORES.items()}
+    return cal.regression(NUMBERS, noisy, slices=SITE, **FEW)
+
+
+#: What makes a result, by name.
+MADE: dict[str, Callable[[], Any]] = {
+    "scores": _scored,
+    "one system": lambda: cal.classification(TRUTH, SCORES["fine"] > 0.5, **FEW),
+    "threshold of a rule": lambda: cal.classification(
+        TRUTH, score=SCORES, threshold="max-F1", measures=["precision", "recall"], **FEW
+    ),
+    "classes": lambda: cal.classification(
+        CLASSES, {"a": np.roll(CLASSES, 1), "b": np.minimum(CLASSES, 1)}, slices=SITE, **FEW
+    ),
+    "class scores": lambda: cal.classification(
+        CLASSES, score=np.eye(3)[CLASSES] + GENERATOR.normal(size=(ROWS, 3)), **FEW
+    ),
+    "labels": lambda: cal.multilabel(
+        LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
+    ),
+    "regression": _regression,
+    "topics": _retrieved,
+    "unjudged": lambda: cal.retrieval(
+        QRELS, RUNS, measures=["P@5", "RBP"], incomplete=True, interval="none"
+    ),
+    "given values": lambda: cal.from_values(_folds(), unit="folds", **FEW),
+    "splits": lambda: cal.compare_splits(_folds(), train=80, test=20, design="k-fold"),
+    "overlap": lambda: cal.overlap(RUNS, cutoffs=[5], **FEW),
+    "rbo": lambda: cal.rbo(["a", "b", "c"], ["b", "a", "d"]),
+    "operating point": lambda: cal.operating_point(TRUTH, SCORES["fine"], rule="youden", **FEW),
+    "nothing predicted": lambda: cal.operating_point(
+        TRUTH, 1 - SCORES["fine"], rule="max-accuracy", **FEW
+    ),
+    "regions": lambda: cal.rule_in_rule_out(TRUTH, SCORES["fine"], ppv=0.8, npv=0.8, **FEW),
+    "compared": _compared(_scored, margin={"AUC": 0.1}),
+    "compared topics": _compared(_retrieved, baseline="rough"),
+    "curve": lambda: cal.curve(result("scores"), "ROC", "fine"),
+    "curves of topics": lambda: cal.averaged_curves(result("topics"))[0],
+    "curve of a topic": lambda: cal.topic_curves(result("topics"), "t1")[0],
+    "plan": lambda: cal.plan("AP", sd=0.2, half_width=0.02),
+    "plan of a pilot": lambda: cal.plan(
+        "AP", result("topics"), difference=0.05, resamples=100, system="fine", baseline="rough"
+    ),
+    "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
+}
+
+
+@functools.cache
+def result(name: str) -> Any:
+    return MADE[name]()
