@@ -20,7 +20,7 @@ import contextlib
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -51,6 +51,22 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
     "multilabel": ("multilabel", "label-ranks"),
+}
+
+#: The module of each family, which is imported when one of its measures is asked for.
+HOMES = {
+    "counts": "calipers.measures.counts",
+    "scores": "calipers.measures.scores",
+    "probabilities": "calipers.measures.probabilities",
+    "calibration": "calipers.measures.calibration",
+    "ranks": "calipers.measures.ranks",
+    "multilabel": "calipers.measures.multilabel",
+    "label-ranks": "calipers.measures.multilabel",
+    "retrieval": "calipers.measures.retrieval",
+    "groups": "calipers.measures.retrieval.groups",
+    "diversity": "calipers.measures.retrieval.diversity",
+    "preferences": "calipers.measures.retrieval.preferences",
+    "regression": "calipers.measures.regression",
 }
 
 #: Why a share of an empty margin is undefined.
@@ -624,6 +640,8 @@ def measure(
 
 def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
+    if not _built_in(definition):
+        _load(families)
     place = definition.family, definition.name
     old = _REGISTRY.get(place) if replacing else None
     if old is not None and _built_in(old):
@@ -734,6 +752,7 @@ def _ways_to_write(definition: Definition, name: str | None = None) -> list[str]
 
 def _registered(family: str, name: str, module: str) -> Definition:
     """The definition that a pickle names."""
+    _load((family,))
     if (family, name) not in (_REGISTRY | _OUTSIDE):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
@@ -758,7 +777,15 @@ def outside(name: str, **traits: Any) -> Definition:
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
     """Every definition (of one family), in the order of the catalogue."""
-    return (d for d in _REGISTRY.values() if family in (None, d.family))
+    families = tuple(HOMES) if family is None else (family,)
+    _load(families)
+    return (d for family in families for d in tuple(_REGISTRY.values()) if d.family == family)
+
+
+def _load(families: Iterable[str]) -> None:
+    """Import the measures of these families, unless they are here already."""
+    for home in dict.fromkeys(HOMES[family] for family in families if family in HOMES):
+        importlib.import_module(home)
 
 
 _NAME = re.compile(
@@ -788,6 +815,7 @@ def parse(
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
     """
+    _load(HOMES if family is None else (family,) if isinstance(family, str) else family)
     viewed = _view(text, family)
     if viewed is not None:
         bare, view = viewed
