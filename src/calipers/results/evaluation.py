@@ -227,12 +227,12 @@ class Evaluation(Tidy):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page; written to ``path`` when one is given."""
-        from calipers.report import write_text
+        from calipers.report.files import write_text
         from calipers.report.html import page
 
         text = page(self)
         if path is not None:
-            write_text(Path(path), text)
+            write_text(path, text)
         return text
 
     def _repr_html_(self) -> str:
