@@ -216,14 +216,19 @@ def test_a_full_disk_leaves_the_old_file_and_is_told_by_its_name(tmp_path: Path)
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+def _half_written(path: Path, error: type[BaseException]) -> None:
+    with replacing(path) as stream:
+        stream.write(b"half")
+        raise error
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, MemoryError])
 def test_whatever_stops_the_writing_leaves_the_old_file(
     tmp_path: Path, error: type[BaseException]
 ) -> None:
     (tmp_path / "out").write_text("old")
-    with pytest.raises(error), replacing(tmp_path / "out") as stream:
-        stream.write(b"half")
-        raise error
+    with pytest.raises(error):
+        _half_written(tmp_path / "out", error)
     assert (tmp_path / "out").read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 

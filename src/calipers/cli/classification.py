@@ -15,6 +15,7 @@ from calipers.cli.common import (
     output_options,
     table_origin,
 )
+from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ NORMALISED = ("truth", "prediction", "all")
 KINDS = ("predicted", "score", "probability")
 
 
-@click.command("classification")
-@click.argument("table", type=click.Path())
+@click.command("classification", cls=Command)
+@click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COL", help="Column of the true classes.")
 @click.option(
     "--score", multiple=True, metavar="[NAME=]COL", help="Column of scores of a system; repeatable."
@@ -96,7 +97,7 @@ def command(
     table: str,
     truth: str,
     by: str | None,
-    tables: tuple[str, ...],
+    tables: tuple[tuple[str, str], ...],
     labels: str | None,
     threshold: str | None,
     costs: str | None,
@@ -149,7 +150,7 @@ def command(
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
     rows = read_table(table)
-    paths = dict(named(text) for text in tables)
+    paths = dict(tables)
     if tables:
         systems = _of_tables(specs, paths, by or "", names)
     else:
@@ -191,14 +192,6 @@ def _show(confusions: Iterable[Confusion], confusion: str, orientation: str) -> 
     for matrix in confusions:
         shown = text_table(matrix, orientation, None if confusion == "counts" else confusion)
         click.echo(f"\n{matrix.system}\n\n{shown}")
-
-
-def named(text: str) -> tuple[str, str]:
-    """The two halves of ``NAME=FILE``."""
-    name, equals, path = text.partition("=")
-    if not (name and equals and path):
-        raise click.UsageError(f"--system {text!r}: expected a name and a file, as in a=a.csv")
-    return name, path
 
 
 def _threshold(text: str | None, costs: str | None, prevalence: float | None) -> Any:

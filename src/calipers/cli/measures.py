@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from calipers.cli.files import Command
 
-@click.command("measures")
+
+@click.command("measures", cls=Command)
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List the measures, or explain the one called NAME (aliases of other tools work too)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import Output, join_options, measure_options, output_options, table_origin
+from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ COLUMNS = (
 )
 
 
-@click.command("multilabel")
-@click.argument("table", type=click.Path())
+@click.command("multilabel", cls=Command)
+@click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COLS", help=f"The labels of each row: {COLUMNS}.")
 @click.option(
     "--predicted",
@@ -66,7 +67,7 @@ def command(
     table: str,
     truth: str,
     by: str | None,
-    tables: tuple[str, ...],
+    tables: tuple[tuple[str, str], ...],
     labels: str | None,
     separator: str | None,
     threshold: str | None,
@@ -108,12 +109,11 @@ def command(
         raise click.UsageError("--separator is empty")
     from contextlib import nullcontext
 
-    from calipers.cli.classification import named
     from calipers.data.columns import by_name
     from calipers.data.tables import located
     from calipers.evaluate.multilabel import multilabel
 
-    paths = dict(named(text) for text in tables)
+    paths = dict(tables)
     own = () if tables else [_columns_of(text) for text in specs["predicted"]]
     rows = _table(table, separator, (truth, *own))
     if tables:

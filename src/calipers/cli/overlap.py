@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from calipers.cli.common import Output, inference_options, output_options
+from calipers.cli.files import Command, InFile
 
 
-@click.command("overlap")
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.command("overlap", cls=Command)
+@click.argument("runs", nargs=-1, required=True, type=InFile())
 @click.option(
     "-p",
     "--p",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import SUFFIXES, evaluating, write_out
+from calipers.cli.common import evaluating
+from calipers.cli.files import Command, Group
+from calipers.cli.output import format_and_file, format_options, parameters, write_out
 
 if TYPE_CHECKING:
     from calipers.evaluate.plan import Plan
@@ -55,18 +57,11 @@ def _goals() -> list[click.Parameter]:
             metavar="M",
             help="Comparisons made at once (Bonferroni).",
         ),
-        click.Option(
-            ["--format", "format_"],
-            type=click.Choice(FORMATS),
-            help="Format of the result; by the suffix of -o, else table.",
-        ),
-        click.Option(
-            ["-o", "--output"], type=click.Path(dir_okay=False), help="Write there, not to stdout."
-        ),
+        *parameters(partial(format_options, formats=FORMATS, report=False)),
     ]
 
 
-class Plans(click.Group):
+class Plans(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -123,7 +118,7 @@ def _assumed(measure: str, **options: Any) -> None:
     _write([plan(measure, **options)], kind, path)
 
 
-assumed = click.Command(
+assumed = Command(
     "assumed",
     callback=_assumed,
     help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
@@ -186,7 +181,7 @@ def _of_pilot(name: str) -> click.Command:
     of = click.Option(
         ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
     )
-    return click.Command(
+    return Command(
         name,
         callback=callback,
         params=[*own, of, *goals],
@@ -197,12 +192,7 @@ def _of_pilot(name: str) -> click.Command:
 
 def _output(options: dict[str, Any]) -> tuple[str, str | None]:
     """Format and file, taken out of the options."""
-    kind, path = options.pop("format_"), options.pop("output")
-    if kind is None:
-        kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
-    if kind not in FORMATS:
-        raise click.UsageError(f"a plan cannot be written as {kind}; use {', '.join(FORMATS)}")
-    return kind, path
+    return format_and_file(options, FORMATS, "a plan")
 
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import FORMATS, UNIT_FORMATS, Output, measure_options, output_options
+from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.files import Command, InFile
+from calipers.cli.output import FORMATS, UNIT_FORMATS
 
 
-@click.command("retrieval")
-@click.argument("qrels", type=click.Path())
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.command("retrieval", cls=Command)
+@click.argument("qrels", type=InFile())
+@click.argument("runs", nargs=-1, required=True, type=InFile())
 @measure_options
 @click.option(
     "--rel",

@@ -39,11 +39,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Errors of the system name ``path``.
     """
     path = os.fspath(path)
-    try:
-        place = Place.of(path)
+    place = Place.of(path)
+    with _named(path):
         place.check()
         with _beside(place) if place.is_replaced else _into(place) as stream:
             yield stream
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Names ``path`` in what the system says of it, or of a temporary file in its place."""
+    try:
+        yield
     except OSError as error:
         if error.filename not in (None, path) and not str(error.filename).endswith(_PART):
             raise
@@ -75,7 +82,7 @@ class Place:
             at = os.path.join(folder, name)
             process = _process_of(folder)
             if process == os.getpid() and name.isdigit():
-                return cls(given, at, os.fstat(int(name)), int(name))
+                return cls.opened(int(name), given)
             if process is not None or not os.path.islink(at):
                 break
             at = os.path.join(folder, os.readlink(at))
@@ -83,13 +90,21 @@ class Place:
             return cls(given, at, os.stat(at))
         except FileNotFoundError:
             return cls(given, at, None)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, given) from None
+
+    @classmethod
+    def opened(cls, descriptor: int, path: str) -> Place:
+        """The place of an open file of this process, to be called ``path``."""
+        with _named(path):
+            return cls(path, path, os.fstat(descriptor), descriptor)
 
     @property
     def is_replaced(self) -> bool:
         """Whether a new file takes its place."""
         if self.state is None:
             return True
-        is_open = _process_of(os.path.dirname(self.target)) is not None
+        is_open = self.descriptor is not None or _process_of(os.path.dirname(self.target))
         return stat.S_ISREG(self.state.st_mode) and not is_open
 
     def check(self) -> None:
