@@ -164,8 +164,8 @@ class Comparison(Tidy):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
-        from calipers.report.files import write_text
         from calipers.report.comparison import page
+        from calipers.report.files import write_text
 
         text = page(self)
         if path is not None:
