@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -143,36 +143,42 @@ class Output:
         then = options.pop("then", None)
         return cls(kind, path, options.pop("report"), requirements, units, then)
 
-    def finish(self, evaluation: Evaluation) -> None:
-        """Write the result, and exit with 1 when a requirement is not met."""
+    def finish(self, evaluation: Evaluation, **look: Any) -> None:
+        """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
+        report and Markdown."""
         if self.then is not None:
             self.then(evaluation)
             return
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
         if self.report is not None:
-            write_out(evaluation.to_html(), self.report)
-        (write_units if self.units else write)(evaluation, self.kind, self.path)
+            write_out(evaluation.to_html(**look), self.report)
+        if self.units:
+            write_units(evaluation, self.kind, self.path)
+        else:
+            write(evaluation, self.kind, self.path, **look)
         for line in unmet:
             say(line)
         if unmet:
             raise click.exceptions.Exit(EXIT_UNMET)
 
 
-#: Options that say what becomes of an evaluation, not how it is made.
+#: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
     {"format_", "output", "report", "requirements", "per_topic", "by_label"}
-    | {"confusion", "orientation"}
+    | {"confusion", "orientation", "slices", "slice_bins", "incomplete", "unfound", "max_grade"}
 )
 
 
-def evaluating(name: str) -> tuple[list[click.Parameter], Command]:
-    """How the command ``name`` evaluates: its parameters but for those of output, and what to call
-    with their values and ``then=``, which is given the evaluation."""
+def evaluating(name: str, without: Collection[str] = ()) -> tuple[list[click.Parameter], Command]:
+    """How the command ``name`` evaluates: its parameters but for those of output and those named
+    in ``without``, and what to call with their values and ``then=``, which is given the
+    evaluation."""
     command: click.Command = import_module(f"calipers.cli.{name}").command
     assert command.callback is not None
-    of_output = [p for p in command.params if p.name in _OF_OUTPUT]
+    left_out = _OF_OUTPUT.union(without)
+    of_output = [p for p in command.params if p.name in left_out]
     not_given = click.Command(name, params=of_output).make_context(name, []).params
-    own = [p for p in command.params if p.name not in _OF_OUTPUT]
+    own = [p for p in command.params if p.name not in left_out]
     return own, functools.partial(command.callback, **not_given)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import evaluating, inference_options
-from calipers.cli.files import Command, Group, InFile
+from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.output import FORMATS, format_and_file, format_options, parameters, write_out
 
 if TYPE_CHECKING:
@@ -132,16 +132,16 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    asked = questions()
+    further = questions()
     if name in OF_ROWS:
-        asked = [
-            *asked[:4],
+        further = [
+            *further[:4],
             click.Option(["--split"], metavar="COL", help="Column of the test split of each row."),
             click.Option(
                 ["--repetition"], metavar="COL", help="Column of the repetition, with --split."
             ),
             *designs(),
-            *asked[4:],
+            *further[4:],
         ]
 
     def callback(**options: Any) -> None:
@@ -167,13 +167,15 @@ def of_evaluation(name: str) -> click.Command:
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split goes with --design, and the other way round")
+        if repetition is not None and split is None:
+            raise click.UsageError("--repetition goes with --split")
 
         evaluate(**options, then=compared)
 
     return Command(
         name,
         callback=callback,
-        params=[*own, *asked],
+        params=[*own, *further],
         help=f"Compare systems that are read as by `calipers {name}`.",
     )
 
@@ -201,6 +203,12 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
         raise click.UsageError("--train-rows and --test-rows go with --design")
+    if design["design"] is not None:
+        for name in filter(asked, ("interval", "unit")):
+            raise click.UsageError(
+                f"--{name} says nothing over test splits: with --design the units are the splits, "
+                "and the design settles the interval"
+            )
     return design
 
 

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from calipers.cli.process import DEBUG
 
@@ -97,6 +98,13 @@ class Command(_Debug, click.Command):
         """Runs it."""
         check_files(_given(ctx, self.params, InFile | NamedFile), _given(ctx, self.params, OutFile))
         return super().invoke(ctx)
+
+
+def asked(name: str) -> bool:
+    """Whether the command line says something of a parameter, rather than its default."""
+    ctx = click.get_current_context(silent=True)
+    source = None if ctx is None else ctx.get_parameter_source(name)
+    return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 def _given(

@@ -120,6 +120,10 @@ def command(
         systems = _of_tables(specs, paths, by or "", separator)
     else:
         systems = {kind: _of_columns(specs[kind], rows, table) for kind in KINDS}
+    if separator is not None and not tables:
+        named = [by_name(rows, truth, table), *(systems["predicted"] or {}).values()]
+        if all(isinstance(column, dict) for column in named):
+            raise click.UsageError("--separator is about columns of text, and none is named")
     if options["weight"] is not None:
         options["weight"] = by_name(rows, options["weight"], table)
     # A message about one of several tables says itself which system it is about.

@@ -81,20 +81,20 @@ def format_and_file(
     return kind, path
 
 
-def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
-    """The result in one format, to a file or to stdout."""
+def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
+    """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
     if kind == "table" and output is None:
         from calipers.report.text import print_table
 
         print_table(evaluation, sys.stdout)
         return
-    text = {
+    texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(evaluation),
         "json": evaluation.to_json,
         "csv": evaluation.to_csv,
-        "markdown": evaluation.to_markdown,
-    }[kind]()
-    write_out(text, output)
+        "markdown": lambda: evaluation.to_markdown(**look),
+    }
+    write_out(texts[kind](), output)
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import evaluating
-from calipers.cli.files import Command, Group
+from calipers.cli.files import Command, Group, asked
 from calipers.cli.output import format_and_file, format_options, parameters, write_out
 
 if TYPE_CHECKING:
@@ -151,11 +152,11 @@ assumed = Command(
 
 def _of_pilot(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose result is planned from."""
-    own, evaluate = evaluating(name)
+    own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
         kind, path = _output(options)
-        goals = {key: options.pop(key) for key in asked}
+        goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
             raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
@@ -177,7 +178,7 @@ def _of_pilot(name: str) -> click.Command:
         evaluate(**options, then=planned)
 
     goals = _goals()
-    asked = [str(p.name) for p in goals if p.name not in ("format_", "output")]
+    of_goals = [str(p.name) for p in goals if p.name not in ("format_", "output")]
     of = click.Option(
         ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
     )
@@ -197,6 +198,11 @@ def _output(options: dict[str, Any]) -> tuple[str, str | None]:
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans in one format; JSON has an object for one and a list for several."""
+    if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
+        for name in filter(asked, ("power", "test")):
+            raise click.UsageError(
+                f"--{name}: nothing is tested where an interval of one system's value is planned"
+            )
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)

@@ -18,6 +18,13 @@ NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted
 ORIENTATIONS = ("truth-rows", "predicted-rows")
 
 
+def checked_orientation(orientation: str) -> str:
+    """One of ``ORIENTATIONS``."""
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+    return orientation
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion:
     """The confusion matrix of one system.
@@ -62,8 +69,7 @@ class Confusion:
             ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
             predicted so; ``"all"``: of everything. A share of nothing is NaN.
         """
-        if orientation not in ORIENTATIONS:
-            raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+        checked_orientation(orientation)
         if normalise is not None and normalise not in NORMALISED:
             raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
         axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
