@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
@@ -205,11 +206,14 @@ def command(
 
 def _show(confusions: Iterable[Confusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
+    from calipers.report.columns import width_of
     from calipers.report.confusion import text_table
+    from calipers.report.names import short
 
+    of, width = None if confusion == "counts" else confusion, width_of(sys.stdout)
     for matrix in confusions:
-        shown = text_table(matrix, orientation, None if confusion == "counts" else confusion)
-        click.echo(f"\n{matrix.system}\n\n{shown}")
+        shown = text_table(matrix, orientation, of, width)
+        click.echo(f"\n{short(matrix.system)}\n\n{shown}")
 
 
 def _by_class(specs: dict[str, Sequence[str]]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -315,4 +316,9 @@ def finish(comparison: Comparison, kind: str, path: str | None, report: str | No
     """Write the comparison."""
     if report is not None:
         write_out(comparison.to_html(), report)
+    if kind == "table" and path is None:
+        from calipers.report.text import print_comparison
+
+        print_comparison(comparison, sys.stdout)
+        return
     write_out(str(comparison) if kind == "table" else getattr(comparison, f"to_{kind}")(), path)

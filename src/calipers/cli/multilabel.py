@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -146,8 +147,13 @@ def command(
         output.finish(evaluation)
     finally:
         if by_label:
+            from calipers.report.columns import width_of
+            from calipers.report.labels import text_table
+            from calipers.report.names import short
+
             for each in evaluation.label_tables:
-                click.echo(f"\n{each.system}\n\n{each}")
+                shown = text_table(each, width_of(sys.stdout))
+                click.echo(f"\n{short(each.system)}\n\n{shown}")
 
 
 def _table(path: str, separator: str | None, columns: Sequence[str]) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -209,5 +210,13 @@ def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     elif kind == "markdown":
         text = "\n\n".join(plan.to_markdown() for plan in plans)
     else:
+        if path is None and sys.stdout.isatty():
+            from calipers.report.text import print_plan
+
+            for place, plan in enumerate(plans):
+                if place:
+                    sys.stdout.write("\n")
+                print_plan(plan.lines(), plan.columns(), sys.stdout)
+            return
         text = "\n\n".join(map(str, plans))
     write_out(text, path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.report import numbers
+from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 from calipers.results import ORIENTATIONS
@@ -85,15 +86,14 @@ def grid(
 
 
 def text_table(
-    confusion: Confusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: Confusion,
+    orientation: str = ORIENTATIONS[0],
+    normalise: str | None = None,
+    width: int | None = None,
 ) -> str:
-    """The matrix in columns of plain text."""
+    """The matrix in columns of plain text, no wider than ``width`` where that can be."""
     head, rows = grid(confusion, orientation, normalise)
-    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in (head, *rows)
-    )
+    return aligned(head, rows, width)
 
 
 def markdown_table(
