@@ -139,6 +139,43 @@ def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> 
     assert "interval" not in {p.name for p in _of_pilot(name).params}
 
 
+BOUNDS = {
+    "overlap a b": (
+        "--depth 0",
+        "--depth 99999999999999999999",
+        "-k 99999999999999999999",
+        "-p 1",
+        "--level 1",
+        "--level 0",
+        "--resamples 99",
+        "--seed -1",
+        "--seed 9223372036854775808",
+    ),
+    "retrieval q a": (
+        "--rel 0",
+        "--rel 9999999999",
+        "--collection 99999999999999999999",
+        "--incomplete --unfound 9999999999",
+        "--incomplete --max-grade 99999999999999999999",
+    ),
+    "plan nDCG@10 --sd 0.1": (
+        "-n 1",
+        "-n 10000000000000",
+        "--comparisons 0",
+        "--comparisons 10000000",
+        "--difference 0.1 --test tukey --systems 1000000",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", BOUNDS)
+def test_counts_and_levels_have_bounds(folder: Path, line: str) -> None:
+    for option in BOUNDS[line]:
+        done = invoke([*line.split(), *option.split()])
+        assert done.exit_code == 2, (option, done.output)
+        assert "is not in the range" in done.stderr
+
+
 # --- The orientation ------------------------------------------------------------------------------
 
 LINE = "classification t.csv --truth y --predicted p"

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+#: More than any rank, grade or number of documents.
+MOST = 2**31 - 1
+
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+
 
 def measure_options(command: Command) -> Command:
     """Options of what is measured and how sure the numbers are."""
@@ -82,7 +87,11 @@ def inference_options(command: Command) -> Command:
     """Options of how sure the numbers are."""
     options = [
         click.option(
-            "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."
+            "--level",
+            type=SHARE,
+            default=0.95,
+            show_default=True,
+            help="Level of the intervals.",
         ),
         click.option(
             "--interval",
@@ -94,12 +103,18 @@ def inference_options(command: Command) -> Command:
         ),
         click.option(
             "--resamples",
-            type=int,
+            type=click.IntRange(min=100),
             default=2000,
             show_default=True,
             help="Bootstrap replicates.",
         ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**63 - 1),
+            default=0,
+            show_default=True,
+            help="Seed of resampling.",
+        ),
     ]
     return _apply(options, command)
 

@@ -39,7 +39,7 @@ def _goals() -> list[click.Parameter]:
         _number("--reference", "X", "A known value that this one is to be told from."),
         click.Option(
             ["-n", "--units", "n"],
-            type=int,
+            type=click.IntRange(2, 10**12),
             metavar="N",
             help="Say what so many topics or rows give, rather than how many it takes.",
         ),
@@ -53,7 +53,7 @@ def _goals() -> list[click.Parameter]:
         ),
         click.Option(
             ["--comparisons"],
-            type=int,
+            type=click.IntRange(1, 10**6),
             default=1,
             show_default=True,
             metavar="M",
@@ -138,7 +138,7 @@ assumed = Command(
         ),
         click.Option(
             ["--systems"],
-            type=int,
+            type=click.IntRange(2, 1000),
             default=2,
             show_default=True,
             help="Systems compared at once by --test anova or tukey.",
