@@ -236,3 +236,17 @@ def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) ->
     said = run(load, data, cwd=elsewhere).stderr.decode()
     assert "the measure 'within-9' of regression is not known in this process" in said
     assert "'own'" in said
+
+
+def test_asking_for_a_family_brings_all_its_measures() -> None:
+    """In a fresh process, for each family alone; and nothing more comes with the whole catalogue."""
+    script = """
+import importlib, pkgutil, sys
+import calipers.measures as measures
+of_family = [str(m) for m in measures.catalogue(sys.argv[1] or None)]
+for module in pkgutil.walk_packages(measures.__path__, "calipers.measures."):
+    importlib.import_module(module.name)
+assert of_family == [str(m) for m in measures.catalogue(sys.argv[1] or None)], of_family
+"""
+    for family in ("", *book.HOMES):
+        subprocess.run([sys.executable, "-c", script, family], check=True)

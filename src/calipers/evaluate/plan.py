@@ -144,6 +144,8 @@ def plan(
         raise InputError("correlation= and discordant= are about systems on the same units")
     if equivalence and goal != "margin":
         raise InputError("equivalence= goes with margin=")
+    if (cluster_size == 1) != (icc == 0) and pilot is None:
+        raise InputError("cluster_size= and icc= go together: one without the other says nothing")
     assumed = {
         "value": value, "sd": sd, "correlation": correlation, "discordant": discordant,
         "positives_share": positives_share,

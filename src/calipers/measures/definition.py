@@ -55,7 +55,7 @@ TASKS: dict[str, tuple[str, ...]] = {
 
 #: The module of each family, which is imported when one of its measures is asked for.
 HOMES = {
-    "counts": "calipers.measures.counts",
+    "counts": "calipers.measures.decisions",  # built on calipers.measures.counts
     "scores": "calipers.measures.scores",
     "probabilities": "calipers.measures.probabilities",
     "calibration": "calipers.measures.calibration",

@@ -42,27 +42,30 @@ def sentence(plan: Plan) -> str:
 
 def markdown(plan: Plan) -> str:
     """The sentences and the table as GitHub-flavoured Markdown."""
-    head, rows = _cells(plan)
-    lines = [escape(line, punctuation=False) for line in _lines(plan)]
+    cells = columns(plan)
+    head, rows = list(cells), list(zip(*cells.values(), strict=True))
+    said = [escape(line, punctuation=False) for line in lines(plan)]
     table = [head, ["---:"] * len(head), *rows]
     return "\n".join(
-        [*lines[:1], "", *(f"- {line}" for line in lines[1:]), *([""] * (len(lines) > 1))]
+        [*said[:1], "", *(f"- {line}" for line in said[1:]), *([""] * (len(said) > 1))]
         + [f"| {' | '.join(row)} |" for row in table]
     )
 
 
 def text(plan: Plan) -> str:
     """The sentences and the table."""
-    head, rows = _cells(plan)
+    cells = columns(plan)
+    head, rows = list(cells), list(zip(*cells.values(), strict=True))
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     table = [
         "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         for row in (head, *rows)
     ]
-    return "\n".join([*_lines(plan), "", *table])
+    return "\n".join([*lines(plan), "", *table])
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def lines(plan: Plan) -> Iterator[str]:
+    """The sentences."""
     yield sentence(plan)
     if plan.resampled:
         parts = {
@@ -86,7 +89,8 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield from plan.notes
 
 
-def _cells(plan: Plan) -> tuple[list[str], list[list[str]]]:
+def columns(plan: Plan) -> dict[str, list[str]]:
+    """The table as text, by the names of its columns."""
     names = {
         "n": plan.unit,
         "half_width": f"{numbers.percent(plan.level)} half-width",
@@ -94,9 +98,7 @@ def _cells(plan: Plan) -> tuple[list[str], list[list[str]]]:
         "detectable": f"found with {numbers.percent(plan.wanted.get('power', 0.8))} power",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
-    return [names[n] for n in shown], [
-        [_cell(name, getattr(row, name)) for name in shown] for row in plan.table
-    ]
+    return {names[name]: [_cell(name, getattr(row, name)) for row in plan.table] for name in shown}
 
 
 def _cell(name: str, value: float) -> str:

@@ -148,12 +148,12 @@ class Comparison(Written, Tidy):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
-        from calipers.report import write_text
         from calipers.report.comparison import page
+        from calipers.report.files import write_text
 
         text = page(self)
         if path is not None:
-            write_text(Path(path), text)
+            write_text(path, text)
         return text
 
     def _repr_html_(self) -> str:

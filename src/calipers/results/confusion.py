@@ -19,6 +19,13 @@ NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted
 ORIENTATIONS = ("truth-rows", "predicted-rows")
 
 
+def checked_orientation(orientation: str) -> str:
+    """One of ``ORIENTATIONS``."""
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+    return orientation
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Confusion(Written):
     """The confusion matrix of one system.
@@ -63,8 +70,7 @@ class Confusion(Written):
             ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
             predicted so; ``"all"``: of everything. A share of nothing is NaN.
         """
-        if orientation not in ORIENTATIONS:
-            raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+        checked_orientation(orientation)
         if normalise is not None and normalise not in NORMALISED:
             raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
         axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]

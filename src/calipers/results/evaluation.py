@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from calipers.results.comparison import Comparison
-from calipers.results.confusion import Confusion
+from calipers.results.confusion import ORIENTATIONS, Confusion, checked_orientation
 from calipers.results.curve import Curve
 from calipers.results.estimate import Estimate
 from calipers.results.finding import Definition, Finding
@@ -180,20 +180,22 @@ class Evaluation(Written, Tidy):
             for e in self.estimates
         ]
 
-    def to_markdown(self) -> str:
-        """A Markdown page: verdict, table, notes, provenance."""
+    def to_markdown(self, *, orientation: str = ORIENTATIONS[0]) -> str:
+        """A Markdown page: verdict, table, notes, provenance. ``orientation`` is that of confusion
+        matrices, as in :meth:`Confusion.table`."""
         from calipers.report.markdown import markdown
 
-        return markdown(self)
+        return markdown(self, checked_orientation(orientation))
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """One offline HTML page; written to ``path`` when one is given."""
-        from calipers.report import write_text
+    def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
+        """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
+        confusion matrices, as in :meth:`Confusion.table`."""
+        from calipers.report.files import write_text
         from calipers.report.html import page
 
-        text = page(self)
+        text = page(self, checked_orientation(orientation))
         if path is not None:
-            write_text(Path(path), text)
+            write_text(path, text)
         return text
 
     def _repr_html_(self) -> str:
