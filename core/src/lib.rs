@@ -3,7 +3,9 @@
 
 use pyo3::prelude::*;
 
+mod arrays;
 pub mod classes;
+pub mod parallel;
 pub mod random;
 pub mod randomise;
 pub mod resample;
