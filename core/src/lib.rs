@@ -12,7 +12,8 @@ pub mod resample;
 pub mod scores;
 pub mod trec;
 
-#[pymodule(gil_used = false)]
+// Nobody has run it in an interpreter without the GIL yet: there, importing it switches the GIL on.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};

@@ -136,6 +136,10 @@ def set_up_long() -> None:
     one = np.zeros(len(truth), np.uint32)
     called = np.full(every, 50_000)
     qrels, runs = rankings(1000, 10)
+    rows, digits = 6_000_000, np.full(42_000_000, ord("1"), np.uint8)
+    topics = (np.arange(rows + 1) * 2, digits[: 2 * rows])
+    documents = (np.arange(rows + 1) * 7, digits)
+    nested = {f"q{topic}": dict.fromkeys(map(str, range(100_000)), 1) for topic in range(20)}
     LONG.update(
         classification=lambda: cal.classification(
             truth, score=score, measures=["AUC"], interval="percentile", **many
@@ -161,6 +165,8 @@ def set_up_long() -> None:
         bootstrap_means=lambda: _core.bootstrap_means(weight[:, None], 0, every),
         randomisation=lambda: _core.randomisation(weight[:, None] - 0.5, 0, 10**12),
         randomised_ranges=lambda: _core.randomised_ranges(d["said"], 5, 0, every),
+        judgments=lambda: _core.Judgments.from_columns(topics, documents, np.ones(rows, np.int64)),
+        judgments_of_dict=lambda: _core.Judgments.from_dict(nested),
         one_replicate=lambda: _core.poisson_counts(0, 0, 20_000_000_000),
     )
 

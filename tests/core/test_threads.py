@@ -24,6 +24,7 @@ LONG = {
         "bootstrap_runs", "bootstrap_cells", "bootstrap_means", "randomisation",
         "randomised_ranges", "one_replicate",
     ],
+    "files": ["judgments", "judgments_of_dict"],
 }  # fmt: skip
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no fork, nor SIGALRM")

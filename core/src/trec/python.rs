@@ -64,10 +64,7 @@ impl Judgments {
     #[staticmethod]
     fn from_dict(py: Python, d: &Bound<PyDict>) -> PyResult<Self> {
         let table = Table::from_dict(d, grade_of)?;
-        let columns = table.columns();
-        at_once(py, || judgments::Judgments::from_columns(columns))
-            .map(Self)
-            .map_err(|failure| raised(py, failure, None))
+        Self::new(py, table.columns())
     }
 
     /// Take one row a judgment; topics and documents are pairs of offsets and data.
@@ -78,10 +75,7 @@ impl Judgments {
         docs: StringArrays,
         grades: PyReadonlyArray1<i64>,
     ) -> PyResult<Self> {
-        let columns = columns(&topics, &docs, grades.as_slice()?)?;
-        at_once(py, || judgments::Judgments::from_columns(columns))
-            .map(Self)
-            .map_err(|failure| raised(py, failure, None))
+        Self::new(py, columns(&topics, &docs, grades.as_slice()?)?)
     }
 
     /// The topics in ascending order.
@@ -172,6 +166,12 @@ impl Judgments {
 }
 
 impl Judgments {
+    fn new(py: Python, columns: Columns<i64>) -> PyResult<Self> {
+        let rows = columns.values.len();
+        let take = |stop: &Stop| judgments::Judgments::from_columns(columns, stop);
+        in_memory(py, rows, take).map(Self)
+    }
+
     fn rank(
         &self,
         py: Python,
@@ -180,22 +180,17 @@ impl Judgments {
         lenient: bool,
         ascending: bool,
     ) -> PyResult<JudgedRun> {
-        let blocks = columns.values.len().div_ceil(ROWS).max(1);
+        let rows = columns.values.len();
         let options = Options {
             float32,
             lenient,
             ascending,
-            threads: threads_of(None)?.min(blocks),
+            threads: threads_of(None)?.min(rows.div_ceil(ROWS).max(1)),
             block: ROWS,
             budget: BUDGET,
         };
         let rank = |stop: &Stop| run::read_columns(columns, self.context(options, stop));
-        let run = if blocks > 1 {
-            watched(py, None, rank)?
-        } else {
-            // Done before anybody could ask to stop; a thread of its own would take longer.
-            at_once(py, || rank(&Stop::default())).map_err(|failure| raised(py, failure, None))?
-        };
+        let run = in_memory(py, rows, rank)?;
         JudgedRun::new(py, run)
     }
 
@@ -329,6 +324,9 @@ impl<V> Table<V> {
                 return Err(bad_type(&what, &entries, "a dict"));
             };
             for (doc, value) in entries {
+                if table.values.len().is_multiple_of(ROWS) {
+                    d.py().check_signals()?;
+                }
                 let doc = id_of(&doc, "document")?;
                 let value = value_of(&value, Entry { topic, doc })?;
                 table.topics.push(topic);
@@ -440,6 +438,19 @@ fn watched<T: Send>(
     work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     aside(py, work)?.map_err(|failure| raised(py, failure, path))
+}
+
+/// The same of rows in memory. A few are done before anybody could ask to stop, and a thread of its
+/// own would take longer.
+fn in_memory<T: Send>(
+    py: Python,
+    rows: usize,
+    work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    if rows > ROWS {
+        return watched(py, None, work);
+    }
+    at_once(py, || work(&Stop::default())).map_err(|failure| raised(py, failure, None))
 }
 
 fn array(py: Python, values: Vec<i64>) -> Ints {
