@@ -169,9 +169,8 @@ fn pool() -> Option<&'static ThreadPool> {
     let process = process::id();
     let found = POOL.load(Ordering::Acquire);
     // SAFETY: what is stored there is null or came from a box, and is never freed.
-    if let Some(owned) = unsafe { found.as_ref() }
-        && owned.process == process
-    {
+    let known = unsafe { found.as_ref() }.filter(|owned| owned.process == process);
+    if let Some(owned) = known {
         return Some(&owned.pool);
     }
     let pool = built()?;
