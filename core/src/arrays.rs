@@ -25,18 +25,18 @@ pub fn zeros<T: Element>(py: Python<'_>, rows: usize, columns: usize) -> PyResul
     }
 }
 
-/// A matrix that the crew fills where zeros stand.
-pub fn filled(
+/// A matrix that the crew fills, in so many steps, where zeros stand.
+pub fn filled<const N: usize>(
     py: Python<'_>,
-    rows: usize,
-    columns: usize,
+    [rows, columns]: [usize; 2],
+    steps: [usize; N],
     fill: impl FnOnce(Crew, &mut [f64]) + Send,
 ) -> PyResult<Matrix<'_>> {
     let made = zeros(py, rows, columns)?;
     {
         let mut values = made.readwrite();
         let values = values.as_slice_mut()?;
-        detached(py, |crew| fill(crew, values))?;
+        detached(py, steps, |crew| fill(crew, values))?;
     }
     Ok(made)
 }

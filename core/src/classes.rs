@@ -271,7 +271,7 @@ impl Table<'_> {
         same_length("table", rows, truth.len())?;
         let known = 0..classes as i64;
         let strange = |class: &i64| !known.contains(class);
-        match detached(py, |crew| crew.position(truth, strange))? {
+        match detached(py, [rows], |crew| crew.position(truth, strange))? {
             None => Ok(()),
             Some(row) => Err(PyValueError::new_err(format!(
                 "truth is {} in row {row}, expected a class from 0 to {}",
@@ -322,11 +322,15 @@ pub fn class_rows<'py>(
         match &table {
             Table::Double(table) => {
                 let table = table.as_array();
-                detached(py, |crew| pass(crew, &table, &truth, tolerance, out))?
+                detached(py, [table.len()], |crew| {
+                    pass(crew, &table, &truth, tolerance, out)
+                })?
             }
             Table::Single(table) => {
                 let table = table.as_array();
-                detached(py, |crew| pass(crew, &table, &truth, tolerance, out))?
+                detached(py, [table.len()], |crew| {
+                    pass(crew, &table, &truth, tolerance, out)
+                })?
             }
         }
     };
@@ -352,11 +356,11 @@ pub fn class_ranks<'py>(
         match &table {
             Table::Double(table) => {
                 let table = table.as_array();
-                detached(py, |crew| ranks(crew, &table, &truth, out))?;
+                detached(py, [table.len()], |crew| ranks(crew, &table, &truth, out))?;
             }
             Table::Single(table) => {
                 let table = table.as_array();
-                detached(py, |crew| ranks(crew, &table, &truth, out))?;
+                detached(py, [table.len()], |crew| ranks(crew, &table, &truth, out))?;
             }
         }
     }

@@ -12,11 +12,12 @@
 #![allow(clippy::disallowed_methods)] // the one place that may
 
 use std::any::Any;
-use std::cell::OnceCell;
+use std::iter;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process;
 use std::ptr;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -33,12 +34,25 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 // ----------------------------------------------------------------------------------- from Python
 
-/// Does the work on the pool, without the interpreter, and stops it when a signal raises.
-pub fn detached<R: Send>(py: Python<'_>, work: impl FnOnce(Crew) -> R + Send) -> PyResult<R> {
+/// From so many steps on, each of a nanosecond or a few, it is worth waking other threads.
+const WORTH_WAKING: usize = 1 << 15;
+
+/// Does the work on the pool, without the interpreter, and stops it when a signal raises. Work of few
+/// `steps`, which are multiplied, is done by the calling thread, before anybody could ask to stop.
+pub fn detached<const N: usize, R: Send>(
+    py: Python<'_>,
+    steps: [usize; N],
+    work: impl FnOnce(Crew) -> R + Send,
+) -> PyResult<R> {
+    let steps = steps.into_iter().map(|factor| factor.max(1));
+    if steps.fold(1, usize::saturating_mul) < WORTH_WAKING {
+        let stop = Stop::default();
+        return Ok(at_once(py, || work(Crew::alone(&stop))));
+    }
     attended(py, |stop, wait| match pool() {
         Some(pool) => on_pool(pool, stop, work, wait),
         // Nobody is left to look for signals.
-        None => alone(|| caught(|| work(Crew { stop }))),
+        None => caught(|| work(Crew::alone(stop))),
     })
 }
 
@@ -121,7 +135,7 @@ fn on_pool<R: Send>(
         scope.spawn(move |_| {
             // Hangs up when all is done.
             let _working = working;
-            *outcome = Some(caught(|| work(Crew { stop })));
+            *outcome = Some(caught(|| work(Crew { stop, alone: false })));
         });
         wait(&over);
     });
@@ -196,18 +210,6 @@ fn built() -> Option<ThreadPool> {
         .find_map(|threads| builder().num_threads(threads).build().ok())
 }
 
-/// Does the work on this thread, which becomes a pool of one.
-fn alone<R>(work: impl FnOnce() -> R) -> R {
-    thread_local! {
-        static ALONE: OnceCell<Option<ThreadPool>> = const { OnceCell::new() };
-    }
-    let builder = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-    ALONE.with(|alone| {
-        alone.get_or_init(|| builder().build().ok());
-    });
-    work()
-}
-
 // --------------------------------------------------------------------------------------- the crew
 
 /// Asks work to stop before its end.
@@ -224,10 +226,11 @@ impl Stop {
     }
 }
 
-/// The threads of the pool, for as long as some work takes.
+/// The threads of the pool, or the calling thread alone, for as long as some work takes.
 #[derive(Clone, Copy)]
 pub struct Crew<'a> {
     stop: &'a Stop,
+    alone: bool,
 }
 
 /// What work is left with when it was asked to stop.
@@ -239,7 +242,11 @@ const SORTED_AT_ONCE: usize = 1 << 14;
 /// So many values are looked at between two looks for a stop.
 const LOOKED_AT: usize = 1 << 12;
 
-impl Crew<'_> {
+impl<'a> Crew<'a> {
+    fn alone(stop: &'a Stop) -> Self {
+        Self { stop, alone: true }
+    }
+
     /// Leaves the work, by unwinding, if it was asked to stop.
     #[inline]
     pub fn check(self) {
@@ -273,6 +280,9 @@ impl Crew<'_> {
         first: impl FnOnce() -> A + Send,
         second: impl FnOnce() -> B + Send,
     ) -> (A, B) {
+        if self.alone {
+            return (first(), second());
+        }
         rayon::join(first, second)
     }
 
@@ -292,6 +302,15 @@ impl Crew<'_> {
         scratch: impl Fn() -> S + Sync + Send,
         work: impl Fn(&mut S, usize, R::Row) -> T + Sync + Send,
     ) -> Vec<T> {
+        if self.alone {
+            let mut scratch = scratch();
+            let rows = rows.all().enumerate();
+            let work = |(place, row)| {
+                self.check();
+                work(&mut scratch, place, row)
+            };
+            return rows.map(work).collect();
+        }
         let made = rows
             .each()
             .enumerate()
@@ -310,6 +329,9 @@ impl Crew<'_> {
         work: impl Fn(usize) -> T + Sync + Send,
         and: impl Fn(T, T) -> T + Sync + Send,
     ) -> T {
+        if self.alone {
+            return self.watched(range).map(work).fold(none, and);
+        }
         let made = range
             .into_par_iter()
             .take_any_while(|_| !self.stop.is_set())
@@ -325,6 +347,9 @@ impl Crew<'_> {
         values: &[T],
         is: impl Fn(&T) -> bool + Sync + Send,
     ) -> Option<usize> {
+        if self.alone {
+            return self.watched(values).position(is);
+        }
         let part = values.par_chunks(LOOKED_AT).position_first(|values| {
             // No end before the last: so it is done in vectors.
             self.stop.is_set() || values.iter().fold(false, |found, value| found | is(value))
@@ -387,16 +412,25 @@ fn partition<T: Copy>(values: &mut [T], belongs: impl Fn(T) -> bool) -> usize {
 pub trait Rows {
     type Row: Send;
     type Each: IndexedParallelIterator<Item = Self::Row>;
+    type All: Iterator<Item = Self::Row>;
 
+    /// For several threads.
     fn each(self) -> Self::Each;
+    /// For one, one after the other.
+    fn all(self) -> Self::All;
 }
 
 impl Rows for Range<usize> {
     type Row = usize;
     type Each = rayon::range::Iter<usize>;
+    type All = Range<usize>;
 
     fn each(self) -> Self::Each {
         self.into_par_iter()
+    }
+
+    fn all(self) -> Self::All {
+        self
     }
 }
 
@@ -407,18 +441,28 @@ pub struct Chunks<S>(pub S, pub usize);
 impl<'a, T: Sync> Rows for Chunks<&'a [T]> {
     type Row = &'a [T];
     type Each = rayon::slice::Chunks<'a, T>;
+    type All = slice::Chunks<'a, T>;
 
     fn each(self) -> Self::Each {
         self.0.par_chunks(self.1.max(1))
+    }
+
+    fn all(self) -> Self::All {
+        self.0.chunks(self.1.max(1))
     }
 }
 
 impl<'a, T: Send> Rows for Chunks<&'a mut [T]> {
     type Row = &'a mut [T];
     type Each = rayon::slice::ChunksMut<'a, T>;
+    type All = slice::ChunksMut<'a, T>;
 
     fn each(self) -> Self::Each {
         self.0.par_chunks_mut(self.1.max(1))
+    }
+
+    fn all(self) -> Self::All {
+        self.0.chunks_mut(self.1.max(1))
     }
 }
 
@@ -426,9 +470,14 @@ impl<'a, T: Send> Rows for Chunks<&'a mut [T]> {
 impl<A: Rows, B: Rows> Rows for (A, B) {
     type Row = (A::Row, B::Row);
     type Each = Zip<A::Each, B::Each>;
+    type All = iter::Zip<A::All, B::All>;
 
     fn each(self) -> Self::Each {
         self.0.each().zip(self.1.each())
+    }
+
+    fn all(self) -> Self::All {
+        self.0.all().zip(self.1.all())
     }
 }
 
@@ -492,7 +541,12 @@ mod tests {
     #[test]
     fn finds_the_first() {
         let mut values = vec![0; 5 * LOOKED_AT];
-        let first = |values: &[i32]| tested(|crew| crew.position(values, |&value| value == 1));
+        let first = |values: &[i32]| {
+            let work = |crew: Crew| crew.position(values, |&value| value == 1);
+            let found = tested(work);
+            assert_eq!(work(Crew::alone(&Stop::default())), found);
+            found
+        };
         assert_eq!(first(&values), None);
         for place in [5 * LOOKED_AT - 1, 2 * LOOKED_AT, 7, 0] {
             values[place] = 1;
@@ -502,23 +556,23 @@ mod tests {
 
     #[test]
     fn rows_keep_their_places() {
-        let mut doubled = [0; 10];
-        let source: Vec<_> = (0..10).collect();
-        let places = tested(|crew| {
-            crew.map(
-                (Chunks(&mut doubled[..], 3), Chunks(&source[..], 3)),
-                |place, (to, from)| {
-                    to.iter_mut()
-                        .zip(from)
-                        .for_each(|(to, from)| *to = 2 * from);
-                    place
-                },
-            )
-        });
-        assert_eq!(places, [0, 1, 2, 3]);
-        assert_eq!(doubled, [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
-        let total = tested(|crew| crew.reduce(0..100, 0, |place| place, |a, b| a + b));
-        assert_eq!(total, 4950);
+        fn work(crew: Crew) {
+            let mut doubled = [0; 10];
+            let source: Vec<_> = (0..10).collect();
+            let rows = (Chunks(&mut doubled[..], 3), Chunks(&source[..], 3));
+            let places = crew.map((rows, 5..9), |place, ((to, from), other)| {
+                let twice = from.iter().map(|from| 2 * from);
+                to.iter_mut().zip(twice).for_each(|(to, from)| *to = from);
+                (place, other)
+            });
+            assert_eq!(places, [(0, 5), (1, 6), (2, 7), (3, 8)]);
+            assert_eq!(doubled, [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+            let total = crew.reduce(0..100, 0, |place| place, |a, b| a + b);
+            assert_eq!(total, 4950);
+            assert_eq!(crew.join(|| 1, || 2), (1, 2));
+        }
+        tested(work);
+        work(Crew::alone(&Stop::default()));
     }
 
     #[test]
@@ -537,21 +591,12 @@ mod tests {
     #[test]
     fn a_thread_can_work_alone() {
         let stop = Stop::default();
-        let work = || {
-            let crew = Crew { stop: &stop };
-            crew.map(0..1000, |_, _| thread::current().id())
-        };
-        let ids = thread::scope(|scope| {
-            let alone = scope.spawn(|| (alone(work), alone(work), thread::current().id()));
-            alone.join().expect("no panic")
-        });
-        assert!(ids.0.iter().chain(&ids.1).all(|id| *id == ids.2));
-        let other = thread::scope(|scope| {
-            let threads = || tested(|crew| crew.map(0..1000, |_, at| at));
-            let both = scope.spawn(move || (alone(|| 1), threads()));
-            both.join().expect("no panic")
-        });
-        assert_eq!(other.1.len(), 1000);
+        let here = thread::current().id();
+        let ids = Crew::alone(&stop).map(0..1000, |_, _| thread::current().id());
+        assert!(ids.iter().all(|&id| id == here));
+        stop.set();
+        let stopped = caught(|| Crew::alone(&stop).map(0..1000, |_, _| ()));
+        assert!(stopped.expect_err("stopped").is::<Stopped>());
     }
 
     #[test]

@@ -283,7 +283,7 @@ pub fn randomisation<'py>(
         columns,
     };
     let work = |crew: Crew| count_extreme(crew, table, tail(two_sided), seed, replicates);
-    Ok(detached(py, work)?.into_pyarray(py))
+    Ok(detached(py, [replicates, values.len()], work)?.into_pyarray(py))
 }
 
 /// `randomisation_exact(differences, two_sided=True)`: the same count over all 2^n patterns of
@@ -308,7 +308,7 @@ pub fn randomisation_exact<'py>(
         columns,
     };
     let work = |crew: Crew| count_extreme_exactly(crew, table, tail(two_sided));
-    Ok(detached(py, work)?.into_pyarray(py))
+    Ok(detached(py, [columns, 1 << units.div_ceil(2), units], work)?.into_pyarray(py))
 }
 
 /// `randomised_ranges(values, systems, seed, replicates)`: of values of units (rows), all measures
@@ -335,9 +335,15 @@ pub fn randomised_ranges<'py>(
         values: &values,
         columns,
     };
-    filled(py, replicates, columns / systems, |crew, ranges| {
-        dealt_ranges(crew, table, systems, seed, ranges);
-    })
+    let steps = [replicates, values.len()];
+    filled(
+        py,
+        [replicates, columns / systems],
+        steps,
+        |crew, ranges| {
+            dealt_ranges(crew, table, systems, seed, ranges);
+        },
+    )
 }
 
 #[cfg(test)]

@@ -59,7 +59,9 @@ impl Ranking<'_> {
         }
         if let Some(weight) = self.weight {
             same_length("weight", weight.len(), self.positive.len())?;
-            detached(py, |crew| check_values(crew, "weight", weight, 0.0))??;
+            detached(py, [weight.len()], |crew| {
+                check_values(crew, "weight", weight, 0.0)
+            })??;
         }
         if let Some(unit) = self.unit {
             same_length("unit", unit.len(), self.positive.len())?;
@@ -700,7 +702,9 @@ pub fn bootstrap_scores<'py>(
     {
         let mut drawn = drawn.readwrite();
         let out = drawn.as_slice_mut()?;
-        detached(py, |crew| ranking.bootstrap(crew, seed, grids, out))?;
+        detached(py, [replicates, ranking.positive.len()], |crew| {
+            ranking.bootstrap(crew, seed, grids, out);
+        })?;
     }
     let columns = |from: usize, count: usize| -> PyResult<Matrix<'py>> {
         let [from, to] = [from, from + count].map(usize::cast_signed);
@@ -741,7 +745,8 @@ pub fn bootstrap_tables<'py>(
     let blocks = columns.last.iter().filter(|&&last| last).count();
     let columns = if out_of_bag { 4 } else { 2 };
     let rows = replicates.saturating_mul(columns);
-    filled(py, rows, blocks, |crew, sums| {
+    let steps = [replicates, ranking.positive.len()];
+    filled(py, [rows, blocks], steps, |crew, sums| {
         ranking.tables(crew, seed, start, columns, blocks, sums);
     })
 }
@@ -778,7 +783,9 @@ pub fn bootstrap_coarse<'py>(
     {
         let (mut areas, mut curves) = (areas.readwrite(), curves.readwrite());
         let (areas, curves) = (areas.as_slice_mut()?, curves.as_slice_mut()?);
-        detached(py, |crew| ranking.coarse(crew, seed, step, areas, curves))?;
+        detached(py, [replicates, ranking.positive.len()], |crew| {
+            ranking.coarse(crew, seed, step, areas, curves);
+        })?;
     }
     Ok((areas, curves))
 }
@@ -827,7 +834,8 @@ pub fn bootstrap_points<'py>(
     if !stretches.iter().all(fits) {
         return invalid("a stretch reaches beyond the rows");
     }
-    let (tp, fp, places, sizes) = detached(py, |crew| {
+    let steps = stretches.iter().map(|stretch| stretch.rows.len()).sum();
+    let (tp, fp, places, sizes) = detached(py, [steps], |crew| {
         let found = crew.map(0..stretches.len(), |_, at| {
             ranking.points(crew, seed, &stretches[at], peaks)
         });
@@ -875,7 +883,8 @@ pub fn bootstrap_left_out<'py>(
     {
         return invalid("called reaches beyond the rows");
     }
-    filled(py, called.len(), 4, |crew, cells| {
+    let steps = [called.len(), ranking.positive.len()];
+    filled(py, [called.len(), 4], steps, |crew, cells| {
         crew.map(Chunks(cells, 4), |replicate, cells| {
             let stream = Stream::new(seed, replicate);
             let left_out = ranking.left_out(crew, stream, called[replicate] as usize);
@@ -910,12 +919,17 @@ pub fn bootstrap_runs<'py>(
         return invalid("ends must ascend up to the number of rows");
     }
     let columns = 3 * ends.len();
-    filled(py, replicates, columns, |crew, sums| {
-        crew.map(Chunks(sums, columns), |replicate, sums| {
-            let stream = Stream::new(seed, replicate);
-            ranking.runs(crew, stream, &ends, &values, sums);
-        });
-    })
+    filled(
+        py,
+        [replicates, columns],
+        [replicates, values.len()],
+        |crew, sums| {
+            crew.map(Chunks(sums, columns), |replicate, sums| {
+                let stream = Stream::new(seed, replicate);
+                ranking.runs(crew, stream, &ends, &values, sums);
+            });
+        },
+    )
 }
 
 /// `poisson_counts(seed, replicate, units)`: how often `bootstrap_scores` draws each of the units
@@ -932,7 +946,7 @@ pub fn poisson_counts(
         let mut counts = counts.readwrite();
         let counts = counts.as_slice_mut()?;
         let stream = Stream::new(seed, replicate);
-        detached(py, |crew| {
+        detached(py, [units], |crew| {
             for units in crew.pieces(0..units, PIECE) {
                 stream.poisson_run(units.start, &mut counts[units]);
             }
@@ -965,7 +979,7 @@ pub fn bootstrap_means<'py>(
     {
         let (mut means, mut errors) = (means.readwrite(), errors.readwrite());
         let (means, errors) = (means.as_slice_mut()?, errors.as_slice_mut()?);
-        detached(py, |crew| {
+        detached(py, [replicates, table.units(), columns + 4], |crew| {
             bootstrap_column_means(crew, table, seed, means, errors);
         })?;
     }
@@ -992,9 +1006,14 @@ pub fn bootstrap_cells<'py>(
             cell[row]
         ));
     }
-    filled(py, replicates, cells, |crew, sums| {
-        resampled_cells(crew, &cell, &weight, cells, seed, sums);
-    })
+    filled(
+        py,
+        [replicates, cells],
+        [replicates, cell.len()],
+        |crew, sums| {
+            resampled_cells(crew, &cell, &weight, cells, seed, sums);
+        },
+    )
 }
 
 #[cfg(test)]

@@ -29,6 +29,9 @@ fn score_of(key: u64) -> f64 {
     f64::from_bits(if key & SIGN == 0 { !(key | SIGN) } else { key })
 }
 
+/// Steps that it takes to sort a row.
+const TO_SORT: usize = 8;
+
 /// So many rows are taken at a time where nothing asks for fewer.
 const ROWS: usize = 1 << 14;
 
@@ -481,7 +484,7 @@ impl Scores<'_> {
         if u32::try_from(double.len()).is_err() {
             return Err(PyValueError::new_err("score has more than 4294967295 rows"));
         }
-        Ok(detached(py, |crew| {
+        Ok(detached(py, [double.len()], |crew| {
             let mut scores = double;
             if let Some(single) = &single {
                 let wide = (
@@ -525,12 +528,16 @@ pub fn score_table<'py>(
     same_length("score", scores.len(), positive.len())?;
     if let Some(weights) = &weights {
         same_length("weight", weights.len(), positive.len())?;
-        detached(py, |crew| check_values(crew, "weight", weights, 0.0))??;
+        detached(py, [weights.len()], |crew| {
+            check_values(crew, "weight", weights, 0.0)
+        })??;
     }
     let Some(weights) = &weights else {
         return counted_columns(py, &positive, &scores);
     };
-    let table = detached(py, |crew| weighted_table(crew, &positive, &scores, weights))?;
+    let table = detached(py, [scores.len(), TO_SORT], |crew| {
+        weighted_table(crew, &positive, &scores, weights)
+    })?;
     let [positive_squares, negative_squares] = table.squares.map(|s| Some(s.into_pyarray(py)));
     Ok((
         table.scores.into_pyarray(py),
@@ -557,7 +564,7 @@ fn counted_columns<'py>(
         let [mut a, mut b, mut c] = columns.each_ref().map(numpy::PyArrayMethods::readwrite);
         let (positives, negatives) = (of_positives.as_slice_mut()?, of_negatives.as_slice_mut()?);
         let columns = [a.as_slice_mut()?, b.as_slice_mut()?, c.as_slice_mut()?];
-        detached(py, |crew| {
+        detached(py, [scores.len(), TO_SORT], |crew| {
             let sorted = |class, keys: &mut [u64]| {
                 keys_of_class(crew, class, positive, scores, keys);
                 crew.sort(keys);
@@ -587,7 +594,7 @@ pub fn order_descending<'py>(
     score: Scores<'py>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
     let scores = score.checked(py)?;
-    let rows = detached(py, |crew| -> Vec<_> {
+    let rows = detached(py, [scores.len(), TO_SORT], |crew| -> Vec<_> {
         let order = descending(crew, &scores);
         crew.watched(order.into_iter().map(|(_, row)| row))
             .collect()
@@ -606,7 +613,10 @@ pub fn sweep_scores(
     let positive = contiguous(&positive_weight);
     let negative = contiguous(&negative_weight);
     same_length("negative_weight", negative.len(), positive.len())?;
-    Ok(detached(py, |crew| sweep(crew, &positive, &negative))?.into())
+    Ok(detached(py, [positive.len()], |crew| {
+        sweep(crew, &positive, &negative)
+    })?
+    .into())
 }
 
 #[cfg(test)]
