@@ -12,8 +12,8 @@ use numpy::ndarray::{ArrayView2, Axis, Slice};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
+use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{contiguous, same_length};
 
 /// So many numbers are turned about at a time where a row is not contiguous.
@@ -186,21 +186,19 @@ fn wrong<const N: usize>(said: &Said<N>, at: usize, tolerance: Option<f64>) -> W
 }
 
 fn pass<T: Element + Copy + Default + Into<f64>>(
+    crew: Crew,
     table: &ArrayView2<T>,
     truth: &[i64],
     tolerance: Option<f64>,
     out: &mut Columns,
 ) -> Wrong {
     let step = rows_at_once(table.ncols());
-    (
-        truth.par_chunks(step),
-        out.highest.par_chunks_mut(step),
-        out.own.par_chunks_mut(step),
-        out.others.par_chunks_mut(step),
-    )
-        .into_par_iter()
-        .enumerate()
-        .map_init(Vec::new, |turned, (part, (truth, highest, own, others))| {
+    let truth = Chunks(truth, step);
+    let own = (Chunks(&mut *out.own, step), Chunks(&mut *out.others, step));
+    crew.map_with(
+        (truth, (Chunks(&mut *out.highest, step), own)),
+        Vec::new,
+        |turned, part, (truth, (highest, (own, others)))| {
             let mut out = Columns {
                 highest,
                 own,
@@ -219,22 +217,25 @@ fn pass<T: Element + Copy + Default + Into<f64>>(
                 found = found.and(wrong(&said, part * step + at, tolerance));
             }
             found
-        })
-        .reduce(Wrong::default, Wrong::and)
+        },
+    )
+    .into_iter()
+    .fold(Wrong::default(), Wrong::and)
 }
 
 /// Of each row K times the number of classes above its own, plus that of others with the same value.
 fn ranks<T: Element + Copy + Default + PartialOrd>(
+    crew: Crew,
     table: &ArrayView2<T>,
     truth: &[i64],
     out: &mut [i64],
 ) {
     let classes = table.ncols();
     let step = rows_at_once(classes);
-    (truth.par_chunks(step), out.par_chunks_mut(step))
-        .into_par_iter()
-        .enumerate()
-        .for_each_init(Vec::new, |turned, (part, (truth, out))| {
+    crew.map_with(
+        (Chunks(truth, step), Chunks(out, step)),
+        Vec::new,
+        |turned, part, (truth, out)| {
             let block = block_of(table, part * step, truth.len());
             let rows = rows_of(&block, turned);
             for ((to, &truth), row) in out.iter_mut().zip(truth).zip(rows) {
@@ -243,7 +244,8 @@ fn ranks<T: Element + Copy + Default + PartialOrd>(
                 let same = row.iter().filter(|&&value| value == own).count();
                 *to = (above * classes + same.saturating_sub(1)) as i64;
             }
-        });
+        },
+    );
 }
 
 fn block_of<'a, T>(table: &'a ArrayView2<T>, start: usize, rows: usize) -> ArrayView2<'a, T> {
@@ -261,17 +263,15 @@ pub enum Table<'py> {
 
 impl Table<'_> {
     /// That each row is of one of the classes.
-    fn check(&self, truth: &[i64]) -> PyResult<()> {
+    fn check(&self, py: Python<'_>, truth: &[i64]) -> PyResult<()> {
         let (rows, classes) = match self {
             Self::Double(table) => table.as_array().dim(),
             Self::Single(table) => table.as_array().dim(),
         };
         same_length("table", rows, truth.len())?;
         let known = 0..classes as i64;
-        match truth
-            .par_iter()
-            .position_first(|class| !known.contains(class))
-        {
+        let strange = |class: &i64| !known.contains(class);
+        match detached(py, [rows], |crew| crew.position(truth, strange))? {
             None => Ok(()),
             Some(row) => Err(PyValueError::new_err(format!(
                 "truth is {} in row {row}, expected a class from 0 to {}",
@@ -308,7 +308,7 @@ pub fn class_rows<'py>(
     Count,
 )> {
     let truth = contiguous(&truth);
-    table.check(&truth)?;
+    table.check(py, &truth)?;
     let highest = PyArray1::<i64>::zeros(py, truth.len(), false);
     let [own, others] = [(); 2].map(|()| PyArray1::<f64>::zeros(py, truth.len(), false));
     let wrong = {
@@ -322,11 +322,15 @@ pub fn class_rows<'py>(
         match &table {
             Table::Double(table) => {
                 let table = table.as_array();
-                py.detach(|| pass(&table, &truth, tolerance, out))
+                detached(py, [table.len()], |crew| {
+                    pass(crew, &table, &truth, tolerance, out)
+                })?
             }
             Table::Single(table) => {
                 let table = table.as_array();
-                py.detach(|| pass(&table, &truth, tolerance, out))
+                detached(py, [table.len()], |crew| {
+                    pass(crew, &table, &truth, tolerance, out)
+                })?
             }
         }
     };
@@ -344,7 +348,7 @@ pub fn class_ranks<'py>(
     truth: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Column<'py, i64>> {
     let truth = contiguous(&truth);
-    table.check(&truth)?;
+    table.check(py, &truth)?;
     let cell = PyArray1::<i64>::zeros(py, truth.len(), false);
     {
         let mut cell = cell.readwrite();
@@ -352,11 +356,11 @@ pub fn class_ranks<'py>(
         match &table {
             Table::Double(table) => {
                 let table = table.as_array();
-                py.detach(|| ranks(&table, &truth, out));
+                detached(py, [table.len()], |crew| ranks(crew, &table, &truth, out))?;
             }
             Table::Single(table) => {
                 let table = table.as_array();
-                py.detach(|| ranks(&table, &truth, out));
+                detached(py, [table.len()], |crew| ranks(crew, &table, &truth, out))?;
             }
         }
     }
@@ -366,6 +370,7 @@ pub fn class_ranks<'py>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
     use numpy::ndarray::{Array2, ShapeBuilder};
 
     #[test]
@@ -407,9 +412,9 @@ mod tests {
                 own: &mut own,
                 others: &mut others,
             };
-            let wrong = pass(&table.view(), &truth, Some(1e-6), out);
+            let wrong = tested(|crew| pass(crew, &table.view(), &truth, Some(1e-6), out));
             let mut cell = vec![0; rows];
-            ranks(&table.view(), &truth, &mut cell);
+            tested(|crew| ranks(crew, &table.view(), &truth, &mut cell));
             (highest, own, others, cell, wrong)
         });
         assert_eq!(one, other);

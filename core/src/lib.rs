@@ -3,14 +3,17 @@
 
 use pyo3::prelude::*;
 
+mod arrays;
 pub mod classes;
+pub mod parallel;
 pub mod random;
 pub mod randomise;
 pub mod resample;
 pub mod scores;
 pub mod trec;
 
-#[pymodule(gil_used = false)]
+// Nobody has run it in an interpreter without the GIL yet: there, importing it switches the GIL on.
+#[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};

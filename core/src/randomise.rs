@@ -1,13 +1,14 @@
 //! Tests by randomisation. What a replicate draws depends on the seed, its own number and the place
 //! of the unit, and counts are whole numbers, so any number of threads finds the same.
 
-use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use std::array::from_fn;
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
+use crate::arrays::{Matrix, filled};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::random::Stream;
 use crate::resample::{Values, rows_of};
 
@@ -60,41 +61,47 @@ const CHUNK: usize = 2048;
 type Lanes = [f64; LANES];
 
 /// Per column the replicates whose sum, with random signs, is at least as extreme as the sum.
-pub fn count_extreme(table: Values, tail: Tail, seed: u64, replicates: usize) -> Vec<i64> {
+pub fn count_extreme(
+    crew: Crew,
+    table: Values,
+    tail: Tail,
+    seed: u64,
+    replicates: usize,
+) -> Vec<i64> {
     let extremes = extremes(table, tail);
     let chunks = replicates.div_ceil(CHUNK);
-    let blocks = table.columns.div_ceil(LANES);
-    let counted: Vec<[i64; LANES]> = (0..blocks * chunks)
-        .into_par_iter()
-        .map(|task| {
-            let (block, chunk) = (task / chunks, task % chunks);
-            let drawn = chunk * CHUNK..replicates.min((chunk + 1) * CHUNK);
-            let streams: Vec<_> = drawn.map(|at| Stream::new(seed, at)).collect();
-            let sums = random_sums(table, block * LANES, &streams);
-            let mut counts = [0; LANES];
-            let extremes = &extremes[block * LANES..];
-            for sum in sums {
-                for ((count, sum), extreme) in counts.iter_mut().zip(sum).zip(extremes) {
-                    *count += i64::from(tail.of(sum) >= *extreme);
-                }
+    let count = |first: usize, chunk: usize| {
+        let drawn = chunk * CHUNK..replicates.min((chunk + 1) * CHUNK);
+        let streams: Vec<_> = drawn.map(|at| Stream::new(seed, at)).collect();
+        let mut counts = [0; LANES];
+        for sum in random_sums(crew, table, first, &streams) {
+            for ((count, sum), extreme) in counts.iter_mut().zip(sum).zip(&extremes[first..]) {
+                *count += i64::from(tail.of(sum) >= *extreme);
             }
-            counts
-        })
-        .collect();
-    (0..table.columns)
-        .map(|column| {
-            let of_block = &counted[column / LANES * chunks..][..chunks];
-            of_block.iter().map(|counts| counts[column % LANES]).sum()
-        })
-        .collect()
+        }
+        counts
+    };
+    let sum = |left: [i64; LANES], right: [i64; LANES]| from_fn(|lane| left[lane] + right[lane]);
+    let blocks = crew.map(0..table.columns.div_ceil(LANES), |_, block| {
+        crew.reduce(
+            0..chunks,
+            [0; LANES],
+            |chunk| count(block * LANES, chunk),
+            sum,
+        )
+    });
+    let mut counts = blocks.concat();
+    counts.truncate(table.columns);
+    counts
 }
 
 /// Per replicate the sums of some columns under its signs: one bit a unit, the same for all columns.
-fn random_sums(table: Values, first: usize, streams: &[Stream]) -> Vec<Lanes> {
+fn random_sums(crew: Crew, table: Values, first: usize, streams: &[Stream]) -> Vec<Lanes> {
     let mut sums = vec![[0.0; LANES]; streams.len()];
     let mut words = vec![0; streams.len()];
     let mut signed = vec![[0.0; LANES]; 1 << BITS];
     for (index, units) in (0..).zip(table.values.chunks(WORD * table.columns)) {
+        crew.check();
         for (word, stream) in words.iter_mut().zip(streams) {
             *word = stream.word(index);
         }
@@ -147,23 +154,21 @@ fn fill_signed_sums<'a>(
 pub const EXACT_UNITS: usize = 30;
 
 /// Per column the sign patterns, of all 2^n, whose sum is at least as extreme as the sum.
-pub fn count_extreme_exactly(table: Values, tail: Tail) -> Vec<i64> {
+pub fn count_extreme_exactly(crew: Crew, table: Values, tail: Tail) -> Vec<i64> {
     let column = |column| -> Vec<_> { table.rows().map(|row| row[column]).collect() };
     let extremes = extremes(table, tail);
-    extremes
-        .par_iter()
-        .enumerate()
-        .map(|(at, &extreme)| patterns_beyond(&column(at), extreme, tail))
-        .collect()
+    crew.map(0..table.columns, |_, at| {
+        patterns_beyond(crew, &column(at), extremes[at], tail)
+    })
 }
 
 /// Sums of the two halves of the units, 2^15 at most each, are enough to count all their sums.
-fn patterns_beyond(differences: &[f64], extreme: f64, tail: Tail) -> i64 {
+fn patterns_beyond(crew: Crew, differences: &[f64], extreme: f64, tail: Tail) -> i64 {
     let (left, right) = differences.split_at(differences.len() / 2);
     let (left, right) = (signed_sums(left), signed_sums(right));
     let short = |sum: &f64| right.partition_point(|other| sum + other < extreme);
     let beyond = |sum: &f64| i64::from((right.len() - short(sum)) as u32);
-    let counted = || left.iter().map(beyond).sum::<i64>();
+    let counted = || crew.watched(left.iter()).map(beyond).sum::<i64>();
     match tail {
         Tail::Upper => counted(),
         Tail::Both if extreme <= 0.0 => 1 << differences.len(),
@@ -192,46 +197,44 @@ fn signed_sums(differences: &[f64]) -> Vec<f64> {
 /// system, then all of the second, …. Without a seed the replicates are the first of all deals, which
 /// are (systems!)^units.
 pub fn dealt_ranges(
+    crew: Crew,
     table: Values,
     systems: usize,
     seed: Option<u64>,
-    replicates: usize,
-) -> Vec<f64> {
+    ranges: &mut [f64],
+) {
     let measures = table.columns / systems.max(1);
-    let mut ranges = vec![0.0; replicates * measures];
-    ranges
-        .par_chunks_mut(measures.max(1))
-        .enumerate()
-        .for_each_init(
-            || (vec![0.0; table.columns], vec![0; systems]),
-            |(sums, dealt), (replicate, ranges)| {
-                sums.fill(0.0);
-                if let Some(seed) = seed {
-                    let (stream, mut index) = (Stream::new(seed, replicate), 0..);
-                    let random = |bound| stream.below(index.next().unwrap_or(0), bound);
-                    deal(table, random, dealt, sums);
-                } else {
-                    let mut rest = replicate;
-                    let digit = |bound| {
-                        let digit = rest % bound;
-                        rest /= bound;
-                        digit
-                    };
-                    deal(table, digit, dealt, sums);
-                }
-                for (measure, range) in ranges.iter_mut().enumerate() {
-                    let of_measure = || sums[measure..].iter().step_by(measures).copied();
-                    let highest = of_measure().fold(f64::NEG_INFINITY, f64::max);
-                    *range = highest - of_measure().fold(f64::INFINITY, f64::min);
-                }
-            },
-        );
-    ranges
+    crew.map_with(
+        Chunks(ranges, measures),
+        || (vec![0.0; table.columns], vec![0; systems]),
+        |(sums, dealt), replicate, ranges| {
+            sums.fill(0.0);
+            if let Some(seed) = seed {
+                let (stream, mut index) = (Stream::new(seed, replicate), 0..);
+                let random = |bound| stream.below(index.next().unwrap_or(0), bound);
+                deal(crew, table, random, dealt, sums);
+            } else {
+                let mut rest = replicate;
+                let digit = |bound| {
+                    let digit = rest % bound;
+                    rest /= bound;
+                    digit
+                };
+                deal(crew, table, digit, dealt, sums);
+            }
+            for (measure, range) in ranges.iter_mut().enumerate() {
+                let of_measure = || sums[measure..].iter().step_by(measures).copied();
+                let highest = of_measure().fold(f64::NEG_INFINITY, f64::max);
+                *range = highest - of_measure().fold(f64::INFINITY, f64::min);
+            }
+        },
+    );
 }
 
 /// Adds each unit's values to the sums of the systems that they are dealt to, all measures of a
 /// system together; `below` chooses a number below another.
 fn deal(
+    crew: Crew,
     table: Values,
     mut below: impl FnMut(usize) -> usize,
     dealt: &mut [usize],
@@ -239,6 +242,7 @@ fn deal(
 ) {
     let measures = table.columns / dealt.len();
     for row in table.rows() {
+        crew.check();
         // Fisher and Yates's shuffle, from the inside out.
         for system in 0..dealt.len() {
             let place = below(system + 1);
@@ -271,15 +275,15 @@ pub fn randomisation<'py>(
     seed: u64,
     replicates: usize,
     two_sided: bool,
-) -> Bound<'py, PyArray1<i64>> {
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let columns = differences.shape()[1];
     let values = rows_of(&differences);
     let table = Values {
         values: &values,
         columns,
     };
-    py.detach(|| count_extreme(table, tail(two_sided), seed, replicates))
-        .into_pyarray(py)
+    let work = |crew: Crew| count_extreme(crew, table, tail(two_sided), seed, replicates);
+    Ok(detached(py, [replicates, values.len()], work)?.into_pyarray(py))
 }
 
 /// `randomisation_exact(differences, two_sided=True)`: the same count over all 2^n patterns of
@@ -303,9 +307,8 @@ pub fn randomisation_exact<'py>(
         values: &values,
         columns,
     };
-    Ok(py
-        .detach(|| count_extreme_exactly(table, tail(two_sided)))
-        .into_pyarray(py))
+    let work = |crew: Crew| count_extreme_exactly(crew, table, tail(two_sided));
+    Ok(detached(py, [columns, 1 << units.div_ceil(2), units], work)?.into_pyarray(py))
 }
 
 /// `randomised_ranges(values, systems, seed, replicates)`: of values of units (rows), all measures
@@ -320,7 +323,7 @@ pub fn randomised_ranges<'py>(
     systems: usize,
     seed: Option<u64>,
     replicates: usize,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Matrix<'py>> {
     let columns = values.shape()[1];
     if systems == 0 || !columns.is_multiple_of(systems) {
         return Err(PyValueError::new_err(format!(
@@ -332,14 +335,21 @@ pub fn randomised_ranges<'py>(
         values: &values,
         columns,
     };
-    py.detach(|| dealt_ranges(table, systems, seed, replicates))
-        .into_pyarray(py)
-        .reshape([replicates, columns / systems])
+    let steps = [replicates, values.len()];
+    filled(
+        py,
+        [replicates, columns / systems],
+        steps,
+        |crew, ranges| {
+            dealt_ranges(crew, table, systems, seed, ranges);
+        },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
 
     const DIFFERENCES: [f64; 12] = [
         0.3, -0.1, 0.2, 0.4, 0.0, 0.1, -0.2, 0.5, 0.3, 0.1, 0.2, -0.4,
@@ -370,11 +380,11 @@ mod tests {
         let second: Vec<_> = DIFFERENCES.iter().skip(1).step_by(2).copied().collect();
         for tail in [Tail::Both, Tail::Upper] {
             assert_eq!(
-                count_extreme_exactly(table(1), tail),
+                tested(|crew| count_extreme_exactly(crew, table(1), tail)),
                 [counted_by_force(&DIFFERENCES, tail)]
             );
             assert_eq!(
-                count_extreme_exactly(table(2), tail)[1],
+                tested(|crew| count_extreme_exactly(crew, table(2), tail))[1],
                 counted_by_force(&second, tail)
             );
         }
@@ -383,8 +393,10 @@ mod tests {
     #[test]
     fn randomisation_nears_the_exact_share() {
         for tail in [Tail::Both, Tail::Upper] {
-            let exact = count_extreme_exactly(table(1), tail)[0] as f64 / 4096.0;
-            let share = count_extreme(table(1), tail, 5, 100_000)[0] as f64 / 1e5;
+            let exact =
+                tested(|crew| count_extreme_exactly(crew, table(1), tail))[0] as f64 / 4096.0;
+            let share =
+                tested(|crew| count_extreme(crew, table(1), tail, 5, 100_000))[0] as f64 / 1e5;
             assert!((share - exact).abs() < 0.01);
         }
     }
@@ -397,7 +409,10 @@ mod tests {
             columns: 11,
         };
         let streams: Vec<_> = (0..5).map(|replicate| Stream::new(9, replicate)).collect();
-        for (stream, sums) in streams.iter().zip(random_sums(table, 8, &streams)) {
+        for (stream, sums) in streams
+            .iter()
+            .zip(tested(|crew| random_sums(crew, table, 8, &streams)))
+        {
             for (lane, sum) in sums.iter().enumerate().take(3) {
                 let expected: f64 = table
                     .rows()
@@ -424,7 +439,7 @@ mod tests {
             let (mut sums, mut dealt) = ([0.0; 3], [0; 3]);
             let (stream, mut index) = (Stream::new(1, replicate), 0..);
             let random = |bound| stream.below(index.next().unwrap(), bound);
-            deal(unit, random, &mut dealt, &mut sums);
+            tested(|crew| deal(crew, unit, random, &mut dealt, &mut sums));
             *seen.entry(sums.map(|sum| sum as i64)).or_insert(0) += 1;
         }
         assert_eq!(seen.len(), 6);

@@ -5,13 +5,15 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
+use pyo3::types::PySlice;
 
+use crate::arrays::{Matrix, filled, zeros};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::random::Stream;
 use crate::scores::{Areas, Curve, PIECE, Pair, check_values, contiguous, precision, same_length};
 
@@ -34,29 +36,32 @@ pub struct Grids<'a> {
     pub recall: &'a [f64],
 }
 
-pub struct Replicate {
-    pub areas: [f64; 3],
-    pub tpr: Vec<f64>,
-    pub precision: Vec<f64>,
+impl Grids<'_> {
+    /// How many numbers a replicate has: the areas, and the curves at these points.
+    fn columns(self) -> usize {
+        3 + self.fpr.len() + self.recall.len()
+    }
 }
 
 impl Ranking<'_> {
-    pub fn bootstrap(&self, seed: u64, replicates: usize, grids: Grids) -> Vec<Replicate> {
-        (0..replicates)
-            .into_par_iter()
-            .map(|replicate| self.replicate(Stream::new(seed, replicate), grids))
-            .collect()
+    /// Per replicate the three areas, then the curves at the points of the grids.
+    pub fn bootstrap(&self, crew: Crew, seed: u64, grids: Grids, out: &mut [f64]) {
+        crew.map(Chunks(out, grids.columns()), |replicate, out| {
+            self.replicate(crew, Stream::new(seed, replicate), grids, out);
+        });
     }
 
     /// That the columns fit each other.
-    fn check(&self) -> PyResult<()> {
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
         same_length("last", self.last.len(), self.positive.len())?;
         if self.last.last() == Some(&false) {
             return invalid("the last row must end its block of equal scores");
         }
         if let Some(weight) = self.weight {
             same_length("weight", weight.len(), self.positive.len())?;
-            check_values("weight", weight, 0.0)?;
+            detached(py, [weight.len()], |crew| {
+                check_values(crew, "weight", weight, 0.0)
+            })??;
         }
         if let Some(unit) = self.unit {
             same_length("unit", unit.len(), self.positive.len())?;
@@ -69,24 +74,23 @@ impl Ranking<'_> {
     /// rows that the replicate left out.
     pub fn tables(
         &self,
+        crew: Crew,
         seed: u64,
-        replicates: Range<usize>,
+        start: usize,
+        columns: usize,
         blocks: usize,
-        out_of_bag: bool,
-    ) -> Vec<f64> {
-        let columns = if out_of_bag { 4 } else { 2 };
-        let mut sums = vec![0.0; replicates.len() * columns * blocks];
-        sums.par_chunks_mut((columns * blocks).max(1))
-            .zip(replicates)
-            .for_each(|(sums, replicate)| self.table(Stream::new(seed, replicate), blocks, sums));
-        sums
+        sums: &mut [f64],
+    ) {
+        crew.map(Chunks(sums, columns * blocks), |at, sums| {
+            self.table(crew, Stream::new(seed, start + at), blocks, sums);
+        });
     }
 
-    fn table(&self, stream: Stream, blocks: usize, sums: &mut [f64]) {
+    fn table(&self, crew: Crew, stream: Stream, blocks: usize, sums: &mut [f64]) {
         let mut counts = [0; PIECE];
         let (drawn, left_out) = sums.split_at_mut(2 * blocks);
         let mut block = 0;
-        for rows in cut(0..self.positive.len(), PIECE) {
+        for rows in crew.pieces(0..self.positive.len(), PIECE) {
             let counts = &mut counts[..rows.len()];
             self.draw(stream, rows.clone(), counts);
             for (row, &count) in rows.zip(&*counts) {
@@ -101,45 +105,49 @@ impl Ranking<'_> {
         }
     }
 
-    fn replicate(&self, stream: Stream, grids: Grids) -> Replicate {
+    fn replicate(&self, crew: Crew, stream: Stream, grids: Grids, out: &mut [f64]) {
+        let (shares, curves) = out.split_at_mut(3);
         // A rate is known only with the totals: drawing twice costs less than storing the curve.
         let mut reader = if grids.fpr.is_empty() && grids.recall.is_empty() {
             None
         } else {
-            Some(Reader::new(grids, self.sweep(stream, |_| ())))
+            let total = self.sweep(crew, stream, |_| ());
+            Some(Reader::new(grids, total, curves))
         };
         let mut areas = Areas::default();
-        let total = self.sweep(stream, |points| {
+        let total = self.sweep(crew, stream, |points| {
             areas.add(points);
             if let Some(reader) = &mut reader {
                 reader.read(points);
             }
         });
-        let (tpr, precision) = reader.map(Reader::finish).unwrap_or_default();
-        Replicate {
-            areas: areas.shares(total),
-            tpr,
-            precision,
+        if let Some(reader) = reader {
+            reader.finish();
         }
+        shares.copy_from_slice(&areas.shares(total));
     }
 
     /// Per replicate the areas, and the curve at the start and at the last end of a block in each
     /// run of `step` rows: all true positives, then all false positives.
-    pub fn coarse(&self, seed: u64, replicates: usize, step: usize) -> (Vec<f64>, Vec<f64>) {
-        let points = self.positive.len().div_ceil(step) + 1;
-        let pieces: Vec<_> = self.pieces(step.min(PIECE)).collect();
-        let mut areas = vec![0.0; 3 * replicates];
-        let mut curves = vec![0.0; 2 * points * replicates];
-        areas
-            .par_chunks_mut(3)
-            .zip(curves.par_chunks_mut(2 * points))
-            .enumerate()
-            .for_each(|(replicate, (areas, points_of_curve))| {
+    pub fn coarse(
+        &self,
+        crew: Crew,
+        seed: u64,
+        step: usize,
+        areas: &mut [f64],
+        curves: &mut [f64],
+    ) {
+        let points = self.points_of_coarse(step);
+        let pieces: Vec<_> = self.pieces(crew, step.min(PIECE)).collect();
+        crew.map(
+            (Chunks(areas, 3), Chunks(curves, 2 * points)),
+            |replicate, (areas, points_of_curve)| {
                 let stream = Stream::new(seed, replicate);
                 let (tp, fp) = points_of_curve.split_at_mut(points);
                 let (mut sums, mut curve, mut counts) =
                     (Areas::default(), Curve::default(), [0; PIECE]);
                 for (rows, untied) in &pieces {
+                    crew.check();
                     let point = if *untied {
                         let counts = &mut counts[..rows.len()];
                         self.draw(stream, rows.clone(), counts);
@@ -155,14 +163,19 @@ impl Ranking<'_> {
                     [tp[rows.start / step + 1], fp[rows.start / step + 1]] = point;
                 }
                 areas.copy_from_slice(&sums.shares(curve.total()));
-            });
-        (areas, curves)
+            },
+        );
+    }
+
+    /// How many points `coarse` keeps of each class.
+    fn points_of_coarse(&self, step: usize) -> usize {
+        self.positive.len().div_ceil(step) + 1
     }
 
     /// Pieces of rows, and whether they are whole blocks of a row of weight one each.
-    fn pieces(&self, piece: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
+    fn pieces(&self, crew: Crew, piece: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
         let ends = |row: usize| self.last[row];
-        cut(0..self.positive.len(), piece).map(move |rows| {
+        crew.pieces(0..self.positive.len(), piece).map(move |rows| {
             let begins = rows.start == 0 || ends(rows.start - 1);
             let untied = self.weight.is_none() && begins && rows.clone().all(ends);
             (rows, untied)
@@ -171,12 +184,18 @@ impl Ranking<'_> {
 
     /// The points of a stretch of a curve: the ends of the blocks that its rows make up, and how
     /// many blocks come before each within the stretch.
-    fn points(&self, seed: u64, stretch: &Stretch, peaks: bool) -> (Vec<Pair>, Vec<u32>) {
+    fn points(
+        &self,
+        crew: Crew,
+        seed: u64,
+        stretch: &Stretch,
+        peaks: bool,
+    ) -> (Vec<Pair>, Vec<u32>) {
         let stream = Stream::new(seed, stretch.replicate);
         let mut points = vec![stretch.from];
         let mut curve = Curve::default();
         curve.go_on_from(stretch.from);
-        for rows in cut(stretch.rows.clone(), PIECE) {
+        for rows in crew.pieces(stretch.rows.clone(), PIECE) {
             points.extend_from_slice(&self.advance(stream, rows, &mut curve)[1..]);
         }
         let mut places: Vec<u32> = (0..points.len() as u32).collect();
@@ -189,11 +208,11 @@ impl Ranking<'_> {
 
     /// Of runs of rows, which end at `ends`, the weight of the positives drawn, of all rows drawn, and
     /// the weighted sum of their values.
-    fn runs(&self, stream: Stream, ends: &[usize], values: &[f64], sums: &mut [f64]) {
+    fn runs(&self, crew: Crew, stream: Stream, ends: &[usize], values: &[f64], sums: &mut [f64]) {
         let (mut counts, mut weights) = ([0; PIECE], [0.0; PIECE]);
         let starts = std::iter::once(&0).chain(ends);
         for ((&start, &end), sums) in starts.zip(ends).zip(sums.chunks_exact_mut(3)) {
-            for rows in cut(start..end, PIECE) {
+            for rows in crew.pieces(start..end, PIECE) {
                 let (counts, weights) = (&mut counts[..rows.len()], &mut weights[..rows.len()]);
                 self.draw(stream, rows.clone(), counts);
                 for (weight, &count) in weights.iter_mut().zip(&*counts) {
@@ -216,11 +235,11 @@ impl Ranking<'_> {
 
     /// Of the rows that a replicate left out the weight of each class, below and in the first
     /// `called` rows.
-    fn left_out(&self, stream: Stream, called: usize) -> [f64; 4] {
+    fn left_out(&self, crew: Crew, stream: Stream, called: usize) -> [f64; 4] {
         let mut counts = [0; PIECE];
         let mut sums = [[0.0; 2]; 2];
         for (side, side_rows) in [(0, called..self.positive.len()), (1, 0..called)] {
-            for rows in cut(side_rows, PIECE) {
+            for rows in crew.pieces(side_rows, PIECE) {
                 let counts = &mut counts[..rows.len()];
                 self.draw(stream, rows.clone(), counts);
                 let positive = &self.positive[rows.clone()];
@@ -238,9 +257,9 @@ impl Ranking<'_> {
 
     /// One pass over the resampled rows, which shows the curve to `visit` piece by piece and ends
     /// with the total weights.
-    fn sweep(&self, stream: Stream, mut visit: impl FnMut(&[Pair])) -> Pair {
+    fn sweep(&self, crew: Crew, stream: Stream, mut visit: impl FnMut(&[Pair])) -> Pair {
         let mut curve = Curve::default();
-        for rows in cut(0..self.positive.len(), PIECE) {
+        for rows in crew.pieces(0..self.positive.len(), PIECE) {
             visit(self.advance(stream, rows, &mut curve));
         }
         curve.total()
@@ -274,14 +293,6 @@ impl Ranking<'_> {
             *count = stream.poisson(unit.into());
         }
     }
-}
-
-/// A range in pieces of some length, the last of which may be shorter.
-fn cut(range: Range<usize>, piece: usize) -> impl Iterator<Item = Range<usize>> {
-    let end = range.end;
-    range
-        .step_by(piece)
-        .map(move |start| start..end.min(start + piece))
 }
 
 /// A sum as wide registers can make it.
@@ -362,19 +373,39 @@ fn split(counts: &[u8], positive: &[bool], by_class: &mut [[u8; 2]]) {
 struct Reader<'a> {
     grids: Grids<'a>,
     total: Pair,
-    tpr: Vec<f64>,
-    precision: Vec<f64>,
+    tpr: Filled<'a>,
+    precision: Filled<'a>,
+}
+
+/// A slice that is filled from its start.
+struct Filled<'a> {
+    values: &'a mut [f64],
+    count: usize,
+}
+
+impl<'a> Filled<'a> {
+    fn new(values: &'a mut [f64]) -> Self {
+        Self { values, count: 0 }
+    }
+
+    fn push(&mut self, value: f64) {
+        self.values[self.count] = value;
+        self.count += 1;
+    }
+
+    fn finish(self, rest: f64) {
+        self.values[self.count..].fill(rest);
+    }
 }
 
 impl<'a> Reader<'a> {
-    fn new(grids: Grids<'a>, total: Pair) -> Self {
-        let tpr = Vec::with_capacity(grids.fpr.len());
-        let precision = Vec::with_capacity(grids.recall.len());
+    fn new(grids: Grids<'a>, total: Pair, curves: &'a mut [f64]) -> Self {
+        let (tpr, precision) = curves.split_at_mut(grids.fpr.len());
         Self {
             grids,
             total,
-            tpr,
-            precision,
+            tpr: Filled::new(tpr),
+            precision: Filled::new(precision),
         }
     }
 
@@ -393,7 +424,7 @@ impl<'a> Reader<'a> {
     fn read_tpr(&mut self, points: &[Pair]) {
         let [positives, negatives] = self.total;
         let end = points[points.len() - 1][1] / negatives;
-        let ahead = &self.grids.fpr[self.tpr.len()..];
+        let ahead = &self.grids.fpr[self.tpr.count..];
         for &rate in ahead.iter().take_while(|&&rate| rate < end) {
             let passed = points.partition_point(|[_, fp]| fp / negatives <= rate);
             let ([tp, fp], end) = (points[passed - 1], points[passed]);
@@ -407,19 +438,18 @@ impl<'a> Reader<'a> {
         let positives = self.total[0];
         let reaches = |[tp, fp]: Pair, recall| tp / positives >= recall && tp + fp > 0.0;
         let end = points[points.len() - 1];
-        let ahead = &self.grids.recall[self.precision.len()..];
+        let ahead = &self.grids.recall[self.precision.count..];
         for &recall in ahead.iter().take_while(|&&recall| reaches(end, recall)) {
             let first = points.partition_point(|&point| !reaches(point, recall));
             self.precision.push(precision(points[first]));
         }
     }
 
-    fn finish(mut self) -> (Vec<f64>, Vec<f64>) {
+    fn finish(self) {
         // A rate that the curve never passes is 1, and there every positive is retrieved.
         let end = if self.is_defined() { 1.0 } else { f64::NAN };
-        self.tpr.resize(self.grids.fpr.len(), end);
-        self.precision.resize(self.grids.recall.len(), f64::NAN);
-        (self.tpr, self.precision)
+        self.tpr.finish(end);
+        self.precision.finish(f64::NAN);
     }
 }
 
@@ -451,13 +481,13 @@ struct Centred {
 }
 
 impl Centred {
-    fn new(table: Values) -> Self {
+    fn new(crew: Crew, table: Values) -> Self {
         let centre: Vec<_> = (0..table.columns)
-            .map(|column| mean_of_defined(table.rows().map(|row| row[column])))
+            .map(|column| mean_of_defined(crew.watched(table.rows()).map(|row| row[column])))
             .collect();
         let mut missing = Vec::new();
         let mut values = table.values.to_vec();
-        for (at, value) in values.iter_mut().enumerate() {
+        for (at, value) in crew.watched(values.iter_mut()).enumerate() {
             *value -= centre[at % table.columns];
             if value.is_nan() {
                 missing.push((at / table.columns, at % table.columns));
@@ -484,42 +514,50 @@ fn mean_of_defined(values: impl Iterator<Item = f64>) -> f64 {
     first + sum / count
 }
 
-/// Per replicate and column the mean of the drawn defined values and its standard error.
-pub fn bootstrap_column_means(table: Values, seed: u64, replicates: usize) -> (Vec<f64>, Vec<f64>) {
-    let centred = Centred::new(table);
+/// Per replicate and column the mean of the drawn defined values and its standard error, where
+/// zeros stand.
+pub fn bootstrap_column_means(
+    crew: Crew,
+    table: Values,
+    seed: u64,
+    means: &mut [f64],
+    errors: &mut [f64],
+) {
+    let centred = Centred::new(crew, table);
     let units = table.units();
-    let mut means = vec![0.0; replicates * table.columns];
-    let mut errors = vec![0.0; replicates * table.columns];
-    means
-        .par_chunks_mut(table.columns.max(1))
-        .zip(errors.par_chunks_mut(table.columns.max(1)))
-        .enumerate()
-        .for_each_init(
-            || vec![0; units],
-            |counts, (replicate, (means, errors))| {
-                draw_units(Stream::new(seed, replicate), counts);
-                centred.resample(counts, means, errors);
-            },
-        );
-    (means, errors)
+    crew.map_with(
+        (Chunks(means, table.columns), Chunks(errors, table.columns)),
+        || vec![0; units],
+        |counts, replicate, (means, errors)| {
+            draw_units(crew, Stream::new(seed, replicate), counts);
+            centred.resample(crew, counts, means, errors);
+        },
+    );
 }
 
 /// How often each unit comes in as many draws as there are units.
-fn draw_units(stream: Stream, counts: &mut [u32]) {
+fn draw_units(crew: Crew, stream: Stream, counts: &mut [u32]) {
     counts.fill(0);
-    for draw in 0..counts.len() {
-        counts[stream.below(draw as u64, counts.len())] += 1;
+    for draws in crew.pieces(0..counts.len(), PIECE) {
+        for draw in draws {
+            counts[stream.below(draw as u64, counts.len())] += 1;
+        }
     }
 }
 
 impl Centred {
     /// The sums and the sums of squares grow where the means and the errors will stand.
-    fn resample(&self, counts: &[u32], means: &mut [f64], errors: &mut [f64]) {
-        for (row, &count) in self.values.chunks_exact(means.len()).zip(counts) {
-            let count = f64::from(count);
-            for ((value, sum), squares) in row.iter().zip(&mut *means).zip(&mut *errors) {
-                *sum += count * value;
-                *squares += count * value * value;
+    fn resample(&self, crew: Crew, counts: &[u32], means: &mut [f64], errors: &mut [f64]) {
+        let columns = means.len();
+        let pieces = self.values.chunks(PIECE * columns);
+        for (values, counts) in pieces.zip(counts.chunks(PIECE)) {
+            crew.check();
+            for (row, &count) in values.chunks_exact(columns).zip(counts) {
+                let count = f64::from(count);
+                for ((value, sum), squares) in row.iter().zip(&mut *means).zip(&mut *errors) {
+                    *sum += count * value;
+                    *squares += count * value * value;
+                }
             }
         }
         let mut defined = vec![counts.len() as u64; means.len()];
@@ -551,31 +589,28 @@ fn standard_error(count: f64, sum: f64, squares: f64) -> f64 {
 
 // ----------------------------------------------------------------------------------------- cells
 
-/// Per replicate the weight of each cell over the resampled rows.
+/// Per replicate the weight of each cell over the resampled rows, where zeros stand.
 pub fn resampled_cells(
+    crew: Crew,
     cell: &[u32],
     weight: &[f64],
     cells: usize,
     seed: u64,
-    replicates: usize,
-) -> Vec<f64> {
-    let mut sums = vec![0.0; replicates * cells];
-    sums.par_chunks_mut(cells.max(1))
-        .enumerate()
-        .for_each(|(replicate, sums)| {
-            let stream = Stream::new(seed, replicate);
-            let mut counts = [0; PIECE];
-            for rows in cut(0..cell.len(), PIECE) {
-                let counts = &mut counts[..rows.len()];
-                stream.poisson_run(rows.start, counts);
-                for ((&cell, &weight), &count) in
-                    cell[rows.clone()].iter().zip(&weight[rows]).zip(&*counts)
-                {
-                    sums[cell as usize] += f64::from(count) * weight;
-                }
+    sums: &mut [f64],
+) {
+    crew.map(Chunks(sums, cells), |replicate, sums| {
+        let stream = Stream::new(seed, replicate);
+        let mut counts = [0; PIECE];
+        for rows in crew.pieces(0..cell.len(), PIECE) {
+            let counts = &mut counts[..rows.len()];
+            stream.poisson_run(rows.start, counts);
+            for ((&cell, &weight), &count) in
+                cell[rows.clone()].iter().zip(&weight[rows]).zip(&*counts)
+            {
+                sums[cell as usize] += f64::from(count) * weight;
             }
-        });
-    sums
+        }
+    });
 }
 
 // ---------------------------------------------------------------------------------------- Python
@@ -592,13 +627,6 @@ fn checked_grid(name: &str, grid: Option<&PyReadonlyArray1<f64>>) -> PyResult<Ve
         return invalid(format!("{name} must ascend within [0, 1]"));
     }
     Ok(grid)
-}
-
-type Matrix<'py> = Bound<'py, PyArray2<f64>>;
-
-/// A matrix of one row a replicate.
-fn matrix(py: Python<'_>, values: Vec<f64>, rows: usize, columns: usize) -> PyResult<Matrix<'_>> {
-    values.into_pyarray(py).reshape([rows, columns])
 }
 
 pub fn rows_of<'a>(array: &'a PyReadonlyArray2<f64>) -> Cow<'a, [f64]> {
@@ -631,14 +659,14 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn ranking(&self) -> PyResult<Ranking<'_>> {
+    fn ranking(&self, py: Python<'_>) -> PyResult<Ranking<'_>> {
         let ranking = Ranking {
             positive: &self.positive,
             last: &self.last,
             weight: self.weight.as_deref(),
             unit: self.unit.as_deref(),
         };
-        ranking.check()?;
+        ranking.check(py)?;
         Ok(ranking)
     }
 }
@@ -663,22 +691,30 @@ pub fn bootstrap_scores<'py>(
     recall_grid: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<(Matrix<'py>, Option<Matrix<'py>>, Option<Matrix<'py>>)> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     let fpr = checked_grid("fpr_grid", fpr_grid.as_ref())?;
     let recall = checked_grid("recall_grid", recall_grid.as_ref())?;
     let grids = Grids {
         fpr: &fpr,
         recall: &recall,
     };
-    let drawn = py.detach(|| ranking.bootstrap(seed, replicates, grids));
-    let stacked = |of: fn(&Replicate) -> &[f64], columns| {
-        let values = drawn.iter().flat_map(of).copied().collect();
-        matrix(py, values, replicates, columns)
+    let drawn = zeros(py, replicates, grids.columns())?;
+    {
+        let mut drawn = drawn.readwrite();
+        let out = drawn.as_slice_mut()?;
+        detached(py, [replicates, ranking.positive.len()], |crew| {
+            ranking.bootstrap(crew, seed, grids, out);
+        })?;
+    }
+    let columns = |from: usize, count: usize| -> PyResult<Matrix<'py>> {
+        let [from, to] = [from, from + count].map(usize::cast_signed);
+        let columns = PySlice::new(py, from, to, 1);
+        Ok(drawn.get_item((PySlice::full(py), columns))?.cast_into()?)
     };
-    let tpr = stacked(|replicate| &replicate.tpr, fpr.len())?;
-    let precision = stacked(|replicate| &replicate.precision, recall.len())?;
+    let tpr = columns(3, fpr.len())?;
+    let precision = columns(3 + fpr.len(), recall.len())?;
     Ok((
-        stacked(|replicate| &replicate.areas, 3)?,
+        columns(0, 3)?,
         fpr_grid.map(|_| tpr),
         recall_grid.map(|_| precision),
     ))
@@ -705,12 +741,14 @@ pub fn bootstrap_tables<'py>(
     out_of_bag: bool,
 ) -> PyResult<Matrix<'py>> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     let blocks = columns.last.iter().filter(|&&last| last).count();
-    let wanted = start..start + replicates;
-    let sums = py.detach(|| ranking.tables(seed, wanted, blocks, out_of_bag));
     let columns = if out_of_bag { 4 } else { 2 };
-    matrix(py, sums, replicates * columns, blocks)
+    let rows = replicates.saturating_mul(columns);
+    let steps = [replicates, ranking.positive.len()];
+    filled(py, [rows, blocks], steps, |crew, sums| {
+        ranking.tables(crew, seed, start, columns, blocks, sums);
+    })
 }
 
 /// `bootstrap_coarse(positive, last, weight, unit, seed, replicates, step)`: of the replicates of
@@ -730,16 +768,26 @@ pub fn bootstrap_coarse<'py>(
     step: usize,
 ) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     if !step.is_power_of_two() {
         return invalid(format!("step is {step}, expected a power of two"));
     }
-    let points = columns.positive.len().div_ceil(step) + 1;
-    let (areas, curves) = py.detach(|| ranking.coarse(seed, replicates, step));
-    Ok((
-        matrix(py, areas, replicates, 3)?,
-        matrix(py, curves, 2 * replicates, points)?,
-    ))
+    let (areas, curves) = (
+        zeros(py, replicates, 3)?,
+        zeros(
+            py,
+            replicates.saturating_mul(2),
+            ranking.points_of_coarse(step),
+        )?,
+    );
+    {
+        let (mut areas, mut curves) = (areas.readwrite(), curves.readwrite());
+        let (areas, curves) = (areas.as_slice_mut()?, curves.as_slice_mut()?);
+        detached(py, [replicates, ranking.positive.len()], |crew| {
+            ranking.coarse(crew, seed, step, areas, curves);
+        })?;
+    }
+    Ok((areas, curves))
 }
 
 type Points<'py> = (
@@ -770,7 +818,7 @@ pub fn bootstrap_points<'py>(
     peaks: bool,
 ) -> PyResult<Points<'py>> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     let (rows, point) = (rows.as_array(), point.as_array());
     let stretches: Vec<_> = contiguous(&replicate)
         .iter()
@@ -786,26 +834,27 @@ pub fn bootstrap_points<'py>(
     if !stretches.iter().all(fits) {
         return invalid("a stretch reaches beyond the rows");
     }
-    let found: Vec<_> = py.detach(|| {
-        let of = |stretch| ranking.points(seed, stretch, peaks);
-        stretches.par_iter().map(of).collect()
-    });
-    let of_class = |class: usize| -> Vec<f64> {
-        let points = found.iter().flat_map(|(points, _)| points);
-        points.map(|point| point[class]).collect()
-    };
-    let places: Vec<u32> = found
-        .iter()
-        .flat_map(|(_, places)| places)
-        .copied()
-        .collect();
-    let sizes: Vec<u32> = found
-        .iter()
-        .map(|(points, _)| points.len() as u32)
-        .collect();
+    let steps = stretches.iter().map(|stretch| stretch.rows.len()).sum();
+    let (tp, fp, places, sizes) = detached(py, [steps], |crew| {
+        let found = crew.map(0..stretches.len(), |_, at| {
+            ranking.points(crew, seed, &stretches[at], peaks)
+        });
+        let of_class = |class: usize| -> Vec<f64> {
+            let points = found.iter().flat_map(|(points, _)| points);
+            points.map(|point| point[class]).collect()
+        };
+        let places = found.iter().flat_map(|(_, places)| places);
+        let sizes = found.iter().map(|(points, _)| points.len() as u32);
+        (
+            of_class(0),
+            of_class(1),
+            places.copied().collect::<Vec<u32>>(),
+            sizes.collect::<Vec<u32>>(),
+        )
+    })?;
     Ok((
-        of_class(0).into_pyarray(py),
-        of_class(1).into_pyarray(py),
+        tp.into_pyarray(py),
+        fp.into_pyarray(py),
         places.into_pyarray(py),
         sizes.into_pyarray(py),
     ))
@@ -826,7 +875,7 @@ pub fn bootstrap_left_out<'py>(
     called: PyReadonlyArray1<'py, i64>,
 ) -> PyResult<Matrix<'py>> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     let called = contiguous(&called);
     if called
         .iter()
@@ -834,13 +883,14 @@ pub fn bootstrap_left_out<'py>(
     {
         return invalid("called reaches beyond the rows");
     }
-    let cells: Vec<f64> = py.detach(|| {
-        let of = |(replicate, &called): (usize, &i64)| {
-            ranking.left_out(Stream::new(seed, replicate), called as usize)
-        };
-        called.par_iter().enumerate().flat_map_iter(of).collect()
-    });
-    matrix(py, cells, called.len(), 4)
+    let steps = [called.len(), ranking.positive.len()];
+    filled(py, [called.len(), 4], steps, |crew, cells| {
+        crew.map(Chunks(cells, 4), |replicate, cells| {
+            let stream = Stream::new(seed, replicate);
+            let left_out = ranking.left_out(crew, stream, called[replicate] as usize);
+            cells.copy_from_slice(&left_out);
+        });
+    })
 }
 
 /// `bootstrap_runs(positive, last, weight, unit, seed, replicates, ends, values)`: of runs of rows,
@@ -861,7 +911,7 @@ pub fn bootstrap_runs<'py>(
     values: PyReadonlyArray1<'py, f64>,
 ) -> PyResult<Matrix<'py>> {
     let columns = Columns::of(&positive, &last, weight.as_ref(), unit.as_ref());
-    let ranking = columns.ranking()?;
+    let ranking = columns.ranking(py)?;
     let values = contiguous(&values);
     same_length("values", values.len(), ranking.positive.len())?;
     let ends: Vec<_> = contiguous(&ends).iter().map(|&end| end as usize).collect();
@@ -869,14 +919,17 @@ pub fn bootstrap_runs<'py>(
         return invalid("ends must ascend up to the number of rows");
     }
     let columns = 3 * ends.len();
-    let mut sums = vec![0.0; replicates * columns];
-    py.detach(|| {
-        let each = sums.par_chunks_mut(columns.max(1)).enumerate();
-        each.for_each(|(replicate, sums)| {
-            ranking.runs(Stream::new(seed, replicate), &ends, &values, sums);
-        });
-    });
-    matrix(py, sums, replicates, columns)
+    filled(
+        py,
+        [replicates, columns],
+        [replicates, values.len()],
+        |crew, sums| {
+            crew.map(Chunks(sums, columns), |replicate, sums| {
+                let stream = Stream::new(seed, replicate);
+                ranking.runs(crew, stream, &ends, &values, sums);
+            });
+        },
+    )
 }
 
 /// `poisson_counts(seed, replicate, units)`: how often `bootstrap_scores` draws each of the units
@@ -887,10 +940,19 @@ pub fn poisson_counts(
     seed: u64,
     replicate: usize,
     units: usize,
-) -> Bound<'_, PyArray1<u8>> {
-    let mut counts = vec![0; units];
-    py.detach(|| Stream::new(seed, replicate).poisson_run(0, &mut counts));
-    counts.into_pyarray(py)
+) -> PyResult<Bound<'_, PyArray1<u8>>> {
+    let counts = zeros(py, 1, units)?;
+    {
+        let mut counts = counts.readwrite();
+        let counts = counts.as_slice_mut()?;
+        let stream = Stream::new(seed, replicate);
+        detached(py, [units], |crew| {
+            for units in crew.pieces(0..units, PIECE) {
+                stream.poisson_run(units.start, &mut counts[units]);
+            }
+        })?;
+    }
+    counts.reshape([units])
 }
 
 /// `bootstrap_means(values, seed, replicates)`: values of units (rows) and measures (columns), NaN
@@ -910,11 +972,18 @@ pub fn bootstrap_means<'py>(
         values: &values,
         columns,
     };
-    let (means, errors) = py.detach(|| bootstrap_column_means(table, seed, replicates));
-    Ok((
-        matrix(py, means, replicates, columns)?,
-        matrix(py, errors, replicates, columns)?,
-    ))
+    let [means, errors] = [
+        zeros(py, replicates, columns)?,
+        zeros(py, replicates, columns)?,
+    ];
+    {
+        let (mut means, mut errors) = (means.readwrite(), errors.readwrite());
+        let (means, errors) = (means.as_slice_mut()?, errors.as_slice_mut()?);
+        detached(py, [replicates, table.units(), columns + 4], |crew| {
+            bootstrap_column_means(crew, table, seed, means, errors);
+        })?;
+    }
+    Ok((means, errors))
 }
 
 /// `bootstrap_cells(cell, weight, cells, seed, replicates)`: per Poisson bootstrap replicate of
@@ -937,13 +1006,20 @@ pub fn bootstrap_cells<'py>(
             cell[row]
         ));
     }
-    let sums = py.detach(|| resampled_cells(&cell, &weight, cells, seed, replicates));
-    matrix(py, sums, replicates, cells)
+    filled(
+        py,
+        [replicates, cells],
+        [replicates, cell.len()],
+        |crew, sums| {
+            resampled_cells(crew, &cell, &weight, cells, seed, sums);
+        },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
 
     #[test]
     fn equal_values_have_no_error() {
@@ -952,7 +1028,8 @@ mod tests {
             values: &values,
             columns: 2,
         };
-        let (means, errors) = bootstrap_column_means(table, 0, 50);
+        let (mut means, mut errors) = ([0.0; 100], [0.0; 100]);
+        tested(|crew| bootstrap_column_means(crew, table, 0, &mut means, &mut errors));
         let bits =
             |values: &[f64]| -> Vec<_> { values.iter().map(|value| value.to_bits()).collect() };
         assert_eq!(bits(&means), bits(&[0.1; 100]));
@@ -984,10 +1061,11 @@ mod tests {
                 }
             }
         }
-        let areas = ranking.bootstrap(3, 2, grids)[1].areas;
-        let expected = crate::scores::sweep(&blocks[0], &blocks[1]);
+        let mut areas = [0.0; 6];
+        tested(|crew| ranking.bootstrap(crew, 3, grids, &mut areas));
+        let expected = tested(|crew| crate::scores::sweep(crew, &blocks[0], &blocks[1]));
         assert!(
-            areas
+            areas[3..]
                 .iter()
                 .zip(expected)
                 .all(|(area, expected)| (area - expected).abs() < 1e-12)

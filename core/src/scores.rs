@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
+
+use crate::parallel::{Chunks, Crew, detached};
 
 // ---------------------------------------------------------------------------------------- order
 
@@ -28,14 +29,25 @@ fn score_of(key: u64) -> f64 {
     f64::from_bits(if key & SIGN == 0 { !(key | SIGN) } else { key })
 }
 
+/// Steps that it takes to sort a row.
+const TO_SORT: usize = 8;
+
+/// So many rows are taken at a time where nothing asks for fewer.
+const ROWS: usize = 1 << 14;
+
 /// (key, row) by descending score. The row breaks ties, which makes an unstable sort a stable one.
-fn descending(scores: &[f64]) -> Vec<(u64, u32)> {
-    let mut order: Vec<_> = scores
-        .par_iter()
-        .zip(0..scores.len() as u32)
-        .map(|(&score, row)| (key_of(score), row))
-        .collect();
-    order.par_sort_unstable();
+fn descending(crew: Crew, scores: &[f64]) -> Vec<(u64, u32)> {
+    let mut order = vec![(0, 0); scores.len()];
+    crew.map(
+        (Chunks(&mut order[..], ROWS), Chunks(scores, ROWS)),
+        |part, (order, scores)| {
+            let rows = (part * ROWS) as u32..;
+            for ((to, &score), row) in order.iter_mut().zip(scores).zip(rows) {
+                *to = (key_of(score), row);
+            }
+        },
+    );
+    crew.sort(&mut order);
     order
 }
 
@@ -82,42 +94,52 @@ fn class_size(class: bool, positive: &[bool]) -> usize {
 }
 
 /// The keys of the scores of one class, and `END` after them, into `keys`, which has that room.
-fn keys_of_class(class: bool, positive: &[bool], scores: &[f64], keys: &mut [u64]) {
+fn keys_of_class(crew: Crew, class: bool, positive: &[bool], scores: &[f64], keys: &mut [u64]) {
     let mut filled = 0;
-    for (&positive, &score) in positive.iter().zip(scores) {
-        // Each key is written before it is known to belong here: no branch on a label, which nobody
-        // can predict. The last place takes what does not.
-        keys[filled] = key_of(score);
-        filled += usize::from(positive == class);
+    for (positive, scores) in positive.chunks(ROWS).zip(scores.chunks(ROWS)) {
+        crew.check();
+        for (&positive, &score) in positive.iter().zip(scores) {
+            // Each key is written before it is known to belong here: no branch on a label, which nobody
+            // can predict. The last place takes what does not.
+            keys[filled] = key_of(score);
+            filled += usize::from(positive == class);
+        }
     }
     keys[filled] = END;
 }
 
 /// The columns of a table without weights, from the sorted keys of each class, and how many distinct
 /// scores there are. (Sorting each class by itself needs no labels beside the keys.)
-fn merge(positives: &[u64], negatives: &[u64], columns: [&mut [f64]; 3]) -> usize {
+fn merge(crew: Crew, positives: &[u64], negatives: &[u64], columns: [&mut [f64]; 3]) -> usize {
     let [scores, positive_sums, negative_sums] = columns;
     let (mut p, mut n, mut distinct) = (0, 0, 0);
     let (mut before, mut positive, mut negative) = (END, 0_u32, 0_u32);
-    for _ in 0..scores.len() {
-        let is_positive = positives[p] <= negatives[n];
-        let key = positives[p].min(negatives[n]);
-        let same = u32::from(key == before);
-        before = key;
-        positive = positive * same + u32::from(is_positive);
-        negative = negative * same + u32::from(!is_positive);
-        distinct += 1 - same as usize;
-        scores[distinct - 1] = score_of(key);
-        positive_sums[distinct - 1] = f64::from(positive);
-        negative_sums[distinct - 1] = f64::from(negative);
-        p += usize::from(is_positive);
-        n += usize::from(!is_positive);
+    for rows in crew.pieces(0..scores.len(), ROWS) {
+        for _ in rows {
+            let is_positive = positives[p] <= negatives[n];
+            let key = positives[p].min(negatives[n]);
+            let same = u32::from(key == before);
+            before = key;
+            positive = positive * same + u32::from(is_positive);
+            negative = negative * same + u32::from(!is_positive);
+            distinct += 1 - same as usize;
+            scores[distinct - 1] = score_of(key);
+            positive_sums[distinct - 1] = f64::from(positive);
+            negative_sums[distinct - 1] = f64::from(negative);
+            p += usize::from(is_positive);
+            n += usize::from(!is_positive);
+        }
     }
     distinct
 }
 
 /// The same on two threads, one for the scores above some score and one for the others.
-fn merge_halves(positives: &[u64], negatives: &[u64], mut columns: [&mut [f64]; 3]) -> usize {
+fn merge_halves(
+    crew: Crew,
+    positives: &[u64],
+    negatives: &[u64],
+    mut columns: [&mut [f64]; 3],
+) -> usize {
     let more = positives.len().max(negatives.len());
     let middle = if positives.len() == more {
         positives[more / 2]
@@ -128,10 +150,18 @@ fn merge_halves(positives: &[u64], negatives: &[u64], mut columns: [&mut [f64]; 
     let (upper, lower) = {
         let halves = columns.each_mut().map(|column| column.split_at_mut(p + n));
         let [scores, positive, negative] = halves;
-        rayon::join(
-            || merge(positives, negatives, [scores.0, positive.0, negative.0]),
+        crew.join(
             || {
                 merge(
+                    crew,
+                    positives,
+                    negatives,
+                    [scores.0, positive.0, negative.0],
+                )
+            },
+            || {
+                merge(
+                    crew,
                     &positives[p..],
                     &negatives[n..],
                     [scores.1, positive.1, negative.1],
@@ -147,13 +177,14 @@ fn merge_halves(positives: &[u64], negatives: &[u64], mut columns: [&mut [f64]; 
 }
 
 /// Weights add up in the order of the input within a block of equal scores.
-pub fn weighted_table(positive: &[bool], scores: &[f64], weights: &[f64]) -> Table {
-    let order = descending(scores);
+pub fn weighted_table(crew: Crew, positive: &[bool], scores: &[f64], weights: &[f64]) -> Table {
+    let order = descending(crew, scores);
     let column = || vec![0.0; order.len()];
     let (mut scores, mut sums) = (column(), [column(), column()]);
     let mut squares = [column(), column()];
     let (mut before, mut distinct) = (END, 0);
-    for (key, row) in order.iter().map(|&(key, row)| (key, row as usize)) {
+    for &(key, row) in crew.watched(&order) {
+        let row = row as usize;
         distinct += usize::from(key != before);
         before = key;
         let (class, weight) = (usize::from(!positive[row]), weights[row]);
@@ -368,10 +399,11 @@ fn share_of_block(ratio: f64) -> f64 {
 }
 
 /// AUC, PR-AUC and AP of a table of scores.
-pub fn sweep(positive: &[f64], negative: &[f64]) -> [f64; 3] {
+pub fn sweep(crew: Crew, positive: &[f64], negative: &[f64]) -> [f64; 3] {
     let mut curve = Curve::default();
     let mut areas = Areas::default();
     for (positive, negative) in positive.chunks(PIECE).zip(negative.chunks(PIECE)) {
+        crew.check();
         let rows = positive.iter().zip(negative);
         areas.add(curve.advance(rows.map(|(&positive, &negative)| ([positive, negative], true))));
     }
@@ -397,23 +429,34 @@ pub(crate) fn same_length(name: &str, rows: usize, truth: usize) -> PyResult<()>
     )))
 }
 
+/// What is wrong with what Python handed over.
+pub(crate) struct Invalid(String);
+
+impl From<Invalid> for PyErr {
+    fn from(Invalid(message): Invalid) -> Self {
+        PyValueError::new_err(message)
+    }
+}
+
 /// Every value is a number and no smaller than `lowest`; else the first row where it is not.
-pub(crate) fn check_values(name: &str, values: &[f64], lowest: f64) -> PyResult<()> {
+pub(crate) fn check_values(
+    crew: Crew,
+    name: &str,
+    values: &[f64],
+    lowest: f64,
+) -> Result<(), Invalid> {
     let fault = |value: f64| match value {
         _ if value.is_nan() => Some("NaN"),
         _ if value.is_infinite() => Some("infinite"),
         _ if value < lowest => Some("negative"),
         _ => None,
     };
-    let Some(row) = values
-        .par_iter()
-        .position_first(|&value| fault(value).is_some())
-    else {
+    let Some(row) = crew.position(values, |&value| fault(value).is_some()) else {
         return Ok(());
     };
     let first = fault(values[row]);
-    let more = values[row + 1..]
-        .iter()
+    let more = crew
+        .watched(&values[row + 1..])
         .filter(|&&value| fault(value) == first)
         .count();
     let others = match more {
@@ -422,9 +465,7 @@ pub(crate) fn check_values(name: &str, values: &[f64], lowest: f64) -> PyResult<
         _ => format!(" (and {more} more rows)"),
     };
     let fault = first.unwrap_or_default();
-    Err(PyValueError::new_err(format!(
-        "{name} is {fault} in row {row}{others}"
-    )))
+    Err(Invalid(format!("{name} is {fault} in row {row}{others}")))
 }
 
 /// Scores of double precision, or of single precision to be widened.
@@ -435,20 +476,29 @@ pub enum Scores<'py> {
 }
 
 impl Scores<'_> {
-    fn checked(&self) -> PyResult<Cow<'_, [f64]>> {
-        let scores = match self {
-            Self::Double(scores) => contiguous(scores),
-            Self::Single(scores) => contiguous(scores)
-                .par_iter()
-                .map(|&score| score.into())
-                .collect::<Vec<_>>()
-                .into(),
+    fn checked(&self, py: Python<'_>) -> PyResult<Cow<'_, [f64]>> {
+        let (double, single) = match self {
+            Self::Double(scores) => (contiguous(scores), None),
+            Self::Single(scores) => (vec![0.0; scores.len()?].into(), Some(contiguous(scores))),
         };
-        if u32::try_from(scores.len()).is_err() {
+        if u32::try_from(double.len()).is_err() {
             return Err(PyValueError::new_err("score has more than 4294967295 rows"));
         }
-        check_values("score", &scores, f64::MIN)?;
-        Ok(scores)
+        Ok(detached(py, [double.len()], |crew| {
+            let mut scores = double;
+            if let Some(single) = &single {
+                let wide = (
+                    Chunks(scores.to_mut().as_mut_slice(), ROWS),
+                    Chunks(&single[..], ROWS),
+                );
+                crew.map(wide, |_, (wide, single)| {
+                    for (to, &score) in wide.iter_mut().zip(single) {
+                        *to = score.into();
+                    }
+                });
+            }
+            check_values(crew, "score", &scores, f64::MIN).map(|()| scores)
+        })??)
     }
 }
 
@@ -473,17 +523,21 @@ pub fn score_table<'py>(
     weight: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<TableColumns<'py>> {
     let positive = contiguous(&positive);
-    let scores = score.checked()?;
+    let scores = score.checked(py)?;
     let weights = weight.as_ref().map(contiguous);
     same_length("score", scores.len(), positive.len())?;
     if let Some(weights) = &weights {
         same_length("weight", weights.len(), positive.len())?;
-        check_values("weight", weights, 0.0)?;
+        detached(py, [weights.len()], |crew| {
+            check_values(crew, "weight", weights, 0.0)
+        })??;
     }
     let Some(weights) = &weights else {
         return counted_columns(py, &positive, &scores);
     };
-    let table = py.detach(|| weighted_table(&positive, &scores, weights));
+    let table = detached(py, [scores.len(), TO_SORT], |crew| {
+        weighted_table(crew, &positive, &scores, weights)
+    })?;
     let [positive_squares, negative_squares] = table.squares.map(|s| Some(s.into_pyarray(py)));
     Ok((
         table.scores.into_pyarray(py),
@@ -495,8 +549,7 @@ pub fn score_table<'py>(
 }
 
 /// The table of rows without weights, in memory that `NumPy` allots: it asks for huge pages, without
-/// which most of the time would go to touching fresh memory. `NumPy` also sorts bare numbers with
-/// vector instructions, several times as fast as a portable sort.
+/// which most of the time would go to touching fresh memory.
 fn counted_columns<'py>(
     py: Python<'py>,
     positive: &[bool],
@@ -504,37 +557,24 @@ fn counted_columns<'py>(
 ) -> PyResult<TableColumns<'py>> {
     let keys =
         [true, false].map(|class| PyArray1::<u64>::zeros(py, class_size(class, positive), false));
-    {
-        let [mut of_positives, mut of_negatives] =
-            keys.each_ref().map(numpy::PyArrayMethods::readwrite);
-        let (of_positives, of_negatives) =
-            (of_positives.as_slice_mut()?, of_negatives.as_slice_mut()?);
-        py.detach(|| {
-            rayon::join(
-                || keys_of_class(true, positive, scores, of_positives),
-                || keys_of_class(false, positive, scores, of_negatives),
-            )
-        });
-    }
-    sort_both(py, &keys)?;
     let columns = [(); 3].map(|()| PyArray1::<f64>::zeros(py, scores.len(), false));
     let distinct = {
-        let [positives, negatives] = keys.each_ref().map(numpy::PyArrayMethods::readonly);
-        let (positives, negatives) = (positives.as_slice()?, negatives.as_slice()?);
+        let [mut of_positives, mut of_negatives] =
+            keys.each_ref().map(numpy::PyArrayMethods::readwrite);
         let [mut a, mut b, mut c] = columns.each_ref().map(numpy::PyArrayMethods::readwrite);
+        let (positives, negatives) = (of_positives.as_slice_mut()?, of_negatives.as_slice_mut()?);
         let columns = [a.as_slice_mut()?, b.as_slice_mut()?, c.as_slice_mut()?];
-        py.detach(|| merge_halves(positives, negatives, columns))
+        detached(py, [scores.len(), TO_SORT], |crew| {
+            let sorted = |class, keys: &mut [u64]| {
+                keys_of_class(crew, class, positive, scores, keys);
+                crew.sort(keys);
+            };
+            crew.join(|| sorted(true, positives), || sorted(false, negatives));
+            merge_halves(crew, positives, negatives, columns)
+        })?
     };
     let [scores, positive, negative] = columns.map(|column| first(column, distinct));
     Ok((scores?, positive?, negative?, None, None))
-}
-
-/// `NumPy` lets others run while it sorts, so both can be sorted at once.
-fn sort_both(py: Python<'_>, keys: &[Bound<'_, PyArray1<u64>>; 2]) -> PyResult<()> {
-    let [first, second] = keys.each_ref().map(|keys| keys.clone().unbind());
-    let sort = |keys: Py<PyArray1<u64>>| Python::attach(|py| keys.call_method0(py, "sort"));
-    let (first, second) = py.detach(|| rayon::join(|| sort(first), || sort(second)));
-    first.and(second).map(drop)
 }
 
 /// The first values of a column, the column itself where that is all of them.
@@ -553,13 +593,12 @@ pub fn order_descending<'py>(
     py: Python<'py>,
     score: Scores<'py>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let scores = score.checked()?;
-    let rows = py.detach(|| -> Vec<_> {
-        descending(&scores)
-            .into_iter()
-            .map(|(_, row)| row)
+    let scores = score.checked(py)?;
+    let rows = detached(py, [scores.len(), TO_SORT], |crew| -> Vec<_> {
+        let order = descending(crew, &scores);
+        crew.watched(order.into_iter().map(|(_, row)| row))
             .collect()
-    });
+    })?;
     Ok(rows.into_pyarray(py))
 }
 
@@ -574,12 +613,20 @@ pub fn sweep_scores(
     let positive = contiguous(&positive_weight);
     let negative = contiguous(&negative_weight);
     same_length("negative_weight", negative.len(), positive.len())?;
-    Ok(py.detach(|| sweep(&positive, &negative)).into())
+    Ok(detached(py, [positive.len()], |crew| {
+        sweep(crew, &positive, &negative)
+    })?
+    .into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
+
+    fn swept(positive: &[f64], negative: &[f64]) -> [f64; 3] {
+        tested(|crew| sweep(crew, positive, negative))
+    }
 
     fn close(left: [f64; 3], right: [f64; 3]) -> bool {
         left.iter()
@@ -615,21 +662,20 @@ mod tests {
         let scores = [0.5, 0.5, -0.0, 0.0, 2.0, -1.0];
         let [positives, negatives] = [true, false].map(|class| {
             let mut keys = vec![0; class_size(class, &positive)];
-            keys_of_class(class, &positive, &scores, &mut keys);
+            tested(|crew| keys_of_class(crew, class, &positive, &scores, &mut keys));
             keys.sort_unstable();
             keys
         });
         let mut columns = [[0.0; 6]; 3];
-        let distinct = merge(
-            &positives,
-            &negatives,
-            columns.each_mut().map(|c| &mut c[..]),
-        );
+        let distinct = tested(|crew| {
+            let columns = columns.each_mut().map(|c| &mut c[..]);
+            merge(crew, &positives, &negatives, columns)
+        });
         let counted = columns.each_ref().map(|column| &column[..distinct]);
         assert_eq!(counted[0], [2.0, 0.5, 0.0, -1.0]);
         assert_eq!(counted[1], [0.0, 1.0, 2.0, 0.0]);
         assert_eq!(counted[2], [1.0, 1.0, 0.0, 1.0]);
-        let weighted = weighted_table(&positive, &scores, &[2.0; 6]);
+        let weighted = tested(|crew| weighted_table(crew, &positive, &scores, &[2.0; 6]));
         assert_eq!(weighted.scores, counted[0]);
         assert_eq!(weighted.positive, [0.0, 2.0, 4.0, 0.0]);
         assert_eq!(weighted.squares[1], [4.0, 4.0, 0.0, 4.0]);
@@ -637,7 +683,7 @@ mod tests {
 
     #[test]
     fn areas_of_hanley_and_mcneil() {
-        let areas = sweep(&[33.0, 11.0, 2.0, 2.0, 3.0], &[2.0, 11.0, 6.0, 6.0, 33.0]);
+        let areas = swept(&[33.0, 11.0, 2.0, 2.0, 3.0], &[2.0, 11.0, 6.0, 6.0, 33.0]);
         assert!(close(
             areas,
             [0.893_171_061_5, 0.880_086_459_8, 0.857_639_933_7]
@@ -646,8 +692,8 @@ mod tests {
 
     #[test]
     fn a_constant_scorer_gets_the_prevalence() {
-        assert!(close(sweep(&[3.0], &[9.0]), [0.5, 0.25, 0.25]));
-        assert!(sweep(&[3.0], &[0.0])[0].is_nan());
+        assert!(close(swept(&[3.0], &[9.0]), [0.5, 0.25, 0.25]));
+        assert!(swept(&[3.0], &[0.0])[0].is_nan());
     }
 
     #[test]

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from calipers import _core
 from calipers._core import (
     bootstrap_cells,
     bootstrap_means,
@@ -362,3 +363,29 @@ def test_results_do_not_depend_on_threads():
         for threads in ("1", "2", "5")
     }
     assert len(digests) == 1
+
+
+ENDS, VALUES = np.ones(3, bool), np.ones((3, 2))
+MANY = 10**12
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: _core.bootstrap_scores(ENDS, ENDS, None, None, 0, MANY),
+        lambda: _core.bootstrap_tables(ENDS, ENDS, None, None, 0, 0, MANY),
+        lambda: _core.bootstrap_tables(ENDS, ENDS, None, None, 0, 0, 2**63),
+        lambda: _core.bootstrap_coarse(ENDS, ENDS, None, None, 0, MANY, 1),
+        lambda: _core.bootstrap_runs(
+            ENDS, ENDS, None, None, 0, MANY, np.array([3]), np.ones(3)
+        ),
+        lambda: _core.bootstrap_means(VALUES, 0, MANY),
+        lambda: _core.bootstrap_cells(np.zeros(3, np.uint32), np.ones(3), MANY, 0, MANY),
+        lambda: _core.randomised_ranges(VALUES, 2, 0, MANY),
+        lambda: _core.poisson_counts(0, 0, MANY),
+    ],
+)  # fmt: skip
+def test_more_than_memory_holds_is_an_error(ask):
+    """And no abort of the process."""
+    with pytest.raises(MemoryError, match=r"numbers need .* GB, more memory than there is"):
+        ask()

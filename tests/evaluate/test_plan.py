@@ -482,3 +482,9 @@ def test_pilots_without_spread_or_second_system() -> None:
     bare = cal.classification([1, 0, 1, 0], [1, 0, 0, 0], measures="F1", interval="none")
     with pytest.raises(cal.InputError, match="no interval of F1"):
         cal.plan("F1", bare, half_width=0.1)
+
+
+@pytest.mark.parametrize("resamples", [0, 10**12])
+def test_replicates_are_bounded(resamples: int) -> None:
+    with pytest.raises(cal.InputError, match=f"resamples is {resamples}, expected"):
+        cal.plan("nDCG@10", sd=0.1, n=50, resamples=resamples)

@@ -131,6 +131,7 @@ def test_intervals_can_be_left_off() -> None:
         ({"undefined": "0"}, "undefined is '0', expected 'nan' or 'zero'"),
         ({"level": 95}, "level is 95, expected a share between 0 and 1 such as 0.95"),
         ({"resamples": 10}, "resamples is 10, expected 100 or more"),
+        ({"resamples": 10**12}, "resamples is 1000000000000, expected 1000000 or fewer"),
         ({"interval": "boot"},
          "interval is 'boot', expected one of auto, bootstrap, analytic, none, or methods out of "
          f"{', '.join(METHODS)}; did you mean 'bootstrap'?"),

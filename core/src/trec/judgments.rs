@@ -12,6 +12,9 @@ use super::topic::{Doc, Index, Kept};
 
 type Topics = HashMap<Box<[u8]>, Kept<i32>>;
 
+/// So many rows are taken between two looks for a stop.
+const BETWEEN_LOOKS: usize = 1 << 12;
+
 #[derive(Debug)]
 pub struct Judgments {
     /// In ascending order of their names.
@@ -37,12 +40,15 @@ impl Judgments {
             add(&mut topics, topic, doc, at, grade);
             Ok(())
         })?;
-        Self::new(topics, problems, provenance, Origin::File(path))
+        Self::new(topics, problems, provenance, Origin::File(path), stop)
     }
 
-    pub fn from_columns(columns: Columns<i64>) -> Result<Self, Failure> {
+    pub fn from_columns(columns: Columns<i64>, stop: &Stop) -> Result<Self, Failure> {
         let (mut topics, mut problems) = (Topics::new(), Problems::default());
         for (row, &value) in columns.values.iter().enumerate() {
+            if row.is_multiple_of(BETWEEN_LOOKS) {
+                stop.check()?;
+            }
             match i32::try_from(value) {
                 Ok(grade) => {
                     add(
@@ -60,7 +66,7 @@ impl Judgments {
             lines: columns.values.len() as u64,
             stored: None,
         };
-        Self::new(topics, problems, provenance, Origin::Rows)
+        Self::new(topics, problems, provenance, Origin::Rows, stop)
     }
 
     fn new(
@@ -68,9 +74,11 @@ impl Judgments {
         mut problems: Problems,
         provenance: Provenance,
         origin: Origin,
+        stop: &Stop,
     ) -> Result<Self, Failure> {
         let mut index = Index::default();
         for (name, judged) in &topics {
+            stop.check()?;
             check_duplicates(name, judged, &mut index, &mut problems);
         }
         if !problems.is_empty() {

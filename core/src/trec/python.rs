@@ -8,11 +8,8 @@
 use std::env;
 use std::fmt;
 use std::io;
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError};
@@ -27,6 +24,7 @@ use super::rows::{self, Numbers, Rows};
 use super::run::{self, Context, Options, Run};
 use super::source::Provenance;
 use super::stop::Stop;
+use crate::parallel::{aside, at_once};
 
 /// Bytes of text that a thread takes at a time.
 const BLOCK: usize = 1 << 22;
@@ -39,9 +37,6 @@ const MOST_THREADS: usize = 8;
 
 /// Bytes of rows that may wait in memory where topics do not stand together.
 const BUDGET: usize = 1 << 26;
-
-/// How long the calling thread waits before it looks for Ctrl-C.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How many topics without judgments are named.
 const NAMED: usize = 10;
@@ -69,10 +64,7 @@ impl Judgments {
     #[staticmethod]
     fn from_dict(py: Python, d: &Bound<PyDict>) -> PyResult<Self> {
         let table = Table::from_dict(d, grade_of)?;
-        let columns = table.columns();
-        py.detach(|| judgments::Judgments::from_columns(columns))
-            .map(Self)
-            .map_err(|failure| raised(py, failure, None))
+        Self::new(py, table.columns())
     }
 
     /// Take one row a judgment; topics and documents are pairs of offsets and data.
@@ -83,10 +75,7 @@ impl Judgments {
         docs: StringArrays,
         grades: PyReadonlyArray1<i64>,
     ) -> PyResult<Self> {
-        let columns = columns(&topics, &docs, grades.as_slice()?)?;
-        py.detach(|| judgments::Judgments::from_columns(columns))
-            .map(Self)
-            .map_err(|failure| raised(py, failure, None))
+        Self::new(py, columns(&topics, &docs, grades.as_slice()?)?)
     }
 
     /// The topics in ascending order.
@@ -177,6 +166,12 @@ impl Judgments {
 }
 
 impl Judgments {
+    fn new(py: Python, columns: Columns<i64>) -> PyResult<Self> {
+        let rows = columns.values.len();
+        let take = |stop: &Stop| judgments::Judgments::from_columns(columns, stop);
+        in_memory(py, rows, take).map(Self)
+    }
+
     fn rank(
         &self,
         py: Python,
@@ -185,23 +180,17 @@ impl Judgments {
         lenient: bool,
         ascending: bool,
     ) -> PyResult<JudgedRun> {
-        let blocks = columns.values.len().div_ceil(ROWS).max(1);
+        let rows = columns.values.len();
         let options = Options {
             float32,
             lenient,
             ascending,
-            threads: threads_of(None)?.min(blocks),
+            threads: threads_of(None)?.min(rows.div_ceil(ROWS).max(1)),
             block: ROWS,
             budget: BUDGET,
         };
         let rank = |stop: &Stop| run::read_columns(columns, self.context(options, stop));
-        let run = if blocks > 1 {
-            watched(py, None, rank)?
-        } else {
-            // Done before anybody could ask to stop; a thread of its own would take longer.
-            py.detach(|| rank(&Stop::default()))
-                .map_err(|failure| raised(py, failure, None))?
-        };
+        let run = in_memory(py, rows, rank)?;
         JudgedRun::new(py, run)
     }
 
@@ -335,6 +324,9 @@ impl<V> Table<V> {
                 return Err(bad_type(&what, &entries, "a dict"));
             };
             for (doc, value) in entries {
+                if table.values.len().is_multiple_of(ROWS) {
+                    d.py().check_signals()?;
+                }
                 let doc = id_of(&doc, "document")?;
                 let value = value_of(&value, Entry { topic, doc })?;
                 table.topics.push(topic);
@@ -439,38 +431,26 @@ fn threads_of(asked: Option<usize>) -> PyResult<usize> {
     }
 }
 
-/// Does the work on another thread, without the interpreter, and stops it on Ctrl-C. What fails is
-/// about the file at `path`, or about what is in memory.
+/// Reads aside, until Ctrl-C. What fails is about the file at `path`, or about what is in memory.
 fn watched<T: Send>(
     py: Python,
     path: Option<&Path>,
     work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let stop = Stop::default();
-    let (done, watch) = channel::<()>();
-    let (result, interrupt) = py.detach(move || {
-        thread::scope(|scope| {
-            let asked = stop.clone();
-            let worker = scope.spawn(move || {
-                // Goes with the thread, however that ends.
-                let _done = done;
-                work(&asked)
-            });
-            let mut interrupt = None;
-            while watch.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                if let Some(error) = Python::attach(|py| py.check_signals().err()) {
-                    stop.set();
-                    interrupt = Some(error);
-                }
-            }
-            let result = worker.join().unwrap_or_else(|panic| resume_unwind(panic));
-            (result, interrupt)
-        })
-    });
-    match interrupt {
-        Some(error) => Err(error),
-        None => result.map_err(|failure| raised(py, failure, path)),
+    aside(py, work)?.map_err(|failure| raised(py, failure, path))
+}
+
+/// The same of rows in memory. A few are done before anybody could ask to stop, and a thread of its
+/// own would take longer.
+fn in_memory<T: Send>(
+    py: Python,
+    rows: usize,
+    work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    if rows > ROWS {
+        return watched(py, None, work);
     }
+    at_once(py, || work(&Stop::default())).map_err(|failure| raised(py, failure, None))
 }
 
 fn array(py: Python, values: Vec<i64>) -> Ints {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from calipers.inference.estimate import Settings, asked_of_influence, normal_of,
 from calipers.inference.influence import influence, row_error
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure
+from calipers.once import cached_property
 from calipers.results import Estimate
 from calipers.statistics import FloatArray
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from calipers.inference.clusters import Clusters
 from calipers.inference.estimate import Scores, Settings
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure, parse
+from calipers.once import cached_property
 from calipers.results import Curve, Estimate
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import dot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ from calipers.inference.estimate import Scores, Settings
 from calipers.inference.influence import class_error, influence, jackknife, row_error
 from calipers.inference.scores import Drawn
 from calipers.measures import Measure
+from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from itertools import combinations
 from typing import Any, overload
 
@@ -25,6 +24,7 @@ from calipers.inference.contrast import (
 from calipers.inference.estimate import Settings
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.measures import Measure
+from calipers.once import cached_property
 from calipers.results import Comparison, Difference, Evaluation, Overall
 from calipers.statistics import FloatArray
 

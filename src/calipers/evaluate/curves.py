@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from statistics import NormalDist
 from typing import Any, overload
 
@@ -34,6 +33,7 @@ from calipers.measures.counts import (
     recall,
     volume,
 )
+from calipers.once import cached_property
 from calipers.results import Curve, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 

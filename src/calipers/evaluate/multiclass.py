@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,7 @@ from calipers.inference.estimate import (
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure
 from calipers.measures.ranks import credit
+from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import (
     ClassRanks,

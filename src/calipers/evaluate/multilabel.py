@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,7 @@ from calipers.inference.estimate import (
 from calipers.inference.influence import row_error
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure, parse
+from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation, LabelTable
 from calipers.statistics import (
     ConfusionMatrix,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from calipers.inference import intervals
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.scores import ROUNDING, highest, may_exceed
+from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation, Regions
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 

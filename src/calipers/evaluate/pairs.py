@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from calipers.inference.contrast import Contrast, Error, Units
 from calipers.inference.estimate import FEW_ROWS, Settings, row_means
 from calipers.inference.intervals import Interval, missing
 from calipers.measures import Measure
+from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.designs import Known, Shares, Spread, of_numbers, of_pilot
+from calipers.evaluate.shared import check_resamples
 from calipers.inference import power as sizes
 from calipers.measures import Measure
 from calipers.results import Evaluation, Plan, PlanRow
@@ -131,6 +132,7 @@ def plan(
         positives_share=positives_share, comparisons=comparisons, cluster_size=cluster_size,
         icc=icc, n=n, systems=systems,
     )  # fmt: skip
+    check_resamples(resamples)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
     asked = {"half_width": half_width, "margin": margin, "reference": reference}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -13,6 +12,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.estimate import Settings, unit_intervals
 from calipers.measures import Measure, definitions
 from calipers.measures.retrieval.rankings import interpolated_precision
+from calipers.once import cached_property
 from calipers.results import Curve, Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 

@@ -21,6 +21,9 @@ from calipers.statistics import FloatArray, Statistic
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 
+#: Replicates beyond it say nothing more, and some intervals keep hundreds of numbers of each.
+MOST_RESAMPLES = 1_000_000
+
 
 class Source(Protocol):
     """What an evaluation keeps of its data, so that its systems can be compared."""
@@ -57,11 +60,18 @@ def make_settings(
         ) from None
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    if resamples < 100:
-        raise InputError(f"resamples is {resamples}, expected 100 or more")
+    check_resamples(resamples)
     if not 0 <= seed < 2**63:
         raise InputError(f"seed is {seed}, expected a whole number from 0 to 2**63 - 1")
     return settings
+
+
+def check_resamples(resamples: int) -> None:
+    """That the replicates are enough to say something, and that memory holds them."""
+    if resamples < 100:
+        raise InputError(f"resamples is {resamples}, expected 100 or more")
+    if resamples > MOST_RESAMPLES:
+        raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
 def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:

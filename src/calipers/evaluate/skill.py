@@ -9,7 +9,6 @@ it would lose under them: the influence of a row with loss l and constant loss d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from calipers.inference.estimate import (
 from calipers.inference.influence import row_error
 from calipers.measures import Measure, parse
 from calipers.measures.probabilities import least_loss
+from calipers.once import cached_property
 from calipers.results import Estimate
 from calipers.statistics import FloatArray, Moments
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from calipers.inference.contrast import Contrast, Error, Units, randomisations
 from calipers.inference.estimate import Settings, unit_intervals
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
+from calipers.once import cached_property
 from calipers.results import Estimate, PerUnit
 from calipers.statistics import FloatArray, Statistic
 

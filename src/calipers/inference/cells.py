@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from calipers.inference.estimate import (
 )
 from calipers.inference.influence import MOST_GROUPS, grouped
 from calipers.inference.intervals import Interval
+from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 
 #: So many numbers are drawn at a time.

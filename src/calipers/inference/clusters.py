@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
+from calipers.once import cached_property
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:

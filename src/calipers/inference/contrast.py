@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from calipers.inference.estimate import STRATIFIED, Offers, Settings
 from calipers.inference.intervals import Interval
 from calipers.inference.margins import MarginTest, Shifted
 from calipers.inference.paired import Test
+from calipers.once import cached_property
 from calipers.statistics import FloatArray, Moments
 
 NAN = float("nan")

@@ -22,12 +22,12 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.once import cached_property
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
@@ -701,7 +701,7 @@ def _check_meanings(
     own = _ways_to_write(definition)
     others = [
         text
-        for name in _NAMES
+        for name in tuple(_NAMES)
         if any(re.split("[-_]k[-_]", stem.lower())[0] in name for stem in definition.spellings)
         for other in _candidates(name, families)
         if other is not old
@@ -712,7 +712,8 @@ def _check_meanings(
         other = before[text]
         if other not in (None, old):
             raise NameTakenError(_taken(text, other, definition))
-    kept = dict(_REGISTRY), {name: list(of) for name, of in _NAMES.items()}
+    names = {n.lower() for of in (definition, old) if of is not None for n in of.spellings}
+    kept = {name: list(_NAMES[name]) for name in names if name in _NAMES}
     _enter(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.
     ours = (text for text in own if not text.endswith(("_7", ".7")))
@@ -723,10 +724,16 @@ def _check_meanings(
         if (other := before[text]) and definition in _meanings(text, families)
     }
     if lost or changed:
-        _REGISTRY.clear()
-        _REGISTRY.update(kept[0])
-        _NAMES.clear()
-        _NAMES.update(kept[1])
+        # Name by name, as another thread may be looking others up, or importing them.
+        if old is None:
+            del _REGISTRY[definition.family, definition.name]
+        else:
+            _REGISTRY[old.family, old.name] = old
+        for name in names:
+            if name in kept:
+                _NAMES[name] = kept[name]
+            else:
+                del _NAMES[name]
         for text, other in changed.items():
             raise NameTakenError(_taken(text, other, definition))
         raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")

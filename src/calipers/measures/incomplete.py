@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ import numpy.typing as npt
 
 from calipers.measures.definition import INFINITY, Measure
 from calipers.measures.retrieval import gains
+from calipers.once import cached_property
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum
 

@@ -16,11 +16,12 @@ below the end of the shorter one).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
 from calipers.measures.definition import Measure, outside
+from calipers.once import cached_property
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.preferences import Group, PreferenceCounts, count_preferences
 from calipers.statistics.rankings import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from calipers.cli.trec_eval.options import Options, Stop
 from calipers.cli.trec_eval.table import TABLE, Row, chosen
 from calipers.cli.trec_eval.zscores import ZScores
 from calipers.measures.definition import UnknownMeasureError
+from calipers.once import cached_property
 from calipers.statistics import (
     GEOMETRIC_FLOOR,
     FloatArray,
