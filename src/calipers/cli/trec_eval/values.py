@@ -214,7 +214,7 @@ class View:
             # Without a gain the original divides by no levels at all; with a level below 0 there
             # may be more relevant documents than R.
             value = np.where(np.isnan(value), NO_NUMBER, value)
-            return np.where(self._relevant == 0, 0.0, value)
+            return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
         return _or_zero(value)
 
     def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
