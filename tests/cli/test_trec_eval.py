@@ -402,6 +402,104 @@ def test_a_repeated_document_ends_the_program_when_its_topic_comes_up(program: P
         assert "twice" in err
 
 
+PREFERENCES = "1 g p a 1\n1 g p b 0\n"
+
+
+@pytest.mark.parametrize(
+    ("judgments", "wrong"),
+    [
+        ("2 g p a 1\n2 g p b 0\n2 g q b 2\n2 g q a 1\n", "document 'b' has level 0 in line 4"),
+        ("2 g p a 2\n2 g p b 1\n2 g q b 2\n2 g q a 1\n", "'a' over 'b' over 'a'"),
+        ("2 g p a 2\n2 g p a 1\n", "document 'a' stands in line 3 and in line 4"),
+        ("2 g p a nan\n", "level nan in line 3 is not finite"),
+    ],
+)
+def test_contradictory_preferences_end_the_program_when_their_topic_comes_up(
+    program: Program, judgments: str, wrong: str
+) -> None:
+    arguments = ("-q", "-m", "prefs_simp", "-R", "prefs", "qrels", "results")
+    files = {"qrels": PREFERENCES + judgments, "results": "1 Q0 a 1 1 r\n2 Q0 a 1 1 r\n"}
+    out, code, err = program(*arguments, **files)
+    assert (out, code) == ("prefs_simp            \t1\t1.0000\n", 4)
+    assert err.startswith("trec_eval: topic 2: qrels:")
+    assert wrong in err
+    assert program("-D", "0.1", *arguments, **files)[1] == 0
+    assert program("-m", "num_q", *arguments[3:], **files)[:2] == (
+        "num_q                 \tall\t2\n",
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure", "qrels"),
+    [
+        ("qrels", "num_rel_ret", "1 0 a 1\n2 0 b 1\n"),
+        ("qrels_jg", "P_avgjg.1", "1 g a 1\n2 g b 1\n"),
+        ("qrels_prefs", "prefs_num_prefs_poss", "1 g a 1\n2 g b 1\n"),
+        ("prefs", "prefs_num_prefs_poss", "1 g p a 1\n2 g p b 1\n"),
+    ],
+)
+@pytest.mark.parametrize("score", ["0", "-inf", "nan"])
+def test_repeated_documents_in_every_format(
+    program: Program, kind: str, measure: str, qrels: str, score: str
+) -> None:
+    """-M looks at the first ones only; infinite scores and what is no number change nothing."""
+    results = f"1 Q0 a 1 9 r\n2 Q0 b 1 2 r\n2 Q0 a 1 1 r\n2 Q0 c 1 -inf r\n2 Q0 c 1 {score} r\n"
+    arguments = ("-q", "-m", measure, "-R", kind, "qrels")
+    out, code, err = program(*arguments, "results", qrels=qrels, results=results)
+    assert code == 4
+    assert out.count("\t1\t") == out.count("\n") == 1
+    assert "results:5: document c retrieved twice for topic 2 (first at line 4)" in err
+    assert program("-M2", *arguments, "results", qrels=qrels, results=results)[1] == 0
+    # The standard input is read once, and that is enough.
+    command = [sys.executable, "-m", "calipers.cli.trec_eval", *arguments, "-"]
+    done = subprocess.run(command, input=results, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == (out, 4)
+    assert done.stderr == err.replace("results:5", "<stdin>:5")
+
+
+def test_levels_of_assessors_are_whole_numbers(program: Program) -> None:
+    qrels = "1 g a 1e3\n1 g b 0x10\n1 g c inf\n1 g d 2.9\n"
+    results = "".join(f"1 Q0 {d} 1 {i} r\n" for i, d in enumerate("abcd"))
+    ask = ("-m", "map_avgjg", "-R", "qrels_jg", "qrels", "results")
+    values = [program(f"-l{level}", *ask, qrels=qrels, results=results)[0] for level in (1, 2, 3)]
+    # Of 2, 0, 0 and 1, from the end of the alphabet.
+    assert [value.split()[-1] for value in values] == ["0.7500", "1.0000", "0.0000"]
+
+
+def test_infinite_levels_are_levels(program: Program) -> None:
+    files = {
+        "qrels": "1 g a inf\n1 g b 1e300\n1 g c 0\n",
+        "results": "1 Q0 b 1 2 r\n1 Q0 a 1 1 r\n",
+    }
+    out = program("-m", "prefs_simp", "-R", "qrels_prefs", "qrels", "results", **files)[0]
+    assert out.endswith("\t0.6667\n")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_topic_whose_judgments_are_all_negative(program: Program, place: int) -> None:
+    """It has no highest grade, least of all its neighbour's."""
+    grades = ["1", "3", "2"]
+    grades[place] = "-1"
+    qrels = "".join(f"{t} 0 a {grade}\n" for t, grade in enumerate(grades))
+    results = "".join(f"{t} Q0 a 1 1 r\n" for t in range(3))
+    for measures in (["rbp"], ["rbp.-1=2,-2=4"], ["all_trec"]):
+        arguments = [f"-m{measure}" for measure in measures]
+        out, code, _ = program("-q", *arguments, "qrels", "results", qrels=qrels, results=results)
+        assert code == (4 if place == 0 else 0)
+        if measures == ["rbp"] and place:
+            values = ["0.0000" if t == place else "0.1000" for t in range(3)]
+            assert [line.split()[-1] for line in out.splitlines()] == [*values, "0.0667"]
+
+
+def test_a_negative_zero_does_not_reach_the_summary(program: Program) -> None:
+    qrels = "1 0 a 1\n1 0 b 1\n"
+    out, _, _ = program(
+        "-q", "-m", "set_F.-1", "qrels", "results", qrels=qrels, results="1 Q0 a 1 1 r\n"
+    )
+    assert out == "set_F_-1              \t1\t-0.0000\nset_F_-1              \tall\t0.0000\n"
+
+
 def test_a_later_topic_without_judgments_counts_as_one_without_relevant_documents(
     program: Program,
 ) -> None:

@@ -36,7 +36,11 @@ Results = dict[str, list[tuple[str, float]]]
 
 
 def printed(
-    asked: Asked, qrels: Judgments, results: Results, tag: str, again: Sequence[tuple[str, int]] = ()
+    asked: Asked,
+    qrels: Judgments,
+    results: Results,
+    tag: str,
+    again: Sequence[tuple[str, int]] = (),
 ) -> tuple[str, int]:
     """The text and the exit code; ``again`` are topics and grades of documents judged twice."""
     repeated = {topic for topic, _ in again}

@@ -143,7 +143,7 @@ impl Format {
     #[inline]
     pub fn run(self, line: &[u8]) -> Parsed<'_, f64, 6> {
         let fields: [_; 6] = self.fields(line)?;
-        Ok((fields, self.score(fields[4])?))
+        Ok((fields, self.number("score", fields[4])?))
     }
 
     /// Topic, iteration, document and grade, and the grade as a number.
@@ -216,18 +216,26 @@ impl Format {
         }
         match fast_float2::parse(field) {
             Ok(value) if f64::is_finite(value) => Ok(value),
-            _ => Err(Fault::Number { what, field }),
+            parsed => self.infinite(what, field, parsed.is_ok_and(f64::is_infinite)),
         }
     }
 
     /// A score may be infinite, the lowest of all or the highest; one that is out of range is not.
-    #[inline]
-    fn score(self, field: &[u8]) -> Result<f64, Fault<'_>> {
-        self.number("score", field)
-            .or_else(|fault| match fast_float2::parse(field) {
-                Ok(value) if f64::is_infinite(value) && !has_digits(field) => Ok(value),
-                _ => Err(fault),
-            })
+    #[cold]
+    fn infinite<'t>(
+        self,
+        what: &'static str,
+        field: &'t [u8],
+        is_infinite: bool,
+    ) -> Result<f64, Fault<'t>> {
+        if !is_infinite || self.kind != Kind::Run || has_digits(field) {
+            return Err(Fault::Number { what, field });
+        }
+        Ok(if field[0] == b'-' {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        })
     }
 
     fn grade(self, field: &[u8]) -> Result<i32, Fault<'_>> {

@@ -34,7 +34,7 @@ KINDS = ("predicted", "score", "probability")
 
 
 @click.command("classification")
-@click.argument("table", type=click.Path())
+@click.argument("table", type=click.Path(readable=False))
 @click.option("--truth", required=True, metavar="COL", help="Column of the true classes.")
 @click.option(
     "--score", multiple=True, metavar="[NAME=]COL", help="Column of scores of a system; repeatable."

@@ -269,7 +269,7 @@ values = click.Command(
     "values",
     callback=_values,
     params=[
-        click.Argument(["files"], nargs=-1, required=True, type=click.Path()),
+        click.Argument(["files"], nargs=-1, required=True, type=click.Path(readable=False)),
         click.Option(
             ["--measure"], default="value", metavar="NAME", help="What they are, unless they say."
         ),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("convert")
-@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("source", metavar="IN", type=click.Path(readable=False))
 @click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
 @click.option(
     "--kind",

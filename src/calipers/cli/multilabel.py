@@ -23,7 +23,7 @@ COLUMNS = (
 
 
 @click.command("multilabel")
-@click.argument("table", type=click.Path())
+@click.argument("table", type=click.Path(readable=False))
 @click.option("--truth", required=True, metavar="COLS", help=f"The labels of each row: {COLUMNS}.")
 @click.option(
     "--predicted",

@@ -10,7 +10,7 @@ from calipers.cli.common import Output, inference_options, output_options
 
 
 @click.command("overlap")
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.argument("runs", nargs=-1, required=True, type=click.Path(readable=False))
 @click.option(
     "-p",
     "--p",

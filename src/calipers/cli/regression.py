@@ -16,7 +16,7 @@ from calipers.cli.slices import part_columns, part_options
 
 
 @click.command("regression")
-@click.argument("table", type=click.Path())
+@click.argument("table", type=click.Path(readable=False))
 @click.option("--truth", required=True, metavar="COL", help="Column of the true numbers.")
 @click.option(
     "--predicted",

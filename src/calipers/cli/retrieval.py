@@ -11,8 +11,8 @@ from calipers.cli.common import FORMATS, UNIT_FORMATS, Output, measure_options, 
 
 
 @click.command("retrieval")
-@click.argument("qrels", type=click.Path())
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.argument("qrels", type=click.Path(readable=False))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(readable=False))
 @measure_options
 @click.option(
     "--rel",
