@@ -22,6 +22,8 @@ class Judgments:
     @property
     def topics(self) -> list[bytes]: ...
     @property
+    def wrong(self) -> dict[int, str]: ...
+    @property
     def source(self) -> dict[str, Any]: ...
     def grades(self) -> tuple[_Ints, _Ints, _Ints]: ...
     def read_run(
@@ -31,6 +33,7 @@ class Judgments:
         lenient: bool = False,
         ascending: bool = False,
         *,
+        depth: int | None = None,
         threads: int | None = None,
         budget: int = 67108864,
     ) -> JudgedRun: ...
@@ -65,6 +68,8 @@ class JudgedRun:
     @property
     def tied_to(self) -> _Ints: ...
     @property
+    def wrong(self) -> dict[int, str]: ...
+    @property
     def unjudged_topics(self) -> int: ...
     @property
     def unjudged_topic_names(self) -> list[bytes]: ...
@@ -75,7 +80,7 @@ class JudgedRun:
 
 def read_rows(
     path: str | PathLike[str],
-    kind: Literal["run", "qrels", "groups", "prefs"],
+    kind: Literal["run", "qrels", "groups", "prefs", "groups or prefs", "zscores"],
     lenient: bool = False,
 ) -> dict[str, Any]: ...
 def score_table(

@@ -148,7 +148,8 @@ BAD = {
     "a comment": ({"x.csv": "topic,doc,score\n#1,a,1.5\n"}, "x.csv y", "y: TREC text has no place for the topic '#1': its fields are not empty, have no blanks, and do not begin a line with #"),
     "an empty id": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y", "y: TREC text has no place for the topic '': its fields are not empty, have no blanks, and do not begin a line with #"),
     "an empty id in CSV": ({"x.json": '{"": {"a": 1.5}}'}, "x.json y.csv", "y.csv: a topic is empty, which CSV cannot tell from missing"),
-    "infinite": ({"x.json": '{"1": {"a": Infinity, "b": 1}}'}, "x.json y", "x.json: row 0: score is infinite (rows count from 0, without the header)"),
+    "NaN": ({"x.json": '{"1": {"a": NaN, "b": 1.5}}'}, "x.json y", "x.json: row 0: score is NaN (rows count from 0, without the header)"),
+    "infinite in JSON": ({"x": "1 Q0 a 1 -inf r\n"}, "x y.json", "y.json: JSON has no infinite scores; TREC text, CSV, Parquet and Feather have"),
 }  # fmt: skip
 
 

@@ -35,8 +35,15 @@ Judgments = dict[str, dict[str, int]]
 Results = dict[str, list[tuple[str, float]]]
 
 
-def printed(asked: Asked, qrels: Judgments, results: Results, tag: str) -> tuple[str, int]:
-    """The text and the exit code."""
+def printed(
+    asked: Asked,
+    qrels: Judgments,
+    results: Results,
+    tag: str,
+    again: Sequence[tuple[str, int]] = (),
+) -> tuple[str, int]:
+    """The text and the exit code; ``again`` are topics and grades of documents judged twice."""
+    repeated = {topic for topic, _ in again}
     lines: list[str] = []
     columns: dict[int, tuple[str, str, list[float]]] = {}
     count = 0
@@ -49,6 +56,9 @@ def printed(asked: Asked, qrels: Judgments, results: Results, tag: str) -> tuple
         if missing and not asked.complete:
             return "".join(lines) if asked.per_topic else "", 4
         ranking = [("nothing of the kind", 1.0)] if missing else results[topic]
+        looks = asked.measures.keys() - {"runid", "num_q"}
+        if looks and (topic in repeated or not usable(asked, qrels[topic], ranking, count == 0)):
+            return "".join(lines) if asked.per_topic else "", 4
         for place, (measure, name, exact) in enumerate(values(asked, qrels[topic], ranking)):
             value = blanked(name) if missing and blanked(name) is not None else exact
             if asked.per_topic and measure not in ("num_q", "gm_map", "gm_bpref"):
@@ -69,13 +79,32 @@ def printed(asked: Asked, qrels: Judgments, results: Results, tag: str) -> tuple
             if measure == "num_q":
                 total = float(topics)
             elif measure == "num_rel" and asked.complete:
-                total = float(sum(rel > 0 for judged in qrels.values() for rel in judged.values()))
+                rels = [rel for judged in qrels.values() for rel in judged.values()]
+                total = float(sum(rel > 0 for rel in [*rels, *(rel for _, rel in again)]))
             elif measure.startswith("gm_"):
                 total = exp((total + (topics - count) * log(0.00001)) / topics)
             elif measure not in COUNTS:
                 total /= topics
             lines.append(line(name, "all", measure, total))
     return "".join(lines), 0
+
+
+def usable(
+    asked: Asked, judged: dict[str, int], ranking: Sequence[tuple[str, float]], first: bool
+) -> bool:
+    """Whether no document stands twice as far down as is looked, and the levels have room: there is
+    none for a first topic without any, and none for one that is even below -1."""
+    seen = [document for document, _ in ordered(asked, ranking)]
+    return len(set(seen)) == len(seen) and max(judged.values()) >= (0 if first else -1)
+
+
+def ordered(asked: Asked, ranking: Sequence[tuple[str, float]]) -> Sequence[tuple[str, float]]:
+    """The highest documents, as many as are asked for."""
+
+    def key(entry: tuple[str, float]) -> tuple[float, bytes]:
+        return entry[1], entry[0].encode()
+
+    return sorted(ranking, key=key, reverse=True)[: asked.depth]
 
 
 def blanked(name: str) -> float | str | None:
@@ -98,12 +127,8 @@ def line(name: str, topic: str, measure: str, value: float | str) -> str:
 def values(
     asked: Asked, judged: dict[str, int], ranking: Sequence[tuple[str, float]]
 ) -> Iterator[tuple[str, str, float | str]]:
-    def order(entry: tuple[str, float]) -> tuple[float, bytes]:
-        return entry[1], entry[0].encode()
-
-    ordered = sorted(ranking, key=order, reverse=True)
     rels = []
-    for document, _ in ordered[: asked.depth]:
+    for document, _ in ordered(asked, ranking):
         rel = judged.get(document)
         rels.append(-1 if rel is None else -2 if rel < 0 else rel)
     if asked.judged_only:
@@ -366,7 +391,8 @@ def set_f(topic: Topic, name: str, text: str | None) -> list[tuple[str, float]]:
     value = 0.0
     if topic.found:
         p, r = topic.found / topic.retrieved, topic.found / topic.relevant
-        value = (x + 1) * p * r / (x * p + r)
+        gain, over = (x + 1) * p * r, x * p + r
+        value = gain / over if over else copysign(inf, gain) if gain else nan
     return [(joined(name, text), value)]
 
 

@@ -227,9 +227,36 @@ def test_documents_twice_matter_where_somebody_judged(write: Write) -> None:
     assert ranks(judgments, path) == [(1, 1)]
     with pytest.raises(ValueError, match="document d retrieved twice for topic p"):
         judgments.read_run(path)
-    path = write(b"q Q0 d 1 3 t\nq Q0 d 2 2 t\n")
-    with pytest.raises(ValueError, match="document d retrieved twice for topic q"):
-        judgments.read_run(path, lenient=True)
+    path = write(b"q Q0 d 1 1 t\nq Q0 e 1 2 t\nq Q0 d 2 3 t\n")
+    run = judgments.read_run(path, lenient=True)
+    told = f"{path}:3: document d retrieved twice for topic q (first at line 1)"
+    assert run.wrong == {0: told}
+    assert run.tag == b"t"
+
+
+def test_documents_twice_below_the_depth_do_not_matter(write: Write) -> None:
+    judgments = Judgments.from_file(write(b"p 0 d 1\nq 0 d 1\nq 0 e 2\n"))
+    path = write(b"q Q0 d 1 -inf t\nq Q0 e 1 2 t\nq Q0 d 2 3 t\nq Q0 d 2 3 t\n")
+    for depth, wrong in ((None, True), (4, True), (2, True), (1, False), (0, False)):
+        run = judgments.read_run(path, lenient=True, depth=depth)
+        assert list(run.wrong) == [1] * wrong
+        # The highest of them stays.
+        assert (run.retrieved.tolist(), run.grade.tolist()) == ([0, 2], [1, 2])
+    # Among equal scores the order of ids decides what is above the depth.
+    path = write(b"q Q0 d 1 1 t\nq Q0 d 1 1 t\nq Q0 e 1 1 t\n")
+    for ascending in (False, True):
+        run = judgments.read_run(path, lenient=True, ascending=ascending, depth=2)
+        assert bool(run.wrong) == ascending
+
+
+def test_judgments_that_stand_twice_are_told_by_topic(write: Write) -> None:
+    path = write(b"q 0 d 1\np 0 d 1\nr 0 a 1\nq 0 d 2\n")
+    judgments = Judgments.from_file(path, lenient=True)
+    assert judgments.topics == [b"p", b"q", b"r"]
+    assert judgments.wrong == {
+        1: f"{path}:4: document d judged twice for topic q (first at line 1)"
+    }
+    assert Judgments.from_file(write(b"q 0 d 1\n")).wrong == {}
 
 
 def test_scores_in_memory(write: Write) -> None:

@@ -23,7 +23,7 @@ import pytest
 from pyarrow import feather, parquet
 
 import calipers as cal
-from calipers.data import trec
+from calipers.data import formats, trec
 from calipers.data.formats import kind_of
 
 QRELS = {
@@ -174,6 +174,69 @@ def test_polars_and_decimals_are_taken(expected: Any) -> None:
     assert cal.retrieval({"1": {"a": 1}}, pa.table(halves), measures=["RR"])["RR"].value == 0.5
 
 
+def extreme(scores: dict[str, float]) -> dict[str, float]:
+    """The same order and ties, with infinite scores at both ends."""
+    ends = {min(scores.values()): -np.inf, max(scores.values()): np.inf}
+    return {document: ends.get(score, score) for document, score in scores.items()}
+
+
+def test_infinite_scores_are_the_lowest_and_the_highest(tmp_path: Path, expected: Any) -> None:
+    run = {topic: extreme(scores) for topic, scores in RUN.items()}
+    columns = flat(run, "topic", "doc", "score")
+    assert np.isinf(columns["score"]).sum() > 4
+    sources: list[Any] = [run, columns, pd.DataFrame(columns), pl.DataFrame(columns)]
+    sources.append([ScoredDoc(*row) for row in zip(*columns.values(), strict=True)])
+    for suffix in WRITERS.keys() - {
+        ".list.json",
+        ".jsonl",
+        ".ndjson.gz",
+    }:  # JSON of pandas has none
+        sources.append(tmp_path / f"r{suffix}")
+        sources[-1].write_bytes(packed(WRITERS[suffix](run, columns), suffix))
+    for source in sources:
+        np.testing.assert_equal(per_topic(QRELS, source), expected)
+        [shared, *_] = cal.overlap({"a": source, "b": RUN})
+        assert shared.value == cal.overlap({"a": RUN, "b": RUN})[shared.measure].value
+
+
+@pytest.mark.parametrize("infinite", ["inf", "Infinity", "+INF"])
+def test_infinite_scores_of_trec_text(infinite: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.run"
+    low = "-" + infinite.removeprefix("+")
+    path.write_text(f"1 Q0 a 1 {low} r\n1 Q0 b 1 {infinite} r\n1 Q0 c 1 1e308 r\n")
+    run = {"1": {"a": 1.0, "b": 3.0, "c": 2.0}}
+    np.testing.assert_equal(per_topic({"1": {"c": 1}}, path), per_topic({"1": {"c": 1}}, run))
+    path.write_text(f"1 Q0 a 1 {low} r\n1 Q0 b 1 nan r\n")
+    with pytest.raises(cal.InputError, match=r"r\.run:2: score is NaN$"):
+        cal.retrieval({"1": {"c": 1}}, path)
+
+
+@pytest.mark.parametrize("ties", ["average", "best", "worst"])
+def test_infinite_scores_tie_with_each_other(ties: str) -> None:
+    qrels, measures = {"1": {"b": 1, "e": 2}}, ["RR", "nDCG@2", "P@2"]
+    scores = {"a": np.inf, "b": np.inf, "c": 0.0, "d": -np.inf, "e": -np.inf}
+    finite = {document: min(max(score, -7.0), 7.0) for document, score in scores.items()}
+    found, wanted = (
+        [e.value for e in cal.retrieval(qrels, {"1": run}, measures=measures, ties=ties)]
+        for run in (scores, finite)
+    )
+    assert found == wanted
+
+
+def test_infinite_scores_go_from_file_to_file_where_they_can(tmp_path: Path) -> None:
+    run = {"1": {"a": np.inf, "b": 0.1, "c": -np.inf}}
+    table, _ = trec.read_rows("run", run, "run")
+    for suffix in (".run", ".run.gz", ".csv", ".tsv", ".parquet", ".feather"):
+        path = tmp_path / f"r{suffix}"
+        with path.open("wb") as stream:
+            formats.write_rows(table, "run", str(path), stream)
+        again, _ = trec.read_rows("run", path, "run")
+        assert again["score"].to_pylist() == [np.inf, 0.1, -np.inf]
+    for suffix in (".json", ".jsonl"):
+        with pytest.raises(cal.InputError, match="JSON has no infinite scores; TREC text, CSV"):
+            formats.write_rows(table, "run", f"r{suffix}", io.BytesIO())
+
+
 def test_large_binary_chunks_are_joined_behind_an_offset() -> None:
     table = pa.table(flat(RUN, "topic", "doc", "score"))
     sliced = pa.concat_tables([table.slice(5), table.slice(0, 5)]).slice(1)
@@ -258,10 +321,10 @@ BAD: dict[str, tuple[str, bytes, str]] = {
         b"topic,doc,score\n1,a,1\n1,b,nan\n",
         "r.csv: row 1: score is NaN" + COUNTED,
     ),
-    "an infinite score": (
+    "a score that is no number, in JSON": (
         "r.json",
-        b'{"1": {"a": 1.0, "b": Infinity}}',
-        "r.json: topic 1, document b: score is infinite",
+        b'{"1": {"a": 1.0, "b": NaN}}',
+        "r.json: topic 1, document b: score is NaN",
     ),
     "a grade with a fraction": (
         "q.csv",

@@ -255,19 +255,6 @@ def test_a_file_as_trec_eval_reads_it(tmp_path: Path) -> None:
     np.testing.assert_array_equal(judged.arrays["rank"], [1])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_ascending_ids_are_what_the_core_makes_of_them(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    pool = [f"d{i}" for i in range(30)]
-    judgments = {f"t{t}": {"g": {d: 1 for d in pool if generator.random() < 0.5}} for t in range(9)}
-    run = {t: {d: float(generator.integers(0, 4)) for d in pool} for t in judgments}
-    groups = read_groups(judgments)
-    ranks = judge_groups("run", run, groups, ascending=True).arrays["rank"]
-    core = groups.documents.judgments.rank_dict(run, ascending=True)
-    topic = np.repeat(np.arange(9), np.diff(core.offsets))
-    np.testing.assert_array_equal(ranks[groups.arrays["documents"][topic] + core.grade], core.rank)
-
-
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
         read_groups(tmp_path / "missing.txt")

@@ -141,7 +141,7 @@ impl<'a> Merger<'a> {
             open.append(&rows, base);
         }
         for (topic, ranked) in ranks.closed {
-            self.scattered |= !self.reduced.add(topic, ranked);
+            self.scattered |= !self.reduced.add(topic, ranked, base);
         }
         self.reduced.tally.problems.append(ranks.problems, base);
         self.reduced.tally.append(tally);
@@ -157,6 +157,6 @@ impl<'a> Merger<'a> {
             .collect();
         let problems = &mut self.reduced.tally.problems;
         let (topic, ranked) = self.ranker.rank(&name, &mut records, problems);
-        self.scattered |= !self.reduced.add(topic, ranked);
+        self.scattered |= !self.reduced.add(topic, ranked, 0);
     }
 }

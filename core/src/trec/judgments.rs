@@ -19,6 +19,8 @@ const BETWEEN_LOOKS: usize = 1 << 12;
 pub struct Judgments {
     /// In ascending order of their names.
     topics: Vec<(Box<[u8]>, Kept<i32>)>,
+    /// What is wrong with some of them, by their numbers, where that is no problem of the whole.
+    pub wrong: Vec<(usize, String)>,
     pub provenance: Provenance,
 }
 
@@ -40,7 +42,14 @@ impl Judgments {
             add(&mut topics, topic, doc, at, grade);
             Ok(())
         })?;
-        Self::new(topics, problems, provenance, Origin::File(path), stop)
+        Self::new(
+            topics,
+            problems,
+            provenance,
+            Origin::File(path),
+            lenient,
+            stop,
+        )
     }
 
     pub fn from_columns(columns: Columns<i64>, stop: &Stop) -> Result<Self, Failure> {
@@ -66,7 +75,7 @@ impl Judgments {
             lines: columns.values.len() as u64,
             stored: None,
         };
-        Self::new(topics, problems, provenance, Origin::Rows, stop)
+        Self::new(topics, problems, provenance, Origin::Rows, false, stop)
     }
 
     fn new(
@@ -74,12 +83,21 @@ impl Judgments {
         mut problems: Problems,
         provenance: Provenance,
         origin: Origin,
+        lenient: bool,
         stop: &Stop,
     ) -> Result<Self, Failure> {
-        let mut index = Index::default();
-        for (name, judged) in &topics {
+        let mut topics: Vec<_> = topics.into_iter().collect();
+        topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let (mut index, mut wrong) = (Index::default(), Vec::new());
+        for (number, (name, judged)) in topics.iter().enumerate() {
             stop.check()?;
-            check_duplicates(name, judged, &mut index, &mut problems);
+            let mut repeated = Problems::default();
+            check_duplicates(name, judged, &mut index, &mut repeated);
+            if !lenient {
+                problems.append(repeated, 0);
+            } else if !repeated.is_empty() {
+                wrong.push((number, repeated.report(origin)));
+            }
         }
         if !problems.is_empty() {
             return Err(Failure::Input(problems.report(origin)));
@@ -87,9 +105,11 @@ impl Judgments {
         if topics.is_empty() {
             return Err(Failure::Input(origin.whole("no judgments")));
         }
-        let mut topics: Vec<_> = topics.into_iter().collect();
-        topics.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        Ok(Self { topics, provenance })
+        Ok(Self {
+            topics,
+            wrong,
+            provenance,
+        })
     }
 
     pub fn len(&self) -> usize {

@@ -10,6 +10,9 @@ use super::problems::shown;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// How many bytes a line may have.
+pub const LONGEST: usize = 1 << 20;
+
 /// What the lines of a file hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -19,6 +22,8 @@ pub enum Kind {
     Groups,
     /// Judgments by group and part of the group; only those of one part are compared.
     Prefs,
+    /// Means and standard deviations of measures by topic.
+    ZScores,
 }
 
 impl Kind {
@@ -28,6 +33,7 @@ impl Kind {
             Self::Qrels => "4: topic iteration document grade",
             Self::Groups => "4: topic group document level",
             Self::Prefs => "5: topic group part document level",
+            Self::ZScores => "4: topic measure mean deviation",
         }
     }
 }
@@ -44,6 +50,7 @@ pub struct Format {
 #[derive(Debug, PartialEq)]
 pub enum Fault<'t> {
     Binary,
+    TooLong,
     Fields {
         found: usize,
         kind: Kind,
@@ -53,7 +60,7 @@ pub enum Fault<'t> {
         what: &'static str,
         field: &'t [u8],
     },
-    NotFinite(f64),
+    NaN,
     Grade(&'t [u8]),
     GradeRange(&'t [u8]),
 }
@@ -62,6 +69,11 @@ impl fmt::Display for Fault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
             Self::Binary => write!(f, "not a TREC file (binary data)"),
+            Self::TooLong => write!(
+                f,
+                "the line is longer than {} MiB, the most that a line may have",
+                LONGEST >> 20
+            ),
             Self::Fields { found, kind } => {
                 let found = match found {
                     0 => "0 fields (a blank line)",
@@ -71,15 +83,14 @@ impl fmt::Display for Fault<'_> {
                 write!(f, "{found}, expected {}", kind.expected())
             }
             Self::Number { what, field } => match fast_float2::parse::<f64, _>(field) {
-                Ok(_) if field.iter().any(u8::is_ascii_digit) => {
+                Ok(_) if has_digits(field) => {
                     write!(f, "{what} \"{}\" is too large", shown(field))
                 }
                 Ok(value) if value.is_nan() => write!(f, "{what} is NaN"),
                 Ok(_) => write!(f, "{what} is infinite"),
                 Err(_) => write!(f, "{what} \"{}\" is no number", shown(field)),
             },
-            Self::NotFinite(score) if score.is_nan() => write!(f, "score is NaN"),
-            Self::NotFinite(_) => write!(f, "score is infinite"),
+            Self::NaN => write!(f, "score is NaN"),
             Self::Grade(field) => write!(f, "grade \"{}\" is no integer", shown(field)),
             Self::GradeRange(field) => {
                 let (least, most) = (i32::MIN, i32::MAX);
@@ -108,6 +119,8 @@ impl Format {
             let content = content.strip_suffix(b"\r").unwrap_or(content);
             if binary && content.contains(&0) {
                 line(number, Err(Fault::Binary));
+            } else if content.len() > LONGEST {
+                line(number, Err(Fault::TooLong));
             } else if self.is_content(content) {
                 line(number, Ok(content));
             }
@@ -153,6 +166,9 @@ impl Format {
 
     /// `trec_eval` takes blank lines in runs only, and blanks before a `#` too.
     fn is_content(self, line: &[u8]) -> bool {
+        if self.kind == Kind::ZScores {
+            return true;
+        }
         if self.lenient && self.kind != Kind::Run {
             return line.first() != Some(&b'#');
         }
@@ -161,14 +177,18 @@ impl Format {
             .is_some_and(|&byte| byte != b'#')
     }
 
+    /// How many fields a line has.
+    pub fn count(self, line: &[u8]) -> usize {
+        Fields { line, format: self }.count()
+    }
+
     #[inline]
-    fn fields<const N: usize>(self, line: &[u8]) -> Result<[&[u8]; N], Fault<'_>> {
-        let split = |line| Fields { line, format: self };
+    pub fn fields<const N: usize>(self, line: &[u8]) -> Result<[&[u8]; N], Fault<'_>> {
         let wrong = || Fault::Fields {
-            found: split(line).count(),
+            found: self.count(line),
             kind: self.kind,
         };
-        let mut rest = split(line);
+        let mut rest = Fields { line, format: self };
         let mut fields = [&[][..]; N];
         for field in &mut fields {
             *field = rest.next().ok_or_else(wrong)?;
@@ -196,8 +216,26 @@ impl Format {
         }
         match fast_float2::parse(field) {
             Ok(value) if f64::is_finite(value) => Ok(value),
-            _ => Err(Fault::Number { what, field }),
+            parsed => self.infinite(what, field, parsed.is_ok_and(f64::is_infinite)),
         }
+    }
+
+    /// A score may be infinite, the lowest of all or the highest; one that is out of range is not.
+    #[cold]
+    fn infinite<'t>(
+        self,
+        what: &'static str,
+        field: &'t [u8],
+        is_infinite: bool,
+    ) -> Result<f64, Fault<'t>> {
+        if !is_infinite || self.kind != Kind::Run || has_digits(field) {
+            return Err(Fault::Number { what, field });
+        }
+        Ok(if field[0] == b'-' {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        })
     }
 
     fn grade(self, field: &[u8]) -> Result<i32, Fault<'_>> {
@@ -211,6 +249,10 @@ impl Format {
             _ => Fault::Grade(field),
         })
     }
+}
+
+fn has_digits(field: &[u8]) -> bool {
+    field.iter().any(u8::is_ascii_digit)
 }
 
 /// The text of a block, of which the first, 0, may begin with a byte order mark.

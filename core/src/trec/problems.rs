@@ -59,7 +59,7 @@ impl Failure {
     }
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Problem {
     at: u64,
     text: String,
@@ -67,7 +67,7 @@ struct Problem {
     first: Option<u64>,
 }
 
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Problems {
     /// Sorted by position; no position has more than one problem.
     told: Vec<Problem>,
@@ -105,12 +105,21 @@ impl Problems {
     }
 
     /// Takes over the problems of a part that starts `base` lines later.
-    pub fn append(&mut self, part: Self, base: u64) {
+    pub fn append(&mut self, mut part: Self, base: u64) {
+        part.shift(base);
         let untold = part.total - part.told.len() as u64;
         for Problem { at, text, first } in part.told {
-            self.add_problem(at + base, first.map(|first| first + base), || text);
+            self.add_problem(at, first, || text);
         }
         self.total += untold;
+    }
+
+    /// Positions count from `base` lines earlier.
+    pub fn shift(&mut self, base: u64) {
+        for problem in &mut self.told {
+            problem.at += base;
+            problem.first = problem.first.map(|first| first + base);
+        }
     }
 
     /// One line a problem, and how many more there are.

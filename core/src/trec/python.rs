@@ -5,6 +5,7 @@
 // PyO3 hands arguments over by value.
 #![allow(clippy::needless_pass_by_value)]
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::io;
@@ -18,7 +19,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 
 use super::columns::{Columns, StringBuffers, Strings};
 use super::judgments::{self, out_of_range};
-use super::lines::{Fault, Format, Kind};
+use super::lines::{Fault, Kind};
 use super::problems::{Failure, named, shown};
 use super::rows::{self, Numbers, Rows};
 use super::run::{self, Context, Options, Run};
@@ -98,6 +99,12 @@ impl Judgments {
         (array(py, offsets), array(py, grades), array(py, counts))
     }
 
+    /// What is wrong with single topics, by their places; only lenient reading goes on with them.
+    #[getter]
+    fn wrong(&self) -> BTreeMap<usize, String> {
+        self.0.wrong.iter().cloned().collect()
+    }
+
     /// Size and digest of what was read.
     #[getter]
     fn source<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -107,7 +114,8 @@ impl Judgments {
     /// Read a run file, topic Q0 document rank score tag, and reduce it to its judged documents.
     /// `-` is standard input.
     #[pyo3(signature = (
-        path, float32 = false, lenient = false, ascending = false, *, threads = None, budget = BUDGET
+        path, float32 = false, lenient = false, ascending = false, *,
+        depth = None, threads = None, budget = BUDGET
     ))]
     #[allow(clippy::too_many_arguments)]
     fn read_run(
@@ -117,12 +125,14 @@ impl Judgments {
         float32: bool,
         lenient: bool,
         ascending: bool,
+        depth: Option<usize>,
         threads: Option<usize>,
         budget: usize,
     ) -> PyResult<JudgedRun> {
         let options = Options {
             float32,
             lenient,
+            depth: depth.unwrap_or(usize::MAX),
             ascending,
             threads: threads_of(threads)?,
             block: BLOCK,
@@ -184,6 +194,7 @@ impl Judgments {
         let options = Options {
             float32,
             lenient,
+            depth: usize::MAX,
             ascending,
             threads: threads_of(None)?.min(rows.div_ceil(ROWS).max(1)),
             block: ROWS,
@@ -204,7 +215,7 @@ impl Judgments {
 }
 
 /// Read every row of a file as columns. Columns of text are pairs of offsets and data. `-` is
-/// standard input.
+/// standard input. Whether it holds groups or preferences, its first line tells.
 #[pyfunction]
 #[pyo3(signature = (path, kind, lenient = false))]
 pub fn read_rows<'py>(
@@ -214,18 +225,20 @@ pub fn read_rows<'py>(
     lenient: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let kind = match kind {
-        "run" => Kind::Run,
-        "qrels" => Kind::Qrels,
-        "groups" => Kind::Groups,
-        "prefs" => Kind::Prefs,
+        "run" => Some(Kind::Run),
+        "qrels" => Some(Kind::Qrels),
+        "groups" => Some(Kind::Groups),
+        "prefs" => Some(Kind::Prefs),
+        "groups or prefs" => None,
+        "zscores" => Some(Kind::ZScores),
         _ => {
             return Err(PyValueError::new_err(format!(
-                "kind is {kind:?}, expected \"run\", \"qrels\", \"groups\" or \"prefs\""
+                "kind is {kind:?}, expected \"run\", \"qrels\", \"groups\", \"prefs\", \
+                 \"groups or prefs\" or \"zscores\""
             )));
         }
     };
-    let format = Format { kind, lenient };
-    let read = |stop: &Stop| rows::read_rows(&path, format, BLOCK, stop);
+    let read = |stop: &Stop| rows::read_rows(&path, kind, lenient, BLOCK, stop);
     let Rows {
         texts,
         numbers,
@@ -237,8 +250,9 @@ pub fn read_rows<'py>(
         columns.set_item(name, (offsets.into_pyarray(py), data.into_pyarray(py)))?;
     }
     match numbers {
-        (name, Numbers::Whole(values)) => columns.set_item(name, values.into_pyarray(py))?,
-        (name, Numbers::Real(values)) => columns.set_item(name, values.into_pyarray(py))?,
+        Numbers::Whole(name, values) => columns.set_item(name, values.into_pyarray(py))?,
+        Numbers::Real(name, values) => columns.set_item(name, values.into_pyarray(py))?,
+        Numbers::None => {}
     }
     columns.set_item("line", lines.into_pyarray(py))?;
     columns.set_item("source", source(py, &provenance)?)?;
@@ -258,6 +272,8 @@ pub struct JudgedRun {
     tied_from: Ints,
     /// The last rank with the same score.
     tied_to: Ints,
+    /// What is wrong with single topics, by their places; only lenient reading goes on with them.
+    wrong: BTreeMap<usize, String>,
     /// How many topics of the run nobody judged.
     unjudged_topics: usize,
     /// The first of them.
@@ -287,6 +303,7 @@ impl JudgedRun {
             grade: array(py, hits().map(|hit| i64::from(hit.grade)).collect()),
             tied_from: array(py, hits().map(|hit| hit.tied.0 as i64).collect()),
             tied_to: array(py, hits().map(|hit| hit.tied.1 as i64).collect()),
+            wrong: run.wrong.into_iter().collect(),
             unjudged_topics: run.unjudged.len(),
             unjudged_topic_names: run
                 .unjudged
@@ -390,14 +407,10 @@ fn any_score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
 
 fn score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
     let score = any_score_of(value, entry)?;
-    if score.is_finite() {
-        Ok(score)
-    } else {
-        Err(PyValueError::new_err(format!(
-            "{entry}: {}",
-            Fault::NotFinite(score)
-        )))
+    if score.is_nan() {
+        return Err(PyValueError::new_err(format!("{entry}: {}", Fault::NaN)));
     }
+    Ok(score)
 }
 
 fn bad_type(what: &str, value: &Bound<PyAny>, expected: &str) -> PyErr {
@@ -473,8 +486,12 @@ fn raised(py: Python, failure: Failure, path: Option<&Path>) -> PyErr {
         (Failure::Io(error), Some(path)) => os_error(py, "", &error, named(path)),
         (Failure::Io(error), None) => return error.into(),
         (Failure::Temporary(error), _) => {
-            let what = "cannot keep rows in a temporary file: ";
-            os_error(py, what, &error, &env::temp_dir())
+            let folder = env::temp_dir();
+            let what = format!(
+                "cannot keep rows in a temporary file in {}: ",
+                folder.display()
+            );
+            os_error(py, &what, &error, path.map_or(folder.as_path(), named))
         }
         (Failure::Stopped, _) => return PyKeyboardInterrupt::new_err(()),
     };

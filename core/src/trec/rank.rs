@@ -1,10 +1,13 @@
 //! Ranking the rows of one topic and keeping the judged ones.
 
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
 use super::problems::{Problems, shown};
 use super::topic::{Doc, Index, Kept};
 
 /// A retrieved document.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Record<'t> {
     doc: Doc<'t>,
     at: u64,
@@ -51,6 +54,8 @@ pub struct Ranked {
     pub retrieved: usize,
     /// In the order of their ranks.
     pub hits: Vec<Hit>,
+    /// The documents that stand twice, where that is no problem of the whole run.
+    pub repeated: Problems,
 }
 
 /// Ranks by score, descending, and where scores are equal by document id, descending, which is the
@@ -61,24 +66,23 @@ pub fn rank(
     index: &Index,
     ascending: bool,
 ) -> Ranked {
-    let retrieved = records.len();
+    let mut ranked = Ranked {
+        retrieved: records.len(),
+        ..Ranked::default()
+    };
     if mark_judged(records, judged, index) == 0 {
-        return Ranked {
-            retrieved,
-            hits: Vec::new(),
-        };
+        return ranked;
     }
     if !records.is_sorted_by(|a, b| a.score >= b.score) {
         records.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
     }
-    let mut hits = Vec::new();
     let mut before = 0;
     // Scores do not rise any more, so one that is not lower is equal.
     for tied in records.chunk_by_mut(|a, b| a.score <= b.score || b.score.is_nan()) {
-        add_hits(tied, before, ascending, &mut hits);
+        add_hits(tied, before, ascending, &mut ranked.hits);
         before += tied.len();
     }
-    Ranked { retrieved, hits }
+    ranked
 }
 
 /// Puts the records into the index, and the documents that stand there twice into the problems.
@@ -95,6 +99,29 @@ pub fn index_records(topic: &[u8], records: &[Record], index: &mut Index, proble
             });
         }
     }
+}
+
+/// Keeps the highest record of every document. The problems are about the `depth` highest records
+/// only, below which `trec_eval` does not look.
+pub fn keep_highest(
+    topic: &[u8],
+    records: &mut Vec<Record>,
+    (depth, ascending): (usize, bool),
+    index: &mut Index,
+) -> Problems {
+    records.sort_by(|a, b| {
+        let by_score = b.score.partial_cmp(&a.score);
+        by_score
+            .unwrap_or_else(|| b.score.total_cmp(&a.score))
+            .then_with(|| by_id(a, b, ascending))
+    });
+    let mut problems = Problems::default();
+    let mut looked_at = records[..depth.min(records.len())].to_vec();
+    looked_at.sort_unstable_by_key(Record::at);
+    index_records(topic, &looked_at, index, &mut problems);
+    let mut kept = HashSet::new();
+    records.retain(|record| kept.insert(record.doc.id));
+    problems
 }
 
 /// Looks the judged documents up among the retrieved, for mostly they are fewer; returns how many
@@ -115,13 +142,15 @@ fn add_hits(records: &mut [Record], before: usize, ascending: bool, hits: &mut V
     if records.iter().all(|record| record.grade.is_none()) {
         return;
     }
-    records.sort_unstable_by(|a, b| {
-        let order = a.doc.id.cmp(b.doc.id);
-        if ascending { order } else { order.reverse() }
-    });
+    records.sort_unstable_by(|a, b| by_id(a, b, ascending));
     let tied = (before + 1, before + records.len());
     hits.extend(records.iter().zip(tied.0..).filter_map(|(record, rank)| {
         let grade = record.grade?;
         Some(Hit { rank, grade, tied })
     }));
+}
+
+fn by_id(a: &Record, b: &Record, ascending: bool) -> Ordering {
+    let order = a.doc.id.cmp(b.doc.id);
+    if ascending { order } else { order.reverse() }
 }

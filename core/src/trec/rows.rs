@@ -7,7 +7,7 @@ use std::array;
 use std::path::Path;
 
 use super::columns::StringBuffers;
-use super::lines::{Fault, Format, Kind};
+use super::lines::{Fault, Format, Kind, without_mark};
 use super::problems::{Failure, Origin};
 use super::source::{Provenance, Source};
 use super::stop::Stop;
@@ -15,54 +15,95 @@ use super::stop::Stop;
 /// The rows of a file in their order; columns have names.
 pub struct Rows {
     pub texts: Vec<(&'static str, StringBuffers)>,
-    pub numbers: (&'static str, Numbers),
+    pub numbers: Numbers,
     /// The line of every row, from 1.
     pub lines: Vec<i64>,
     pub provenance: Provenance,
 }
 
 pub enum Numbers {
-    Whole(Vec<i64>),
-    Real(Vec<f64>),
+    Whole(&'static str, Vec<i64>),
+    Real(&'static str, Vec<f64>),
+    None,
 }
 
-/// That a document stands there twice is no problem here.
-pub fn read_rows(path: &Path, format: Format, block: usize, stop: &Stop) -> Result<Rows, Failure> {
+/// Of no kind are groups or preferences, which the first line tells. That a document stands there
+/// twice is no problem here.
+pub fn read_rows(
+    path: &Path,
+    kind: Option<Kind>,
+    lenient: bool,
+    block: usize,
+    stop: &Stop,
+) -> Result<Rows, Failure> {
+    let source = Source::open(path, block, stop)?;
+    let kind = kind.unwrap_or_else(|| groups_or_prefs(source.head(), lenient));
+    let format = Format { kind, lenient };
     let reader = Reader {
-        source: Source::open(path, block, stop)?,
+        source,
         origin: Origin::File(path),
         format,
     };
-    match format.kind {
+    let levels = |levels| Numbers::Real("level", levels);
+    match kind {
         Kind::Run => {
             let names = ["topic", "iteration", "doc", "rank", "tag"];
-            reader.read(names, ("score", Numbers::Real), |line| {
-                let ([topic, iteration, doc, rank, _, tag], score) = format.run(line)?;
-                Ok(([topic, iteration, doc, rank, tag], score))
-            })
+            reader.read(
+                names,
+                |scores| Numbers::Real("score", scores),
+                |line| {
+                    let ([topic, iteration, doc, rank, _, tag], score) = format.run(line)?;
+                    Ok(([topic, iteration, doc, rank, tag], score))
+                },
+            )
         }
         Kind::Qrels => {
             let names = ["topic", "iteration", "doc"];
-            reader.read(names, ("grade", Numbers::Whole), |line| {
-                let ([topic, iteration, doc, _], grade) = format.qrels(line)?;
-                Ok(([topic, iteration, doc], i64::from(grade)))
-            })
+            reader.read(
+                names,
+                |grades| Numbers::Whole("grade", grades),
+                |line| {
+                    let ([topic, iteration, doc, _], grade) = format.qrels(line)?;
+                    Ok(([topic, iteration, doc], i64::from(grade)))
+                },
+            )
         }
         Kind::Groups => {
             let names = ["topic", "group", "doc"];
-            reader.read(names, ("level", Numbers::Real), |line| {
+            reader.read(names, levels, |line| {
                 let ([topic, group, doc, _], level) = format.groups(line)?;
                 Ok(([topic, group, doc], level))
             })
         }
         Kind::Prefs => {
             let names = ["topic", "group", "part", "doc"];
-            reader.read(names, ("level", Numbers::Real), |line| {
+            reader.read(names, levels, |line| {
                 let ([topic, group, part, doc, _], level) = format.prefs(line)?;
                 Ok(([topic, group, part, doc], level))
             })
         }
+        Kind::ZScores => {
+            let names = ["topic", "measure", "mean", "deviation"];
+            reader.read(
+                names,
+                |_| Numbers::None,
+                |line| Ok((format.fields(line)?, ())),
+            )
+        }
     }
+}
+
+/// Preferences have five fields.
+fn groups_or_prefs(head: &[u8], lenient: bool) -> Kind {
+    let kind = Kind::Groups;
+    let format = Format { kind, lenient };
+    let mut fields = None;
+    format.for_each_line(without_mark(head, 0), |_, line| {
+        if let Ok(line) = line {
+            fields.get_or_insert_with(|| format.count(line));
+        }
+    });
+    if fields == Some(5) { Kind::Prefs } else { kind }
 }
 
 struct Reader<'a> {
@@ -75,7 +116,7 @@ impl Reader<'_> {
     fn read<const N: usize, V>(
         self,
         names: [&'static str; N],
-        (number, numbers): (&'static str, fn(Vec<V>) -> Numbers),
+        numbers: impl FnOnce(Vec<V>) -> Numbers,
         parse: impl Fn(&[u8]) -> Result<([&[u8]; N], V), Fault<'_>>,
     ) -> Result<Rows, Failure> {
         let mut texts: [StringBuffers; N] = array::from_fn(|_| StringBuffers::default());
@@ -97,7 +138,7 @@ impl Reader<'_> {
         }
         Ok(Rows {
             texts: names.into_iter().zip(texts).collect(),
-            numbers: (number, numbers(values)),
+            numbers: numbers(values),
             lines,
             provenance,
         })

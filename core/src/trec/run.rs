@@ -17,17 +17,19 @@ use super::contiguous;
 use super::judgments::Judgments;
 use super::lines::{Fault, Format, Kind, without_mark};
 use super::problems::{Failure, Origin, Problems};
-use super::rank::{Ranked, Record, index_records, rank};
+use super::rank::{Ranked, Record, index_records, keep_highest, rank};
 use super::scattered;
 use super::source::{Provenance, Source};
 use super::stop::Stop;
 use super::topic::Index;
 
 /// A run reduced to its judged documents.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// For each topic of the judgments.
     pub topics: Vec<Ranked>,
+    /// What is wrong with some of them, by their numbers, where that is no problem of the whole.
+    pub wrong: Vec<(usize, String)>,
     /// The topics nobody judged.
     pub unjudged: BTreeSet<Box<[u8]>>,
     /// The last one, when it was read from a file.
@@ -40,9 +42,11 @@ pub struct Run {
 pub struct Options {
     /// Whether scores are rounded to single precision first, as `trec_eval` up to 9 does.
     pub float32: bool,
-    /// Whether scores may be anything, as for `trec_eval`; documents retrieved twice do not matter
-    /// then for topics that nobody judged.
+    /// Whether scores may be anything, as for `trec_eval`. Documents retrieved twice are then told
+    /// by topic, of those that somebody judged.
     pub lenient: bool,
+    /// How many of the highest documents of a topic are looked at for that.
+    pub depth: usize,
     /// Whether documents with the same score are ranked by ascending id.
     pub ascending: bool,
     pub threads: usize,
@@ -185,10 +189,10 @@ impl Feed for Ranges<'_> {
         } = self.columns;
         for (row, at) in block.clone().zip(0..) {
             let score = values[row];
-            if score.is_finite() || rows.options.lenient {
-                rows.add(topics.get(row), docs.get(row), at, score);
+            if score.is_nan() && !rows.options.lenient {
+                rows.reject(at, &Fault::NaN);
             } else {
-                rows.reject(at, &Fault::NotFinite(score));
+                rows.add(topics.get(row), docs.get(row), at, score);
             }
         }
         block.len() as u64
@@ -283,18 +287,27 @@ impl<'a> Ranker<'a> {
     pub fn rank(
         &mut self,
         name: &[u8],
-        records: &mut [Record],
+        records: &mut Vec<Record>,
         problems: &mut Problems,
     ) -> (Topic, Ranked) {
         let Context {
             judgments, options, ..
         } = self.context;
         let number = judgments.find(name);
-        if number.is_some() || !options.lenient {
-            index_records(name, records, &mut self.index, problems);
+        let index = &mut self.index;
+        let mut repeated = Problems::default();
+        if !options.lenient {
+            index_records(name, records, index, problems);
+        } else if number.is_some() {
+            index_records(name, records, index, &mut repeated);
+            if !repeated.is_empty() {
+                repeated = keep_highest(name, records, (options.depth, options.ascending), index);
+                index_records(name, records, index, &mut Problems::default());
+            }
         }
         let judged = number.map(|number| judgments.judged(number));
-        let ranked = rank(records, judged, &self.index, options.ascending);
+        let mut ranked = rank(records, judged, index, options.ascending);
+        ranked.repeated = repeated;
         let topic = number.map_or_else(|| Topic::Unjudged(name.into()), Topic::Judged);
         (topic, ranked)
     }
@@ -322,8 +335,9 @@ impl Reduced {
         }
     }
 
-    /// Takes a topic; false if it came before.
-    pub fn add(&mut self, topic: Topic, ranked: Ranked) -> bool {
+    /// Takes a topic, of which positions count from the line `base`; false if it came before.
+    pub fn add(&mut self, topic: Topic, mut ranked: Ranked, base: u64) -> bool {
+        ranked.repeated.shift(base);
         match topic {
             Topic::Judged(number) => self.topics[number].replace(ranked).is_none(),
             Topic::Unjudged(name) => self.unjudged.insert(name),
@@ -337,13 +351,18 @@ impl Reduced {
         if self.tally.rows == 0 {
             return Err(Failure::Input(origin.whole(empty)));
         }
-        let topics = self
+        let topics: Vec<_> = self
             .topics
             .into_iter()
             .map(Option::unwrap_or_default)
             .collect();
+        let wrong = (0..topics.len())
+            .filter(|&number| !topics[number].repeated.is_empty())
+            .map(|number| (number, topics[number].repeated.report(origin)))
+            .collect();
         Ok(Run {
             topics,
+            wrong,
             unjudged: self.unjudged,
             tag: self.tally.tag,
             provenance,

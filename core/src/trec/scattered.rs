@@ -39,7 +39,7 @@ pub fn read<F: Feed>(feed: &F, context: Context) -> Result<Reduced, Failure> {
                 .collect();
             let mut reduced = locked(&reduced);
             for (topic, ranked) in done {
-                reduced.add(topic, ranked);
+                reduced.add(topic, ranked, 0);
             }
             reduced.tally.problems.append(problems, 0);
         }

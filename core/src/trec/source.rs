@@ -1,18 +1,21 @@
 //! A text file, plain or compressed, in blocks of whole lines.
 
 use std::fmt::Write;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
-use memchr::memrchr;
+use memchr::{memchr, memchr_iter, memrchr};
 use sha2::{Digest, Sha256};
 
 use super::input::Input;
-use super::lines::{Fault, Format, without_mark};
-use super::problems::{Failure, Problems};
+use super::lines::{Fault, Format, LONGEST, without_mark};
+use super::problems::{Failure, Origin, Problems};
 use super::stop::Stop;
 use super::zstd::Frames;
+
+/// How many bytes of text are looked at before any line is read.
+const HEAD: usize = 1 << 16;
 
 /// What a result remembers of its input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,7 +88,10 @@ impl Read for Text {
 pub struct Source {
     path: PathBuf,
     stop: Stop,
+    /// The first bytes of the text, and the rest, of which there may be none.
+    head: Cursor<Vec<u8>>,
     text: Text,
+    is_all: bool,
     size: usize,
     /// The beginning of a line whose end lies in the next block.
     carry: Vec<u8>,
@@ -118,18 +124,33 @@ impl Source {
         size: usize,
         stop: Stop,
     ) -> Result<Self, Failure> {
-        let text = input
-            .and_then(Text::new)
+        let mut head = vec![0; HEAD];
+        let open = |input| {
+            let mut text = Text::new(input)?;
+            let filled = read_full(&mut text, &mut head)?;
+            Ok((text, filled))
+        };
+        let (text, filled) = input
+            .and_then(open)
             .map_err(|error| failure(&path, &stop, error))?;
+        head.truncate(filled);
+        check_text(&path, &head)?;
         Ok(Self {
             path,
             stop,
+            head: Cursor::new(head),
             text,
+            is_all: filled < HEAD,
             size,
             carry: Vec::new(),
             blocks: 0,
             ended: false,
         })
+    }
+
+    /// The first bytes of the text, as long as no block was taken.
+    pub fn head(&self) -> &[u8] {
+        self.head.get_ref()
     }
 
     /// Fills `block` with the next lines and returns the block's number, from 0.
@@ -150,14 +171,22 @@ impl Source {
         let mut filled = self.carry.len();
         self.carry.clear();
         loop {
-            filled += read_full(&mut self.text, &mut block[filled..])?;
+            filled += read_full(&mut self.head, &mut block[filled..])?;
+            if !self.is_all {
+                filled += read_full(&mut self.text, &mut block[filled..])?;
+            }
             if filled < block.len() {
                 block.truncate(filled);
                 break;
             }
-            if let Some(end) = memrchr(b'\n', block) {
-                self.carry.extend_from_slice(&block[end + 1..]);
-                block.truncate(end + 1);
+            let end = memrchr(b'\n', block).map_or(0, |end| end + 1);
+            if filled - end > 2 * LONGEST {
+                // Too long however it ends: whoever takes the lines says so, with its number.
+                break;
+            }
+            if end > 0 {
+                self.carry.extend_from_slice(&block[end..]);
+                block.truncate(end);
                 self.ended = false;
                 break;
             }
@@ -199,6 +228,17 @@ impl Source {
             stored: Some((stored.bytes, sha256)),
         }
     }
+}
+
+/// That the beginning of a text is none of a binary file, of which lines make no sense.
+fn check_text(path: &Path, head: &[u8]) -> Result<(), Failure> {
+    let Some(place) = memchr(0, head) else {
+        return Ok(());
+    };
+    let line = 1 + memchr_iter(b'\n', &head[..place]).count();
+    let mut problems = Problems::default();
+    problems.add(line as u64, || Fault::Binary.to_string());
+    Err(Failure::Input(problems.report(Origin::File(path))))
 }
 
 /// Who asked to stop is not told of what that broke.

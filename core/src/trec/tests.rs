@@ -9,8 +9,9 @@ use std::thread;
 
 use super::columns::{Columns, Strings};
 use super::judgments::Judgments;
+use super::lines::LONGEST;
 use super::partitions::{PARTITIONS, Partitions, Row, Scattered, rows};
-use super::problems::{Failure, shown};
+use super::problems::{Failure, Problems, shown};
 use super::rank::{Hit, Ranked};
 use super::run::{Context, Options, Run, read_columns, read_file};
 use super::stop::Stop;
@@ -20,6 +21,7 @@ const BLOCKS: [usize; 4] = [1, 64, 500, 1 << 20];
 const OPTIONS: Options = Options {
     float32: false,
     lenient: false,
+    depth: usize::MAX,
     ascending: false,
     threads: 1,
     block: 1 << 20,
@@ -139,6 +141,8 @@ fn random_run(random: &mut Random, among: Among) -> String {
                 lines.push(format!("t{topic}\u{b}Q0 x{rank}\u{c}1  {score}\r tag more"));
             }
             15 | 16 if odd => lines.push(format!("t9 Q0 d{doc} 1 1.5 nobody-judged-t9")),
+            17 | 18 if odd => lines.push(format!("t{topic} Q0 d{doc} 1 {}.25 again", score + 1)),
+            19 if odd => lines.push(format!("t{topic} Q0 d{doc} 1 -1 again")),
             _ => {}
         }
     }
@@ -173,14 +177,43 @@ fn above(a: f64, b: f64) -> bool {
     a > b || (a.is_nan() && !b.is_nan())
 }
 
+/// What is wrong with topics.
+type Wrong = Vec<(usize, String)>;
+
+/// Document, score and line.
+type Rows<'t> = Vec<(&'t str, f64, usize)>;
+
+/// The first ten problems, and how many more there are.
+fn told(path: &Path, mut problems: Wrong) -> String {
+    let more = problems.len().saturating_sub(10);
+    problems.truncate(10);
+    let mut told: Vec<_> = problems
+        .iter()
+        .map(|(line, what)| format!("{}:{line}: {what}", path.display()))
+        .collect();
+    if more > 0 {
+        told.push(format!("… and {more} more"));
+    }
+    told.join("\n")
+}
+
 /// What the format's rules say, without any regard to speed.
 fn plain(
     path: &Path,
     text: &str,
     grades: &Grades,
     options: Options,
-) -> Result<Vec<Ranked>, String> {
-    type Rows<'t> = Vec<(&'t str, f64, usize)>;
+) -> Result<(Vec<Ranked>, Wrong), String> {
+    if let Some(place) = text.find('\0') {
+        let line = 1 + text[..place].matches('\n').count();
+        return Err(format!(
+            "{}:{line}: not a TREC file (binary data)",
+            path.display()
+        ));
+    }
+    let twice = |topic: &str, doc: &str, first: usize| {
+        format!("document {doc} retrieved twice for topic {topic} (first at line {first})")
+    };
     let judged: BTreeSet<_> = grades.keys().map(|(topic, _)| topic.as_str()).collect();
     let mut problems = Vec::new();
     let mut topics: BTreeMap<&str, Rows> = BTreeMap::new();
@@ -189,9 +222,7 @@ fn plain(
             .split(|c| c == ' ' || c == '\t' || options.lenient && ('\t'..='\r').contains(&c))
             .filter(|field| !field.is_empty())
             .collect();
-        if line.contains('\0') {
-            problems.push((number, "not a TREC file (binary data)".to_owned()));
-        } else if fields.first().is_none_or(|first| first.starts_with('#')) {
+        if fields.first().is_none_or(|first| first.starts_with('#')) {
         } else if fields.len() < 6 {
             let n = fields.len();
             let what = format!("{n} fields, expected 6: topic Q0 document rank score tag");
@@ -204,14 +235,9 @@ fn plain(
                 score
             };
             let rows = topics.entry(fields[0]).or_default();
-            if options.lenient && !judged.contains(fields[0]) {
-                rows.push((fields[2], score, number));
-            } else if let Some(first) = rows.iter().find(|row| row.0 == fields[2]) {
-                let (doc, topic, first) = (fields[2], fields[0], first.2);
-                let what = format!(
-                    "document {doc} retrieved twice for topic {topic} (first at line {first})"
-                );
-                problems.push((number, what));
+            let first = rows.iter().find(|row| row.0 == fields[2]);
+            if let (Some(first), false) = (first, options.lenient) {
+                problems.push((number, twice(fields[0], fields[2], first.2)));
             } else {
                 rows.push((fields[2], score, number));
             }
@@ -220,18 +246,10 @@ fn plain(
         }
     }
     if !problems.is_empty() {
-        let more = problems.len().saturating_sub(10);
-        problems.truncate(10);
-        let mut report: Vec<_> = problems
-            .iter()
-            .map(|(line, what)| format!("{}:{line}: {what}", path.display()))
-            .collect();
-        if more > 0 {
-            report.push(format!("… and {more} more"));
-        }
-        return Err(report.join("\n"));
+        return Err(told(path, problems));
     }
-    let ranked = |topic: &str| {
+    let mut wrong = Vec::new();
+    let ranked = |(place, topic): (usize, &str)| {
         let mut rows = topics.get(topic).cloned().unwrap_or_default();
         rows.sort_by(|a, b| {
             let by_score = above(b.1, a.1).cmp(&above(a.1, b.1));
@@ -242,6 +260,20 @@ fn plain(
                 by_doc.reverse()
             })
         });
+        let mut highest = rows[..rows.len().min(options.depth)].to_vec();
+        highest.sort_by_key(|row| row.2);
+        let again: Vec<_> = (0..highest.len())
+            .filter_map(|at| {
+                let (doc, _, line) = highest[at];
+                let first = highest[..at].iter().find(|row| row.0 == doc)?.2;
+                Some((line, twice(topic, doc, first)))
+            })
+            .collect();
+        if !again.is_empty() {
+            wrong.push((place, told(path, again)));
+        }
+        let mut seen = BTreeSet::new();
+        rows.retain(|row| seen.insert(row.0));
         let hit = |(place, row): (usize, &(&str, f64, usize))| {
             let grade = *grades.get(&(topic.to_owned(), row.0.to_owned()))?;
             let higher = rows.iter().filter(|other| above(other.1, row.1)).count();
@@ -255,9 +287,11 @@ fn plain(
         Ranked {
             retrieved: rows.len(),
             hits: rows.iter().enumerate().filter_map(hit).collect(),
+            ..Ranked::default()
         }
     };
-    Ok(judged.into_iter().map(ranked).collect())
+    let ranked = judged.into_iter().enumerate().map(ranked).collect();
+    Ok((ranked, wrong))
 }
 
 fn report(failure: Failure) -> String {
@@ -277,10 +311,19 @@ fn read(path: &Path, judgments: &Judgments, options: Options) -> Result<Run, Str
     read_file(path, context).map_err(report)
 }
 
+/// Problems are compared as they are told.
+fn without_problems(mut topics: Vec<Ranked>) -> Vec<Ranked> {
+    for topic in &mut topics {
+        topic.repeated = Problems::default();
+    }
+    topics
+}
+
 /// Threads, and bytes that may wait in memory.
 const WAYS: [(usize, usize); 4] = [(1, 1 << 26), (3, 1 << 26), (1, 700), (3, 0)];
 
 fn check_random_runs(among: Among) {
+    let mut wrong = 0;
     for seed in 0..60 {
         let mut random = Random(seed);
         let grades = random_grades(&mut random);
@@ -291,15 +334,16 @@ fn check_random_runs(among: Among) {
             float32: random.once_in(2),
             lenient: among == Among::Odd,
             ascending: random.once_in(2),
+            depth: [1, 5, usize::MAX][random.below(3) as usize],
             ..OPTIONS
         };
         let expected = plain(&file.0, &text, &grades, options);
         let whole = read(&file.0, &judgments, options);
-        assert_eq!(
-            whole.as_ref().map(|run| &run.topics),
-            expected.as_ref(),
-            "seed {seed}"
-        );
+        let plainly = whole
+            .clone()
+            .map(|run| (without_problems(run.topics), run.wrong));
+        assert_eq!(plainly, expected, "seed {seed}");
+        wrong += whole.as_ref().map_or(1, |run| run.wrong.len());
         for block in BLOCKS {
             for (threads, budget) in WAYS {
                 let options = Options {
@@ -316,6 +360,7 @@ fn check_random_runs(among: Among) {
             }
         }
     }
+    assert_eq!(wrong > 0, among != Among::Good);
 }
 
 #[test]
@@ -361,6 +406,37 @@ fn a_pipe_equals_the_file() {
                     read(&path, &judgments, options)
                 });
                 assert_eq!(run, expected, "seed {seed}, blocks of {block}");
+            }
+        }
+    }
+}
+
+/// A line that no end comes to, in all the ways to read it.
+#[test]
+fn a_line_has_an_end() {
+    let judgments = judgments_of(&random_grades(&mut Random(0)));
+    let line = |length: usize| format!("t1 Q0 d1 1 2 {}", "x".repeat(length - 13));
+    for end in ["", "\r\n", "\nt1 Q0 d2 1 1 tag"] {
+        for before in ["\u{feff}", "t1 Q0 d3 1 3 tag\n"] {
+            for (length, fits) in [(LONGEST, true), (LONGEST + 1, false), (3 * LONGEST, false)] {
+                let file = TestFile::new(before.to_owned() + &line(length) + end);
+                for (block, threads, budget) in [(1000, 1, 0), (1 << 22, 3, 1 << 26)] {
+                    let options = Options {
+                        threads,
+                        block,
+                        budget,
+                        ..OPTIONS
+                    };
+                    let run = read(&file.0, &judgments, options).map(|run| run.tag.is_some());
+                    let number = 1 + usize::from(before.ends_with('\n'));
+                    let wrong = "the line is longer than 1 MiB, the most that a line may have";
+                    let expected = if fits {
+                        Ok(true)
+                    } else {
+                        Err(format!("{}:{number}: {wrong}", file.0.display()))
+                    };
+                    assert_eq!(run, expected, "{length} and {end:?} in blocks of {block}");
+                }
             }
         }
     }

@@ -24,7 +24,11 @@ _NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
 class InFile(click.Path):
-    """A file that is read; ``-`` may be the standard input."""
+    """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
+    whoever reads it, as bad input."""
+
+    def __init__(self) -> None:
+        super().__init__(readable=False)
 
     def files(self, value: Any) -> list[str]:
         """The files of a value."""

@@ -152,6 +152,8 @@ def write_rows(
     elif "iteration" in rows.column_names and _is_default(rows, kind, "iteration"):
         rows = rows.drop_columns(["iteration"])
     rows = rows.select([name for name in FIELDS[kind] if name in rows.column_names])
+    if suffix == ".json" or TEXTS.get(suffix) == "jsonl":
+        _check_finite(rows[VALUES[kind][0]], path)
     with _compressing(stream, packed) as out:
         if suffix == ".json":
             _write_json(_as_text(rows, path), kind, out)
@@ -161,6 +163,14 @@ def write_rows(
             _write_binary(_as_text(rows), BINARIES[suffix], out)
         else:
             _write_trec(rows, path, out)
+
+
+def _check_finite(values: Any, path: str) -> None:
+    """That JSON has names for all numbers."""
+    if not np.isfinite(values.to_numpy()).all():
+        raise InputError(
+            f"{path}: JSON has no infinite scores; TREC text, CSV, Parquet and Feather have"
+        )
 
 
 def _compressing(stream: IO[bytes], packed: str) -> Any:

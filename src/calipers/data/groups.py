@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from calipers.data.errors import InputError
 from calipers.data.trec import (
     DOCUMENT,
     GRADE,
-    STDIN,
     TOPIC,
     Origin,
     Qrels,
@@ -41,6 +40,9 @@ GroupSource: TypeAlias = (
     "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Mapping[Any, Any]]] | Any"
 )
 
+#: What the lines of a file hold: two kinds of them, which the first line tells apart, or one.
+Lines: TypeAlias = Literal["groups or prefs", "groups", "prefs", "qrels"]
+
 #: Names under which the columns of a table are found, in this order.
 GROUP = ("group", "subtopic", "subtopic_id", "iteration", "assessor", "jg")
 PART = ("part", "jsg")
@@ -51,12 +53,15 @@ class Groups:
     """Grouped judgments, ready to judge runs.
 
     ``documents`` are all documents that any group judges, with their numbers within the topic for
-    grades; ``arrays`` are those of ``GroupedRankings``, but for what depends on the run.
+    grades; ``arrays`` are those of ``GroupedRankings``, but for what depends on the run. ``wrong``
+    says of topics, by their places, why their judgments cannot be true; without lenient reading
+    that is an error.
     """
 
     documents: Qrels
     arrays: dict[str, Any]
     origin: Origin
+    wrong: Mapping[int, InputError] = field(default_factory=dict)
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -86,77 +91,52 @@ class _Rows:
         return InputError(where + message)
 
 
-def read_groups(source: GroupSource, *, parts: bool | None = None, lenient: bool = False) -> Groups:
+def read_groups(
+    source: GroupSource, *, lines: Lines = "groups or prefs", lenient: bool = False
+) -> Groups:
     """Grouped judgments from any source; :class:`InputError` says what is wrong with it.
 
     A file has lines ``topic group document level`` or, for preferences that are stated in parts of
-    a group, ``topic group part document level``; ``parts`` says which, else the first line does.
-    A data frame or a dict of columns may have a column ``part``; a dict
-    ``{topic: {group: {document: level}}}`` has none. With ``lenient`` every file is TREC text, read
-    as trec_eval does.
+    a group, ``topic group part document level``; ``lines`` says which, else the first line does;
+    with ``"qrels"`` they have four fields and whole numbers for levels. A data frame or a dict of
+    columns may have a column ``part``; a dict ``{topic: {group: {document: level}}}`` has none.
+    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
+    is told with it.
     """
     data, origin = _taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
     with _placed(data, origin):
         if isinstance(data, str):
-            rows, stored = _of_file(data, _has_parts(data) if parts is None else parts, lenient)
+            rows, stored = _of_file(data, lines, lenient)
         elif isinstance(data, Mapping) and not holds_columns(data):
             rows, stored = _of_dict(data), {}
         else:
             rows, stored = _of_table(data), {}
-        return _grouped(rows, _read(origin, {"lines": len(rows.level), **stored}))
+        return _grouped(rows, _read(origin, {"lines": len(rows.level), **stored}), lenient)
 
 
-def judge_groups(
-    name: str,
-    source: TrecSource,
-    groups: Groups,
-    *,
-    float32: bool = False,
-    ascending: bool = False,
-    lenient: bool = False,
-) -> Run:
-    """A run against grouped judgments: the arrays of ``GroupedRankings``, and what was left out.
-
-    Documents of equal score stand in descending order of their ids or, where ``ascending`` (as
-    trec_eval has it for preferences), in ascending order.
-    """
-    run = read_run(name, source, groups.documents, float32=float32, lenient=lenient)
+def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> Run:
+    """A run against grouped judgments, read as :func:`read_run` does with ``how``: the arrays of
+    ``GroupedRankings``, and what was left out."""
+    run = read_run(name, source, groups.documents, **how)
     found, documents = run.arrays, groups.arrays["documents"]
     topic = np.repeat(np.arange(len(groups.topics)), np.diff(found["offsets"]))
     at = documents[topic] + found["grade"]
-    first, last = found["tied_from"], found["tied_to"]
-    # The other way round is a reflection of each block of equal scores.
-    ranks = first + last - found["rank"] if ascending else found["rank"]
     spread = {}
-    for field, values in (("rank", ranks), ("tied_from", first), ("tied_to", last)):
-        spread[field] = np.zeros(documents[-1], np.int64)
-        spread[field][at] = values
+    for column in ("rank", "tied_from", "tied_to"):
+        spread[column] = np.zeros(documents[-1], np.int64)
+        spread[column][at] = found[column]
     return replace(run, arrays={**groups.arrays, "retrieved": found["retrieved"], **spread})
 
 
-def _has_parts(path: str) -> bool:
-    """Whether the first line has five fields. What cannot be read is for the core to tell."""
-    import pyarrow as pa
-
-    if path == STDIN:
-        return False
-    try:
-        with pa.input_stream(path, compression="detect") as stream:
-            head = stream.read(1 << 16)
-    except (OSError, pa.ArrowException):
-        return False
-    lines = (line.split() for line in head.splitlines())
-    return len(next((f for f in lines if f and not f[0].startswith(b"#")), [])) == 5
-
-
-def _of_file(path: str, parts: bool, lenient: bool) -> tuple[_Rows, Mapping[str, Any]]:
-    stored = _core.read_rows(path, "prefs" if parts else "groups", lenient)
+def _of_file(path: str, lines: Lines, lenient: bool) -> tuple[_Rows, Mapping[str, Any]]:
+    stored = _core.read_rows(path, lines, lenient)
+    whole = lines == "qrels"
     rows = _Rows(
         _binary(*stored["topic"]),
-        _binary(*stored["group"]),
-        _binary(*stored["part"]) if parts else None,
+        _binary(*stored["iteration" if whole else "group"]),
+        _binary(*stored["part"]) if "part" in stored else None,
         _binary(*stored["doc"]),
-        stored["level"],
+        stored["grade"].astype(np.float64) if whole else stored["level"],
         path,
         stored["line"],
     )
@@ -223,20 +203,15 @@ def _by_subtopic(source: Any) -> Any:
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
-def _grouped(rows: _Rows, origin: Origin) -> Groups:
+def _grouped(rows: _Rows, origin: Origin, lenient: bool) -> Groups:
     """Rows as the arrays of ``GroupedRankings``."""
     if len(rows.level) == 0:
         raise InputError("no judgments")
-    wrong = ~np.isfinite(rows.level)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise rows.error(row, f"level {rows.level[row]} in {rows.place(row)} is not finite")
     topics, topic = _numbered(rows.topic)
     names, name = _numbered(rows.group)
     ids, document = _numbered(rows.document)
     part = np.zeros(len(topic), np.int64) if rows.part is None else _numbered(rows.part)[1]
     order = np.lexsort((document, part, name, topic))
-    _check_once(rows, order, np.stack([topic, name, part, document]))
     group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
     pair, place = np.unique(topic * len(ids) + document, return_inverse=True)
     of_topic = np.arange(len(topics) + 1)
@@ -259,8 +234,25 @@ def _grouped(rows: _Rows, origin: Origin) -> Groups:
         "part": (part_of_row - first_part[group_of_row])[order],
         "level": rows.level[order],
     }
-    _check_preferences(rows, order, arrays["judgments"], arrays["part"])
-    return Groups(Qrels(judgments, arrays["topics"], *judgments.grades(), origin), arrays, origin)
+    wrong: dict[int, InputError] = {}
+    for row, message in chain(
+        _no_levels(rows, lenient),
+        _repeated(rows, order, np.stack([topic, name, part, document])),
+        _contradictions(rows, order, arrays["judgments"], arrays["part"]),
+    ):
+        error = rows.error(row, message)
+        if not lenient:
+            raise error
+        wrong.setdefault(int(topic[row]), error)
+    qrels = Qrels(judgments, arrays["topics"], *judgments.grades(), origin)
+    return Groups(qrels, arrays, origin, wrong)
+
+
+def _no_levels(rows: _Rows, lenient: bool) -> Iterator[tuple[int, str]]:
+    """Levels that are no numbers; only trec_eval knows infinite ones."""
+    wrong = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
+    for row in np.flatnonzero(wrong).tolist():
+        yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
 
 
 def _numbered(column: Any) -> tuple[Any, Any]:
@@ -278,22 +270,23 @@ def _text(column: Any, row: int) -> str:
     return repr(text_of(column[row].as_py()))
 
 
-def _check_once(rows: _Rows, order: Any, keys: Any) -> None:
-    """That no document stands twice in a group, or in a part of one."""
+def _repeated(rows: _Rows, order: Any, keys: Any) -> Iterator[tuple[int, str]]:
+    """Documents that stand twice in a group, or in a part of one."""
     same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
-    if same.any():
-        second = int(np.argmax(same)) + 1
+    for second in (np.flatnonzero(same) + 1).tolist():
         a, b = sorted((int(order[second - 1]), int(order[second])))
         part = "" if rows.part is None else f", part {_text(rows.part, a)}"
-        raise rows.error(
-            b,
+        message = (
             f"topic {_text(rows.topic, a)}, group {_text(rows.group, a)}{part}: document "
-            f"{_text(rows.document, a)} stands in {rows.place(a)} and in {rows.place(b)}",
+            f"{_text(rows.document, a)} stands in {rows.place(a)} and in {rows.place(b)}"
         )
+        yield b, message
 
 
-def _check_preferences(rows: _Rows, order: Any, judgments: Any, part: Any) -> None:
-    """That the parts of a group can be true together."""
+def _contradictions(
+    rows: _Rows, order: Any, judgments: Any, part: Any
+) -> Iterator[tuple[int, str]]:
+    """Parts of a group that cannot be true together."""
     several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
     for g in np.unique(several):
         own = slice(judgments[g], judgments[g + 1])
@@ -307,17 +300,17 @@ def _check_preferences(rows: _Rows, order: Any, judgments: Any, part: Any) -> No
             before = seen.setdefault(document, r) if level >= 0 else r
             if (rows.level[before] > 0) != (level > 0):
                 a, b = sorted((before, r))
-                raise rows.error(
-                    b,
+                message = (
                     f"{where}: document {_text(rows.document, r)} has level {rows.level[a]:g} in "
                     f"{rows.place(a)} and {rows.level[b]:g} in {rows.place(b)}, "
-                    "expected 0 in every part or in none",
+                    "expected 0 in every part or in none"
                 )
+                yield b, message
         circle = _circle(_steps(classes))
         if circle:
-            chain = " over ".join(repr(text_of(document)) for document in circle)
-            message = f"{where}: the parts contradict each other, {chain}"
-            raise rows.error(seen.get(circle[0], row[0]), message)
+            over = " over ".join(repr(text_of(document)) for document in circle)
+            message = f"{where}: the parts contradict each other, {over}"
+            yield seen.get(circle[0], row[0]), message
 
 
 def _steps(classes: Mapping[tuple[int, float], list[bytes]]) -> dict[Any, list[Any]]:

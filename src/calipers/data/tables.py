@@ -59,11 +59,15 @@ def read_table(
 
 
 def check_file(name: str, expected: str) -> None:
-    """That there is a file."""
+    """That there is a file, as far as one may look."""
     if os.path.isdir(name):
         raise InputError(f"{name}: is a directory, expected {expected}")
-    if not os.path.exists(name):
-        raise InputError(f"{name}: no such file")
+    try:
+        os.stat(name)
+    except FileNotFoundError:
+        raise InputError(f"{name}: no such file") from None
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
 
 
 @contextmanager

@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -67,7 +68,11 @@ class Origin:
 
 @dataclass(frozen=True)
 class Qrels:
-    """Judgments, ready to judge runs."""
+    """Judgments, ready to judge runs.
+
+    ``wrong`` says of topics, by their places, what makes their judgments useless; without lenient
+    reading that is an error.
+    """
 
     judgments: _core.Judgments
     topics: tuple[str, ...]
@@ -75,11 +80,13 @@ class Qrels:
     judged_grade: Any
     judged_count: Any
     origin: Origin
+    wrong: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run as the judgments see it: the arrays of ``JudgedRankings``, and what was left out."""
+    """A run as the judgments see it: the arrays of ``JudgedRankings``, what was left out, and what
+    is wrong with single topics, as in :class:`Qrels`."""
 
     arrays: dict[str, Any]
     unjudged_topics: int
@@ -87,12 +94,14 @@ class Run:
     tag: str | None
     origin: Origin
     raw_tag: bytes | None = None
+    wrong: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
     """Judgments from any source; :class:`InputError` says what is wrong with it.
 
-    With ``lenient`` every file is TREC text, read as trec_eval does.
+    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
+    is told with it.
     """
     data, origin = _taken(source, "qrels", "qrels", lenient=lenient)
     with _placed(data, origin):
@@ -112,6 +121,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
         grade,
         count,
         _read(origin, judgments.source),
+        judgments.wrong,
     )
 
 
@@ -141,24 +151,32 @@ def read_run(
     *,
     float32: bool = False,
     lenient: bool = False,
+    ascending: bool = False,
+    depth: int | None = None,
     threads: int | None = None,
 ) -> Run:
     """A run against the judgments; :class:`InputError` says what is wrong with it.
 
-    With ``lenient`` every file is TREC text, read as trec_eval does. ``threads`` is how many may
-    read one file.
+    Documents of equal score stand in descending order of their ids or, where ``ascending`` (as
+    trec_eval has it for preferences), in ascending order.
+
+    With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
+    is told with it, and a document may stand twice below the ``depth`` highest. ``threads`` is how
+    many may read one file.
     """
     data, origin = _taken(source, name, "run", lenient=lenient)
     with _placed(data, origin):
         if isinstance(data, str):
-            judged = qrels.judgments.read_run(data, float32, lenient, threads=threads)
+            judged = qrels.judgments.read_run(
+                data, float32, lenient, ascending, depth=depth, threads=threads
+            )
         elif isinstance(data, Mapping) and not holds_columns(data):
             _check_nested(data, "score")
-            judged = qrels.judgments.rank_dict(data, float32)
+            judged = qrels.judgments.rank_dict(data, float32, ascending=ascending)
         else:
             topics, documents, scores = columns(data, "run")
             judged = qrels.judgments.rank_columns(
-                buffers(topics), buffers(documents), scores, float32
+                buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
     arrays = {
         "topics": qrels.topics,
@@ -179,6 +197,7 @@ def read_run(
         None if judged.tag is None else text_of(judged.tag),
         _read(origin, judged.source),
         judged.tag,
+        judged.wrong,
     )
 
 
@@ -302,9 +321,22 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
         return table, replace(origin, lines=table.num_rows)
 
 
+def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
+    """Topic, measure, mean and deviation of every line, the numbers as text."""
+    check_file(path, "a file of means and deviations")
+    with _placed(path, Origin("z-scores", path)):
+        rows = _core.read_rows(path, "zscores", lenient=True)
+    columns = []
+    for name in ("topic", "measure", "mean", "deviation"):
+        offsets, data = rows[name]
+        text = data.tobytes()
+        columns.append([text[first:last] for first, last in pairwise(offsets.tolist())])
+    return zip(*columns, strict=True)
+
+
 def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) -> None:
-    """That no document stands there twice and no score is infinite; rows are told by their lines
-    where these are given."""
+    """That no document stands there twice and no score is NaN; rows are told by their lines where
+    these are given."""
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
     values = table.column(VALUES[kind][0]).to_numpy()
     try:

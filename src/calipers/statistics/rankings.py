@@ -279,8 +279,10 @@ class JudgedRankings(Statistic):
 
     @property
     def highest_grade(self) -> IntArray:
-        """Per topic, the highest grade that was given."""
-        return self.judged_grade[self.judged_offsets[:-1]]
+        """Per topic, the highest grade that was given; -1 where no document is judged."""
+        first, last = self.judged_offsets[:-1], self.judged_offsets[1:]
+        # With one more at the end, for topics there that have none.
+        return np.where(first < last, np.append(self.judged_grade, -1)[first], -1)
 
     def relevance_strings(self, length: int) -> list[bytes]:
         """Per topic, what the first documents are, a character each: the grade, ``>`` for one above

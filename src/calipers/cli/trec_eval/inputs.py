@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
-from calipers import _core
 from calipers.cli.trec_eval.options import Options, Stop
 from calipers.data.errors import InputError
-from calipers.data.groups import judge_groups, read_groups
-from calipers.data.trec import STDIN, Run, read_qrels, read_run
-from calipers.statistics import GroupedRankings, IntArray, JudgedRankings
+from calipers.data.groups import Lines, judge_groups, read_groups
+from calipers.data.trec import STDIN, read_qrels, read_run
+from calipers.statistics import GroupedRankings, JudgedRankings
 
-FORMATS = ("qrels", "qrels_jg", "prefs", "qrels_prefs")
-
-T = TypeVar("T")
+#: The formats of judgments that hold groups, and what their lines hold.
+GROUPED: dict[str, Lines] = {"qrels_jg": "qrels", "prefs": "prefs", "qrels_prefs": "groups"}
+FORMATS = ("qrels", *GROUPED)
 
 
 @dataclass(frozen=True)
@@ -29,8 +26,8 @@ class Judged:
 
     topics: list[bytes]
     rankings: JudgedRankings | GroupedRankings
-    tag: bytes
-    unusable: dict[int, str] = field(default_factory=dict)
+    tag: bytes | None
+    unusable: Mapping[int, str] = field(default_factory=dict)
 
 
 def read_inputs(options: Options) -> Judged:
@@ -41,110 +38,37 @@ def read_inputs(options: Options) -> Judged:
     results = STDIN if results.startswith("-") else results
     if options.judgments_format not in FORMATS:
         raise Stop(2, f"{options.judgments_format!r} is no format of judgments: {FORMATS}")
-    read = _read_qrels if options.judgments_format == "qrels" else _read_groups
-    return read(options, judgments, results)
-
-
-def _read_qrels(options: Options, judgments: str, results: str) -> Judged:
-    float32 = options.conventions < 10
-    try:
-        qrels = read_qrels(judgments, lenient=True)
-        _check_results_format(options)
-        run = read_run(results, results, qrels, float32=float32, lenient=True)
-    except InputError as error:
-        if results == STDIN:
-            raise Stop(2, str(error)) from None
-        _check_results_format(options)
-        return _without_repeated(options, judgments, results, error)
-    _check_results(results, run)
-    return Judged(qrels.judgments.topics, JudgedRankings(**run.arrays), run.raw_tag or b"")
-
-
-def _read_groups(options: Options, judgments: str, results: str) -> Judged:
-    kind = options.judgments_format
-    parts, whole = kind == "prefs", kind == "qrels_jg"
-    try:
-        groups = read_groups(judgments, parts=parts, lenient=True)
-    except InputError as error:
-        # Lines that cannot be read end the program at once, preferences that cannot be true only
-        # when a topic is evaluated.
-        _or_stop(lambda: _core.read_rows(judgments, "prefs" if parts else "groups", lenient=True))
-        raise Stop(2 if whole else 4, str(error)) from None
-    _check_results_format(options)
-    run = _or_stop(
-        lambda: judge_groups(
-            results,
-            results,
-            groups,
-            float32=options.conventions < 10,
-            ascending=not whole,
-            lenient=True,
-        )
-    )
-    _check_results(results, run)
-    rankings = GroupedRankings(**run.arrays)
-    if whole:
-        rankings = replace(rankings, level=np.trunc(rankings.level))
-    return Judged(groups.documents.judgments.topics, rankings, run.raw_tag or b"")
-
-
-def _check_results_format(options: Options) -> None:
     if options.results_format != "trec_results":
         raise Stop(2, f"{options.results_format!r} is no format of results: trec_results")
-
-
-def _check_results(results: str, run: Run) -> None:
-    if run.raw_tag is None:
-        raise Stop(2, f"{results}: no results")
-
-
-def _or_stop(read: Callable[[], T]) -> T:
+    how = {"float32": options.conventions < 10, "depth": options.depth, "lenient": True}
     try:
-        return read()
-    except (InputError, ValueError) as error:
+        if options.judgments_format == "qrels":
+            judged = _read_qrels(judgments, results, how)
+        else:
+            judged = _read_groups(judgments, results, how, GROUPED[options.judgments_format])
+    except InputError as error:
         raise Stop(2, str(error)) from None
-    except OSError as error:
-        raise Stop(2, f"{error.filename}: {error.strerror}") from None
+    if judged.tag is None:
+        raise Stop(2, f"{results}: no results")
+    return judged
 
 
-def _without_repeated(options: Options, judgments: str, results: str, error: InputError) -> Judged:
-    """The same where documents stand twice, which ends the program when their topic comes up."""
-    judged = _or_stop(lambda: _core.read_rows(judgments, "qrels", lenient=True))
-    found = _or_stop(lambda: _core.read_rows(results, "run", lenient=True))
-    (kept, repeated), (kept_found, repeated_found) = _first_rows(judged), _first_rows(found)
-    if not repeated | repeated_found:
-        raise Stop(2, str(error)) from None
-    qrels = read_qrels(kept.append_column("grade", [judged["grade"][kept["row"]]]))
-    scored = kept_found.append_column("score", [found["score"][kept_found["row"]]])
-    run = read_run(results, scored, qrels, float32=options.conventions < 10)
-    topics = qrels.judgments.topics
+def _read_qrels(judgments: str, results: str, how: Mapping[str, Any]) -> Judged:
+    qrels = read_qrels(judgments, lenient=True)
+    run = read_run(results, results, qrels, **how)
+    rankings = JudgedRankings(**run.arrays)
+    return Judged(qrels.judgments.topics, rankings, run.raw_tag, {**qrels.wrong, **run.wrong})
+
+
+def _read_groups(judgments: str, results: str, how: Mapping[str, Any], lines: Lines) -> Judged:
+    groups = read_groups(judgments, lines=lines, lenient=True)
+    if groups.wrong and lines == "qrels":
+        # Of these the original reads no further.
+        raise next(iter(groups.wrong.values()))
+    run = judge_groups(results, results, groups, ascending=lines != "qrels", **how)
     return Judged(
-        topics,
-        JudgedRankings(**run.arrays),
-        _texts(found["tag"])[-1].as_py(),
-        {i: str(error) for i, t in enumerate(topics) if t in repeated | repeated_found},
-    )
-
-
-def _first_rows(rows: dict[str, Any]) -> tuple[Any, set[bytes]]:
-    """Topics and documents, each pair where it stands first, and the topics where one stands
-    again."""
-    import pyarrow as pa
-
-    topic, doc = (_texts(rows[name]).dictionary_encode() for name in ("topic", "doc"))
-    keys = topic.indices.to_numpy().astype(np.int64) * len(doc) + doc.indices.to_numpy()
-    first = np.sort(np.unique(keys, return_index=True)[1])
-    table = pa.table({"topic": _texts(rows["topic"]), "doc": _texts(rows["doc"])})
-    again = np.setdiff1d(np.arange(len(keys)), first)
-    repeated = set(topic.dictionary.take(topic.indices.take(again)).to_pylist())
-    return table.take(first).append_column("row", [first]), repeated
-
-
-def _texts(column: tuple[IntArray, Any]) -> Any:
-    """A column of the core as Arrow's."""
-    import pyarrow as pa
-
-    offsets, data = (pa.py_buffer(part) for part in column)
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(column[0]) - 1, [None, offsets, data]
+        groups.documents.judgments.topics,
+        GroupedRankings(**run.arrays),
+        run.raw_tag,
+        {topic: str(error) for topic, error in groups.wrong.items()} | dict(run.wrong),
     )

@@ -124,7 +124,8 @@ def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
     """The highest grade of each topic."""
     if isinstance(rankings, GroupedRankings):
         return None
-    return list(map(int, rankings.judged_grade[rankings.judged_offsets[:-1]]))
+    highest: list[int] = rankings.highest_grade.tolist()
+    return highest
 
 
 def _blanked(line: Line, missing: Any) -> Line:
@@ -149,8 +150,8 @@ def _summary(options: Options, judged: Judged, name: str, line: Line) -> float |
     if name == "num_rel" and options.complete and isinstance(judged.rankings, JudgedRankings):
         # Of all topics, whatever the level.
         return float(judged.rankings.relevant().sum())
-    # One after the other, as the original adds up.
-    total = float(np.cumsum(line.values)[-1])
+    # One after the other, as the original adds up; from 0, which no negative zero outlives.
+    total = float(np.cumsum(np.append(0.0, line.values))[-1])
     if line.row.counts:
         return total
     if name.startswith("gm_"):
@@ -213,7 +214,7 @@ class View:
             # Without a gain the original divides by no levels at all; with a level below 0 there
             # may be more relevant documents than R.
             value = np.where(np.isnan(value), NO_NUMBER, value)
-            return np.where(self._relevant == 0, 0.0, value)
+            return np.where(self._relevant == 0, 0.0, value) if name == "Rndcg" else value
         return _or_zero(value)
 
     def _applied(self, row: Row, parameters: Mapping[str, Any]) -> FloatArray:
@@ -280,7 +281,8 @@ class View:
         """SetF in the original's order of operations, whose means round alike; x is β²."""
         p, r = (_or_zero(self._applied(TABLE[name], {})) for name in ("set_P", "set_recall"))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(p > 0, (x + 1.0) * p * r / (x * p + r), 0.0)
+            value = (x + 1.0) * p * r / (x * p + r)
+        return np.where(p > 0, np.where(np.isnan(value), NO_NUMBER, value), 0.0)
 
     def _eleven_points(self, recalls: Sequence[float]) -> FloatArray:
         """The mean of interpolated precisions, as far as they ascend.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from calipers.cli.trec_eval.options import Stop, real
+from calipers.data.errors import InputError
+from calipers.data.trec import STDIN, read_zscores
 from calipers.statistics import FloatArray
 
 #: In place of a value for which there is no mean.
@@ -20,16 +21,15 @@ class ZScores:
 
     def __init__(self, path: str) -> None:
         self.moments: dict[tuple[bytes, bytes], tuple[float, float]] = {}
+        # "-" is the name of a file here.
+        path = f"./{path}" if path == STDIN else path
         try:
-            lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
-        except OSError as error:
-            raise Stop(255, f"{path}: {error.strerror}") from None
-        for number, line in enumerate(lines, 1):
-            fields = line.split()
-            if len(fields) != 4:
-                raise Stop(255, f"{path}:{number}: {len(fields)} fields, expected 4")
-            mean, deviation = (real(field.decode("latin-1")) for field in fields[2:])
-            self.moments.setdefault((fields[0], fields[1]), (mean, deviation))
+            rows = read_zscores(path)
+        except InputError as error:
+            raise Stop(255, str(error)) from None
+        for topic, measure, *numbers in rows:
+            mean, deviation = (real(number.decode("latin-1")) for number in numbers)
+            self.moments.setdefault((topic, measure), (mean, deviation))
 
     def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
         """How many deviations above the mean each topic's value is."""

@@ -194,7 +194,10 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     best = r.ideal(gain_of(r.judged_grade, gains))
     listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
     cost = listed + np.maximum(r.rank - best.length[r.topic], 0)
-    return r.sum(gain / np.log2(2 + cost - r.so_far(gain))) / best.sum(best.gain)
+    # What gains nothing adds nothing, also where other gains leave no discount.
+    return r.sum(np.where(gain == 0, 0, gain / np.log2(2 + cost - r.so_far(gain)))) / best.sum(
+        best.gain
+    )
 
 
 @ranking(
