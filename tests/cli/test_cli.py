@@ -239,7 +239,7 @@ BAD_INPUT = {
     "words for scores": (
         {},
         "classification t.csv --truth y --score word",
-        "t.csv: score 'word': holds 'a', expected numbers",
+        "t.csv: score 'word': holds 'a' in row 0, expected numbers",
     ),
     "an unknown positive class": (
         {},

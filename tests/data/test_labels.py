@@ -241,7 +241,7 @@ def test_probabilities_of_every_kind(given: Any) -> None:
         ({"a": [1], "b": [0], "c": [0]}, "probability of 'a': has 1 rows, truth has 2"),
         ({"a": [1, 1], "b": [0, 0]}, "probability: the class 'c' has no column; there are 'a', 'b'"),
         ({"a": [1, 1], "dog": [0, 0]}, "probability: 'dog' is no class; there are 'a', 'b', 'c'"),
-        ("abc", "probability: is no table of numbers, a column for each class"),
+        ("abc", "probability: str 'abc' is no column of values"),
     ],
 )  # fmt: skip
 def test_bad_probabilities(given: Any, message: str) -> None:

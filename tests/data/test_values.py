@@ -197,7 +197,7 @@ def without(name: str) -> dict[str, Any]:
         (without("topic"), "no column for the unit; the table has system, value, expected one of"),
         (pd.DataFrame(without("value")), "no column for the value; the table has system, topic"),
         (pd.DataFrame(without("system")), "no column for the system; the table has topic, value"),
-        (replaced(value=[0.1]), "the columns make no table"),
+        (replaced(value=[0.1]), "the columns differ in length: 'system' has 4, 'topic' has 4, 'value' has 1 rows"),
     ],
     ids=str,
 )  # fmt: skip
@@ -215,7 +215,7 @@ def test_hostile_values(given: Any, message: str) -> None:
         ("a.eval", b"map q1 0.5\nmap q1 0.6\n", "a.eval:2: map of 'a' on 'q1' stands there a sec"),
         ("a.eval", b"map q1 good\n", "a.eval:1: the value is 'good', expected a number"),
         ("a.eval", b"map q1 -inf\n", "a.eval:1: the value is '-inf', expected a finite number"),
-        ("a.eval", b"map q1 0.5\xff\n", "a.eval: is no text in UTF-8"),
+        ("a.eval", b"map q1 0.5\xff\n", "a.eval:1: the byte 0xff after 'map q1 0.5' is not UTF-8"),
         ("a.csv", b"", "a.csv: the file is empty"),
         ("a.csv", b"topic,value\n", "a.csv: the table has no rows"),
         ("a.csv", b"query,nDCG\nq1,0.5\n", "a.csv: no column for the value; the table has query"),

@@ -403,7 +403,7 @@ def test_systems_in_tables_of_their_own() -> None:
     ("truth", "predicted", "options", "message"),
     [
         (["a|b"], ["a"], {}, "truth: is 'a|b' in row 0, expected a set or a list of labels; of"),
-        ([[1, 0, 1]], [[0, 0, 1]], {}, "truth: 1 stands twice in row 0"),
+        ([[1, 2, 1]], [[0, 0, 1]], {}, "truth: 1 stands twice in row 0"),
         ([["a"]], {"a": [2]}, {}, "predicted: expected Booleans, or 0 and 1; is 2 in row 0 of 'a'"),
         ([["a"]], {"b": [1]}, {}, "truth: 'a' in row 0 is no label"),
         ([["a"]], {"s": [["a"]], "t": 3}, {}, "predicted 't': int 3 is no column of label sets"),
@@ -415,7 +415,12 @@ def test_systems_in_tables_of_their_own() -> None:
         ([["a"]], [["a"]], {"measures": "accuracy"}, r"ask for accuracy\[a\]"),
         ([["a"]], None, {}, "nothing to evaluate: give predicted=, score= or probability="),
         ([["a"]], None, {"probability": {"a": [1.5]}}, "probability of 'a': is 1.5 in row 0"),
-        ([["a"]], None, {"probability": [["a"]]}, "probability: expected a column of numbers for"),
+        (
+            [["a"]],
+            None,
+            {"probability": [["a"]]},
+            "probability: holds 'a', expected a table of numbers",
+        ),
         ([["a"]], None, {"score": {"a": [np.inf]}}, "score of 'a': is infinite in row 0"),
         ([["a"]], None, {"score": {"a": [0.1]}, "threshold": "x"}, "threshold is 'x', expected a"),
         ([["a"]], None, {"score": {"a": [0.1]}, "threshold": {"z": 1}}, "threshold for 'z', which"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -335,7 +335,7 @@ def class_table(
     if by_name:
         table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
     else:
-        table = _as_table(values, what)
+        table = table_of(values, what)
         if table.ndim != 2 or table.shape[1] != len(names):
             if table.ndim == 1:
                 raise _one_for_all("has one column", names, what)
@@ -368,12 +368,15 @@ def positive_probability(
     return table[:, labels.classes.index(labels.names[1])]
 
 
-def _as_table(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    try:
-        table = np.asarray(values)
-        return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: is no table of numbers, a column for each class") from None
+def table_of(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+    """Numbers in rows and columns, NaN where one is missing."""
+    table = _converted(values, what)
+    if table.dtype.kind not in "fiubO":
+        first = shown(table.flat[0]) if table.size else "nothing"
+        raise InputError(f"{what}: holds {first}, expected a table of numbers")
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)  # type: ignore[no-untyped-call]
+    return table if table.dtype in (np.float32, np.float64) else _as_floats(table, what)
 
 
 def check_columns(values: Any, classes: Classes, what: str) -> None:
@@ -467,11 +470,10 @@ def as_array(values: Any, what: str) -> Array:
         raise InputError(f"{what}: has shape {array.shape}, expected one value per row")
     if len(array) == 0:
         raise InputError(f"{what}: is empty")
-    if array.dtype.kind == "O":
-        missing = np.flatnonzero([v is None or v != v for v in array])
-        if len(missing):
-            raise _values_missing(what, missing, len(array))
-    return array
+    absent = np.flatnonzero(_absent(array))
+    if len(absent):
+        raise _values_missing(what, absent, len(array))
+    return np.asarray(array)
 
 
 def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
@@ -479,11 +481,32 @@ def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
     nulls = np.asarray(_nulls(values))
     array = _converted(values, what)
     missing = np.zeros(array.shape, bool) if nulls.ndim == 1 and not len(nulls) else nulls
+    missing = missing | _absent(array)
     if array.dtype.kind == "f":
-        missing = missing | np.isnan(array)
-    elif array.dtype.kind == "O" and array.ndim == 1:
-        missing = missing | np.array([v is None or v != v for v in array], bool)
+        missing = missing | np.isnan(np.asarray(array))
     return np.asarray(missing.any(axis=1) if missing.ndim == 2 else missing, bool)
+
+
+def _absent(array: Array) -> npt.NDArray[np.bool_]:
+    """Which values of an array are masked, or are objects that stand for a missing value."""
+    absent = np.zeros(array.shape, bool)
+    if isinstance(array, np.ma.MaskedArray):
+        absent |= np.ma.getmaskarray(array)
+    if array.dtype.kind in "mM":
+        absent |= np.isnat(np.asarray(array))
+    if array.dtype.kind == "O" and array.ndim == 1:
+        absent |= np.fromiter(map(is_missing, np.asarray(array)), bool, len(array))
+    return absent
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, NA, NaT, or a masked one."""
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except Exception:  # NA of pandas is neither; other objects compare as they like
+        return type(value).__name__ == "NAType"
 
 
 def kept(values: Any, keep: npt.NDArray[np.bool_]) -> Any:
@@ -521,6 +544,7 @@ def _nulls(values: Any) -> Any:
 
 
 def _converted(values: Any, what: str) -> Array:
+    """As an array of NumPy; one that is masked stays so."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):  # pandas, polars, Arrow
@@ -534,16 +558,29 @@ def _converted(values: Any, what: str) -> Array:
 
         return np.asarray(_decoded(pa.array(values)).to_numpy(zero_copy_only=False))
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        return np.asanyarray(values)
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if unordered or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: {type(values).__name__} {values!r} is no column of values")
     try:
-        return np.array(list(values))
+        return _of_list(list(values))
     except ValueError:
         raise InputError(f"{what}: rows differ in length, expected one value per row") from None
+
+
+def _of_list(values: list[Any]) -> Array:
+    """A list as an array. What is masked is missing; beside text, numbers stay what they are, so
+    that NaN does not become the text "nan"."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        if type(np.ma.masked) not in kinds:
+            return np.ma.array(values)  # type: ignore[no-any-return, no-untyped-call]
+        values = [None if value is np.ma.masked else value for value in values]
+    if len(kinds) > 1 and not kinds.isdisjoint((str, bytes, np.str_, np.bytes_)):
+        return np.fromiter(values, object, len(values))
+    return np.array(values)
 
 
 def _decoded(array: Any) -> Any:
@@ -556,15 +593,10 @@ def _decoded(array: Any) -> Any:
 def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Finite numbers; float32 stays float32."""
     array = as_array(values, what)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{what}: holds {array[0]!r}, expected numbers") from None
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{what}: holds {str(array[0])!r}, expected numbers")
+    if array.dtype.kind not in "fiubO":
+        raise InputError(f"{what}: holds {shown(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
+        array = _as_floats(array, what)
     finite = np.isfinite(array)
     if not finite.all():
         rows = np.flatnonzero(~finite)
@@ -573,6 +605,31 @@ def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
             f"{what}: is {kind} in row {rows[0]}{_more(len(rows))}, expected finite numbers"
         )
     return array
+
+
+def _as_floats(array: Array, what: str) -> Floats:
+    """Numbers of another type, or objects that are numbers, NaN where one is missing. Text that
+    looks like a number is none."""
+    if array.dtype.kind != "O":
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
+            return array.astype(np.float64)
+    values = array.ravel().tolist()
+    numbers = [_float(value) for value in values]
+    if None in numbers:
+        place = numbers.index(None)
+        row = place // (array.size // len(array))
+        raise InputError(f"{what}: holds {shown(values[place])} in row {row}, expected numbers")
+    return np.array(numbers, np.float64).reshape(array.shape)
+
+
+def _float(value: Any) -> float | None:
+    """An object as a number; None of what is none."""
+    if is_missing(value):
+        return float("nan")
+    try:
+        return None if isinstance(value, str | bytes | np.ndarray) else float(value)
+    except Exception:  # whatever somebody's __float__ raises
+        return None
 
 
 def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:

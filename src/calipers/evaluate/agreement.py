@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.data.arrays import as_numbers
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.shared import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
@@ -194,23 +195,12 @@ def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
             raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
         other = [other[name] for name in reference]
         reference = list(reference.values())
-    x, y = (_finite(values, what) for values, what in ((reference, "reference"), (other, "other")))
+    x, y = (
+        as_numbers(values, what) for values, what in ((reference, "reference"), (other, "other"))
+    )
     if len(x) != len(y):
         raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
     return x, y
-
-
-def _finite(values: Any, what: str) -> FloatArray:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: expected a list of numbers") from None
-    if array.ndim != 1:
-        raise InputError(f"{what}: expected a list of numbers, got {array.ndim} dimensions")
-    broken = np.flatnonzero(~np.isfinite(array))
-    if len(broken):
-        raise InputError(f"{what}: value {broken[0]} is {array[broken[0]]}, expected a number")
-    return array
 
 
 def _check_alike(first: Evaluation, second: Evaluation) -> None:

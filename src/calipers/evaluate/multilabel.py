@@ -20,6 +20,8 @@ from calipers.data.labels import (
     as_column,
     as_scores,
     as_sets,
+    as_table,
+    check_forms,
     is_columns_of_labels,
     label_names,
     names_in,
@@ -137,12 +139,14 @@ def multilabel(
     truth
         The labels of each row: a column of sets or lists of labels; a column of text that
         ``separator`` splits; or Booleans, or 0 and 1, for each label: a dict of columns, a data
-        frame, or an array of shape (rows, labels), dense or sparse.
+        frame, or an array of shape (rows, labels), dense or sparse. Lists of one length that hold
+        nothing but 0 and 1 are the rows of such an array; sets never are.
     predicted
         The same of a system; or a dict from system names to such.
     score
         A score for each label, higher where a row is more likely to have it: a dict of columns, a
-        data frame or an array of shape (rows, labels); or a dict from system names to such.
+        data frame or an array of shape (rows, labels), or what predict_proba of scikit-learn gives,
+        a list of an array of shape (rows, 2) for each label; or a dict from system names to such.
         Measures of sets need a ``threshold`` besides.
     probability
         Probabilities of the labels, in the same forms; a row need not sum to 1. The threshold is
@@ -197,8 +201,8 @@ def multilabel(
         {
             "truth": as_column(truth),
             "predicted": as_column(predicted),
-            "score": score,
-            "probability": probability,
+            "score": as_table(score, "score"),
+            "probability": as_table(probability, "probability"),
             "weight": weight,
             "cluster": cluster,
             "slices": slice_columns(slices),
@@ -217,6 +221,7 @@ def multilabel(
         for kind, of in (("predicted", predicted), ("score", score), ("probability", probability))
         for name, values in _named(of, kind).items()
     }
+    check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
     names = label_names([of_truth, *given.values()], labels)
     sets = as_sets(of_truth, names, "truth")
     weights = as_weights(weight, len(sets))
