@@ -375,7 +375,7 @@ def table_of(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
         first = shown(table.flat[0]) if table.size else "nothing"
         raise InputError(f"{what}: holds {first}, expected a table of numbers")
     if isinstance(table, np.ma.MaskedArray):
-        table = np.ma.filled(table.astype(np.float64), np.nan)  # type: ignore[no-untyped-call]
+        table = np.ma.filled(table.astype(np.float64), np.nan)
     return table if table.dtype in (np.float32, np.float64) else _as_floats(table, what)
 
 
@@ -576,7 +576,7 @@ def _of_list(values: list[Any]) -> Array:
     kinds = set(map(type, values))
     if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
         if type(np.ma.masked) not in kinds:
-            return np.ma.array(values)  # type: ignore[no-any-return, no-untyped-call]
+            return np.ma.array(values)
         values = [None if value is np.ma.masked else value for value in values]
     if len(kinds) > 1 and not kinds.isdisjoint((str, bytes, np.str_, np.bytes_)):
         return np.fromiter(values, object, len(values))

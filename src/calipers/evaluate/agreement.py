@@ -195,9 +195,8 @@ def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
             raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
         other = [other[name] for name in reference]
         reference = list(reference.values())
-    x, y = (
-        as_numbers(values, what) for values, what in ((reference, "reference"), (other, "other"))
-    )
+    x = as_numbers(reference, "reference").astype(np.float64)
+    y = as_numbers(other, "other").astype(np.float64)
     if len(x) != len(y):
         raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
     return x, y
