@@ -406,7 +406,7 @@ def test_systems_in_tables_of_their_own() -> None:
         ([[1, 2, 1]], [[0, 0, 1]], {}, "truth: 1 stands twice in row 0"),
         ([["a"]], {"a": [2]}, {}, "predicted: expected Booleans, or 0 and 1; is 2 in row 0 of 'a'"),
         ([["a"]], {"b": [1]}, {}, "truth: 'a' in row 0 is no label"),
-        ([["a"]], {"s": [["a"]], "t": 3}, {}, "predicted 't': int 3 is no column of label sets"),
+        ([["a"]], {"s": [["a"]], "t": 3}, {}, "predicted 't': 3 is no column of label sets"),
         ({"a": [1], "b": [0]}, {"a": [1]}, {}, "predicted: the label 'b' has no column"),
         ({"a": [1]}, {"a": [1], "c": [1]}, {}, "predicted: 'c' is no label"),
         ([["a"]], np.ones((1, 3)), {}, "predicted: has 3 columns for 1 labels: a; name them"),

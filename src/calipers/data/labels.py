@@ -20,7 +20,7 @@ from calipers.data.arrays import (
     same_length,
     table_of,
 )
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 
 Sets = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -272,7 +272,7 @@ def _is_list(kind: Any) -> bool:
 def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
     """Rows in memory: all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise InputError(f"{what}: {type(given).__name__} {given!r} is no column of label sets")
+        raise InputError(f"{what}: {shown(given)} is no column of label sets")
     rows = list(given)
     text = separator is not None and any(isinstance(row, str) for row in rows)
     for place, row in enumerate(rows):
@@ -282,11 +282,11 @@ def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
                 "empty text"
             )
         if text and not isinstance(row, str):
-            raise InputError(f"{what}: is {row!r} in row {place}, expected text as in row 0")
+            raise InputError(f"{what}: is {shown(row)} in row {place}, expected text as in row 0")
         if not text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
             more = "; of text say what stands between the labels (separator='|')"
             raise InputError(
-                f"{what}: is {row!r} in row {place}, {_EXPECTED}"
+                f"{what}: is {shown(row)} in row {place}, {_EXPECTED}"
                 + (more if isinstance(row, str) and separator is None else "")
             )
     return rows

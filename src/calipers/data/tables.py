@@ -271,10 +271,15 @@ def as_arrow(frame: Any) -> pa.Table:
             lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in made.items())
             raise InputError(f"the columns differ in length: {lengths} rows")
         return pa.table(made)
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pa.table(frame)
-    if type(frame).__module__.startswith("pandas"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+    is_pandas = type(frame).__module__.startswith("pandas")
+    try:
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        if is_pandas and hasattr(frame, "columns"):
+            return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise InputError(f"{type(frame).__name__} makes no table: {first}") from None
     raise InputError(
         f"{type(frame).__name__} is no source of judgments or a run; expected a path, "
         "a dict of dicts, a data frame (pandas, polars, Arrow), or rows with query_id and doc_id"

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.arrays import as_array, is_missing, kept, missing_rows
-from calipers.data.errors import InputError
-from calipers.data.errors import shown as _cut
+from calipers.data.arrays import LARGEST, as_array, is_missing, kept, missing_rows
+from calipers.data.errors import InputError, shown
 from calipers.data.sources import Source
 from calipers.data.tables import (
     BINARIES,
@@ -231,7 +230,7 @@ def _printed(path: str, system: str) -> list[Row]:
                 continue
             if len(fields) != 3:
                 raise InputError(
-                    f"{path}:{number}: {_cut(line.strip())} has {len(fields)} fields, expected "
+                    f"{path}:{number}: {shown(line.strip())} has {len(fields)} fields, expected "
                     "measure, topic and value as trec_eval -q prints them"
                 )
             rows.append(Row(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
@@ -307,9 +306,12 @@ def _number(value: Any, where: str) -> float:
     try:
         number = float("" if isinstance(value, str) and "_" in value else value)
     except (TypeError, ValueError):
-        raise InputError(f"{where}: the value is {value!r}, expected a number") from None
-    if np.isinf(number):
-        raise InputError(f"{where}: the value is {value!r}, expected a finite number")
+        raise InputError(f"{where}: the value is {shown(value)}, expected a number") from None
+    if abs(number) > LARGEST:
+        raise InputError(
+            f"{where}: the value is {shown(value)}, expected a finite number, no larger than "
+            f"{LARGEST:g}"
+        )
     return number
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.calibration import (
     binned_calibration_curve,
     calibration_curve,
@@ -581,6 +582,7 @@ def _only(what: str, asked: str | None, there: Sequence[str]) -> str:
     return asked
 
 
+@verb
 def curve(
     evaluation: Evaluation,
     kind: str,

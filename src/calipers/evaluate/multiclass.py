@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from calipers.data.arrays import (
     Classes,
+    Coded,
     Labels,
     as_weights,
     check_columns,
+    check_predicted,
     class_table,
     classes,
     coded,
@@ -82,7 +84,7 @@ MOST_CONSTANTS = 100
 
 
 def multiclass(
-    truth: Any,
+    truth: Coded,
     predicted: Any = None,
     *,
     score: Any = None,
@@ -119,6 +121,8 @@ def multiclass(
             name: coded(column, column_name("predicted", name))
             for name, column in named_systems(predicted, "predicted").items()
         }
+    for name, column in (predicted or {}).items():
+        check_predicted(column, truth.names, column_name("predicted", name))
     found = _classes(truth, predicted, score, probability, labels)
     weights = as_weights(weight, len(found.codes))
     clusters = None if cluster is None else as_clusters(cluster, len(found.codes), weights)

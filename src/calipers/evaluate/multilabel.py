@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import Labels, as_weights
 from calipers.data.columns import gather
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.labels import (
     LabelRows,
     Sets,
@@ -29,6 +29,7 @@ from calipers.data.labels import (
     read_rows,
 )
 from calipers.data.tables import extension, read_table
+from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
@@ -107,6 +108,7 @@ MOST_CURVES = 20
 Threshold = float | Sequence[float] | Mapping[str, Any] | None
 
 
+@verb
 def multilabel(
     truth: Any,
     predicted: Any = None,
@@ -762,8 +764,8 @@ def _threshold(
         given = given.get(name)
     if given is None:
         return default
-    if isinstance(given, int | float) and not isinstance(given, bool) and np.isfinite(given):
-        return float(given)
+    if isinstance(given, int | float):
+        return finite(given, "threshold", "a finite number, or one for each label")
     if isinstance(given, Mapping):
         by_label = {str(key): value for key, value in given.items()}
         for key in by_label:
@@ -772,18 +774,18 @@ def _threshold(
                 raise InputError(f"threshold for {key!r}, which is no label and no system; {meant}")
         if default is not None:
             by_label = dict.fromkeys(labels, default) | by_label
-    elif isinstance(given, str) or not hasattr(given, "__len__"):
-        raise InputError(f"threshold is {given!r}, expected a finite number, or one for each label")
+    elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
+        raise InputError(
+            f"threshold is {shown(given)}, expected a finite number, or one for each label"
+        )
     else:
         if len(given) != len(labels):
             raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
         by_label = dict(zip(labels, given, strict=True))
-    for label in labels:
-        value = by_label.get(label)
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not number or not np.isfinite(float(value)):  # type: ignore[arg-type]
-            raise InputError(f"threshold of {label!r} is {value!r}, expected a finite number")
-    return {label: float(by_label[label]) for label in labels}
+    return {
+        label: finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
+        for label in labels
+    }
 
 
 def _default_measures(systems: Mapping[str, LabelSystem]) -> list[str]:

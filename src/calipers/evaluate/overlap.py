@@ -10,6 +10,7 @@ from typing import Any
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.retrieval import named_runs
 from calipers.evaluate.shared import glossary, make_settings, provenance
 from calipers.evaluate.topics import Statistics, TopicScores
@@ -20,6 +21,7 @@ from calipers.results import Evaluation
 from calipers.statistics.overlap import SharedRankings
 
 
+@verb
 def overlap(
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]],
     *,
@@ -135,6 +137,7 @@ def _evaluated(
     )
 
 
+@verb
 def rbo(
     first: TrecSource | Sequence[Any],
     second: TrecSource | Sequence[Any],

@@ -22,6 +22,7 @@ from calipers.measures.definition import (
     Definition,
     Measure,
     UnknownMeasureError,
+    check_family,
     definitions,
     parse,
 )
@@ -44,6 +45,7 @@ def catalogue(family: str | None = None) -> list[Measure]:
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
+    check_family(family)
     return [d.example() for d in definitions(family)]
 
 

@@ -345,7 +345,8 @@ def _check_parameter(definition: Definition, name: str, value: Any) -> None:
         return
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
-        raise UnknownMeasureError(f"{definition.name}: {name} is {value!r}, expected {expected}")
+        shown = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
+        raise UnknownMeasureError(f"{definition.name}: {name} is {shown}, expected {expected}")
 
 
 def _frozen(value: Any) -> Any:
@@ -565,6 +566,9 @@ def _written(number: float) -> str:
     return np.format_float_positional(number, trim="-")
 
 
+#: No measure has a longer name, whatever its parameters.
+LONGEST_NAME = 1000
+
 _REGISTRY: dict[tuple[str, str], Definition] = {}
 _NAMES: dict[str, list[Definition]] = {}
 
@@ -580,6 +584,18 @@ def measure(name: str, **traits: Any) -> Callable[[F], F]:
         return formula
 
     return register
+
+
+def check_family(family: Any) -> None:
+    """That it is the name of a family, or several of them."""
+    names = list(family) if isinstance(family, list | tuple) else [family]
+    known = {d.family for d in _REGISTRY.values()}
+    for name in names:
+        if family is not None and (not isinstance(name, str) or name not in known):
+            shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
+            raise UnknownMeasureError(
+                f"family is {shown}, expected one of {', '.join(sorted(known))}"
+            )
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
@@ -614,6 +630,11 @@ def parse(
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
     """
+    given: Any = text
+    if not isinstance(given, str) or len(given) > LONGEST_NAME:
+        shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
+        raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
+    check_family(family)
     viewed = _view(text, family)
     if viewed is not None:
         bare, view = viewed
