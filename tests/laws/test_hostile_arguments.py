@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import datetime
+import datetime as dt
 import decimal
 import fractions
 import functools
@@ -177,7 +177,7 @@ HOSTILE: dict[str, Any] = {
     "bytes": b"a",
     "a path": Path("nowhere/x.csv"),
     "a folder": Path("/"),
-    "a date": datetime.date(2020, 1, 1),
+    "a date": dt.date(2020, 1, 1),
     "an object": object(),
     "an odd object": Odd(),
     "a class": int,
@@ -202,7 +202,7 @@ HOSTILE: dict[str, Any] = {
     "a list of infinities": [float("inf"), 0.0] * 6,
     "a list of huge integers": [10**400] * 12,
     "a list of complex numbers": [1j] * 12,
-    "a list of dates": [datetime.date(2020, 1, day + 1) for day in range(12)],
+    "a list of dates": [dt.date(2020, 1, day + 1) for day in range(12)],
     "a tuple": (1, 2),
     "a set": {1, 2},
     "no dict": {},

@@ -21,10 +21,13 @@ Floats = npt.NDArray[np.float64]
 ClassTable = tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]
 
 #: Numbers that are squared and added up are no larger.
-LARGEST = 1e140
+LARGEST = 1e45
 
 #: The least weight above 0, and the largest.
 WEIGHTS = (1e-60, 1e60)
+
+#: The least weight above 0 is this share of the largest, or more.
+LEAST_SHARE = 1e-12
 
 #: How far the probabilities of a row may be from a sum of one.
 SUM_TOLERANCE = 1e-6
@@ -166,6 +169,8 @@ def _dictionary(values: Any) -> pa.DictionaryArray | None:
 
 
 def _indices(column: pa.DictionaryArray) -> Codes:
+    if column.indices.null_count:
+        raise InputError("a label is missing")
     return np.asarray(column.indices.to_numpy(zero_copy_only=False), np.intp)
 
 
@@ -685,7 +690,8 @@ def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
     """Weights of zero or more that are not all zero; None when all are one.
 
     A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of them, as the MCC
-    has them, neither overflow nor vanish.
+    has them, neither overflow nor vanish; and the least is no less than 1e-12 of the largest, for
+    beside that rounding would leave nothing of it in a sum over many rows.
     """
     if values is None:
         return None
@@ -706,6 +712,12 @@ def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
             f"weight: is {weight[wrong[0]]:g} in row {wrong[0]}{_more(len(wrong))}, expected 0, or "
             f"{low:g} to {high:g}; weights count relative to each other, so that all of them can "
             "be multiplied by one number"
+        )
+    lost = np.flatnonzero((weight > 0) & (weight < weight.max() * LEAST_SHARE))
+    if len(lost):
+        raise InputError(
+            f"weight: is {weight[lost[0]]:g} in row {lost[0]}{_more(len(lost))}, which is nothing "
+            f"beside the largest, {weight.max():g}; expected 0, or {LEAST_SHARE:g} of it at least"
         )
     return None if (weight == 1).all() else weight
 
@@ -773,8 +785,9 @@ def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> li
 
 def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     if positive is not None:
+        named = name_of(positive)
         for label in labels:
-            if name_of(label) == name_of(positive):
+            if _place(_positions([name_of(label)]), named) is not None:  # True is 1
                 return label
         raise InputError(
             f"{what}: no row has the class {shown(positive)} that was named positive; "

@@ -423,7 +423,8 @@ def density_curve(scored: Scored, *, positive: bool) -> Curve:
     edges = _borders(table, scored.threshold)
     summed, _ = np.histogram(table.scores, edges, weights=weight)
     total = float(weight.sum())
-    with np.errstate(invalid="ignore"):
+    # Between scores of 1e-320 a density is beyond all numbers.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         density = summed / (total * np.diff(edges))
     areas = {}
     in_use = scored.in_use

@@ -618,7 +618,8 @@ class ClassPair:
 
         def replicates() -> FloatArray:
             drawn = cells.drawn(a.settings)
-            return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
+            with np.errstate(invalid="ignore"):  # a replicate may be without weight
+                return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
         return Contrast(
             value=value,

@@ -489,7 +489,8 @@ class LabelSystem:
                 out += of_label[cell[:, label]]
             return out
         moments = self.moments(measure)
-        return np.asarray(np.nan_to_num(self.values(measure) - moments.mean) / moments.weight)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
+            return np.asarray(np.nan_to_num(self.values(measure) - moments.mean) / moments.weight)
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure; None where they would take too long."""

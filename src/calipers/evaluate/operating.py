@@ -454,6 +454,8 @@ def rule_in_rule_out(
     >>> regions.rule_in, regions.rule_out, regions.shares["open"]
     (0.6, 0.4, 0.25)
     """
+    if isinstance(score, Mapping) and len(score) != 1:
+        raise InputError(f"score: holds {len(score)} systems, expected one")
     options: dict[str, Any] = {
         "positive": positive, "weight": weight, "cluster": cluster, "measures": measures,
         "interval": interval, "level": level, "resamples": resamples, "seed": seed,
