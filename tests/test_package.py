@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata, resources
@@ -119,6 +120,32 @@ def test_every_dependency_is_explained() -> None:
     required = re.findall(r'^    "([\w-]+)>=([\d.]+)",$', project, re.MULTILINE)
     assert len(required) >= len(metadata.requires("calipers") or [])
     assert set(required) == explained
+
+
+def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:
+    if "[project.urls]" in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
+        pytest.skip("the sources of a release, whose address is set")
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    python(str(ROOT / "tools" / "set_address.py"), "https://host/us/calipers/", "v9", cwd=tmp_path)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", readme)
+    assert links
+    for link in links:
+        assert link.startswith("#") or re.match(r"https?://", link), link
+        if link.startswith("https://host"):
+            assert (ROOT / link.removeprefix("https://host/us/calipers/blob/v9/")).exists(), link
+    project = (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
+    assert project.replace(re.search(r"\[project.urls\]\n(.+\n)+\n", project)[0], "") == (
+        ROOT / "pyproject.toml"
+    ).read_text(encoding="utf-8")
+    assert 'Issues = "https://host/us/calipers/issues"' in project
+
+
+def test_licences_of_others_travel_with_the_package() -> None:
+    files = {path.name: path for path in metadata.files("calipers") or []}
+    for name in ("LICENSE", "THIRD-PARTY-NOTICES.txt", "javascript-notices.txt"):
+        assert files[name].locate().read_text(encoding="utf-8")
 
 
 # ----------------------------------------------------------------------------------- documentation

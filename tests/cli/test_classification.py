@@ -242,7 +242,7 @@ USAGE = {
     ),
     "a table without a name": (
         "t.csv --truth y --score s --id row --system a.csv",
-        "--system 'a.csv': expected a name and a file, as in a=a.csv",
+        "'--system': 'a.csv': expected a name and a file, as in a=a.csv",
     ),
     "two columns of every table": (
         "t.csv --truth y --score s --score t --id row --system a=a.csv",

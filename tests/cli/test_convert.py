@@ -114,8 +114,10 @@ def test_nothing_is_written_over_unless_forced(folder: Path) -> None:
     assert (folder / "b.run").read_text() == "kept"
     convert("a.run", "b.run", "--force")
     assert (folder / "b.run").read_text() == RANKED
-    convert("a.run", "a.run", "--force")
-    assert (folder / "a.run").read_text() == RANKED
+    before = (folder / "a.run").read_text()
+    told = convert("a.run", "a.run", "--force", code=2).stderr
+    assert "OUT a.run and IN a.run are the same file: the input would be written over" in told
+    assert (folder / "a.run").read_text() == before
 
 
 def test_a_failure_leaves_everything_as_it_was(folder: Path) -> None:

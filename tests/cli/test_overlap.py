@@ -70,7 +70,7 @@ def test_a_report_is_written(tmp_path: Path) -> None:
         (("a.run",), 3, "there is one run only ('a'); overlap takes two"),
         (("a.run", "none.run"), 3, "none.run: no such file"),
         (("a.run", "b.run", "-p", "1"), 2, "1.0 is not in the range 0<x<1"),
-        (("a.run", "b.run", "-k", "0"), 2, "0 is not in the range x>=1"),
+        (("a.run", "b.run", "-k", "0"), 2, "0 is not in the range 1<=x<="),
     ],
 )
 def test_what_is_wrong_is_said(

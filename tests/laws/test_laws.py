@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kinds import KINDS, SCORES, WEIGHTS, Kind, merged, same, some_measure
+from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
 from calipers.measures.definition import EMPTY_MARGIN
@@ -39,9 +39,10 @@ def test_every_family_is_of_a_known_kind() -> None:
 @given(data=st.data())
 def test_a_value_is_in_its_range_or_undefined_for_a_reason(kind: Kind, data: st.DataObject) -> None:
     """Undefined exactly where a declared condition holds: no more, and no less."""
+    random = data.draw(RANDOM)
     of = kind.of(data.draw(kind.rows()))
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         defined_or_explained(measure, of(definition))
         assert set(measure.reasons(of(definition))) <= set(REASONS), measure
 
@@ -187,11 +188,12 @@ def better_or_equal(definition: Definition, a: Any, b: Any) -> Any:
 @every_kind
 @given(data=st.data())
 def test_a_perfect_system_gets_the_perfect_value(kind: Kind, data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     rows = kind.agreed(data.draw(kind.rows()))
     of = kind.of(rows)
     perfect = [kind.of(kind.perfect(rows, rel)) for rel in (1, 2, 3)]
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         binary = measure.parameters.get("gain", "binary") == "binary"
         rel = measure.parameters.get("rel", 1) if binary else 1  # gains look at every grade
         value = measure.apply(perfect[rel - 1](definition))
@@ -241,6 +243,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
 
 @given(data=st.data())
 def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     for family in ("counts", "scores"):
         kind = KINDS[family]
         rows = data.draw(kind.rows())
@@ -248,7 +251,7 @@ def test_a_constant_answer_gets_the_uninformed_value(data: st.DataObject) -> Non
         for definition in kind.definitions():
             if definition.uninformed is None:
                 continue
-            measure = data.draw(some_measure(definition))
+            measure = some_measure(definition, random)
             value = measure.apply(of(definition).constant())
             same(measure, value[~np.isnan(value)], definition.uninformed)
 
@@ -296,6 +299,7 @@ def test_no_constant_prediction_beats_the_best_one(family: str, data: st.DataObj
 @given(data=st.data())
 def test_merging_parts_equals_the_whole(kind: Kind, data: st.DataObject) -> None:
     """For topics bit for bit; a part may be empty where rows are what is cut."""
+    random = data.draw(RANDOM)
     rows = data.draw(kind.rows(min_size=2))
     cuts = data.draw(st.lists(st.integers(1, len(rows) - 1), max_size=3).map(sorted))
     topics = kind.unit == "topic"
@@ -307,12 +311,12 @@ def test_merging_parts_equals_the_whole(kind: Kind, data: st.DataObject) -> None
         parts = [kind.topics({f"t{i:03}": rows[i] for i in piece}) for piece in pieces]
         whole, joined = kind.of(rows), merged(parts)
         for definition in kind.definitions():
-            measure = data.draw(some_measure(definition))
+            measure = some_measure(definition, random)
             a, b = measure.apply(whole(definition)), measure.apply(joined)
             assert a.tobytes() == b.tobytes(), measure
         return
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         joined = merged([kind.build(definition, [rows[i] for i in piece]) for piece in pieces])
         same(measure, measure.apply(joined), measure.apply(kind.build(definition, rows)))
 
@@ -320,11 +324,12 @@ def test_merging_parts_equals_the_whole(kind: Kind, data: st.DataObject) -> None
 @every_kind
 @given(data=st.data())
 def test_the_order_of_rows_changes_nothing(kind: Kind, data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     rows = data.draw(kind.rows())
     order = data.draw(st.permutations(range(len(rows))))
     of, permuted = kind.of(rows), kind.of([rows[i] for i in order])
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         value = measure.apply(of(definition))
         expected = value[list(order)] if kind.unit == "topic" else value
         same(measure, measure.apply(permuted(definition)), expected)
@@ -353,6 +358,7 @@ def test_the_order_of_documents_changes_nothing(data: st.DataObject) -> None:
 @weighted_kind
 @given(data=st.data())
 def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     rows = data.draw(kind.rows())
     times = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
     repeated = [(*row[:-1], 1.0) for row, n in zip(rows, times, strict=True) for _ in range(n)]
@@ -360,7 +366,7 @@ def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> No
     if not repeated:
         return
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         same(
             measure,
             measure.apply(kind.build(definition, weighted)),
@@ -374,10 +380,11 @@ def test_a_weight_of_two_is_the_row_twice(kind: Kind, data: st.DataObject) -> No
 def test_the_scale_of_weights_matters_to_counts_only(
     factor: float, kind: Kind, data: st.DataObject
 ) -> None:
+    random = data.draw(RANDOM)
     rows = data.draw(kind.rows())
     scaled = [(*row[:-1], factor * row[-1]) for row in rows]
     for definition in kind.definitions():
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         a, b = (measure.apply(kind.build(definition, r)) for r in (rows, scaled))
         if measure.parameters.get("estimator") == "debiased" or "Spiegelhalter" in definition.name:
             continue  # a weight of w is w rows, of which both know more the more there are
@@ -387,13 +394,14 @@ def test_the_scale_of_weights_matters_to_counts_only(
 
 @given(data=st.data())
 def test_a_stack_of_matrices_is_each_by_itself(data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     cells = data.draw(
         st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=6, max_size=6)
     )
     counts = np.array(cells, float).reshape(2, 3, 2, 2)
     stack = ConfusionMatrix(counts, counts)
     for definition in definitions("counts"):
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         values, reasons = measure.apply(stack), measure.reasons(stack)
         assert values.shape == (2, 3), measure
         for place in np.ndindex(2, 3):
@@ -405,6 +413,7 @@ def test_a_stack_of_matrices_is_each_by_itself(data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_a_stack_of_score_tables_is_each_by_itself(data: st.DataObject) -> None:
+    random = data.draw(RANDOM)
     distinct = data.draw(st.integers(1, 8))
     cells = st.lists(st.integers(0, 4), min_size=6 * distinct, max_size=6 * distinct)
     positive, negative = (
@@ -413,7 +422,7 @@ def test_a_stack_of_score_tables_is_each_by_itself(data: st.DataObject) -> None:
     scores = np.arange(distinct, 0, -1.0)
     stack = ScoreTable(scores, positive, negative, positive, negative, 0)
     for definition in definitions("scores"):
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         values = measure.apply(stack)
         assert values.shape == (2, 3), measure
         for place in np.ndindex(2, 3):
@@ -460,6 +469,7 @@ def test_a_monotone_transformation_of_scores_changes_nothing(
 @given(data=st.data())
 def test_moving_a_relevant_document_up_is_never_worse(data: st.DataObject) -> None:
     """A relevant document and the less relevant one just above it change places."""
+    random = data.draw(RANDOM)
     grades = data.draw(st.lists(st.integers(0, 3), min_size=2, max_size=12))
     missed = data.draw(st.lists(st.integers(0, 3), max_size=4))
     place = data.draw(st.integers(0, len(grades) - 2))
@@ -471,7 +481,7 @@ def test_moving_a_relevant_document_up_is_never_worse(data: st.DataObject) -> No
     for definition in definitions("retrieval"):
         if definition.higher_is_better is None:
             continue
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         a, b = measure.apply(after), measure.apply(before)
         np.testing.assert_array_equal(np.isnan(a), np.isnan(b))
         assert better_or_equal(definition, a, b).all(), f"{measure}: {b} became {a}"
@@ -482,6 +492,7 @@ def test_correcting_a_prediction_is_never_worse(data: st.DataObject) -> None:
     """It is a theorem for every measure of the quality of a prediction in this catalogue: truth
     stays, so P and N do, and each is monotone in TP and in TN. The ratios without an upper end
     lose their value on the way, hence only where both are defined."""
+    random = data.draw(RANDOM)
     rows = data.draw(KINDS["counts"].rows())
     wrong = [i for i, (truth, predicted, _) in enumerate(rows) if truth != predicted]
     if not wrong:
@@ -492,7 +503,7 @@ def test_correcting_a_prediction_is_never_worse(data: st.DataObject) -> None:
     for definition in definitions("counts"):
         if definition.higher_is_better is None:
             continue
-        measure = data.draw(some_measure(definition))
+        measure = some_measure(definition, random)
         after, before = (
             measure.apply(KINDS["counts"].build(definition, r)) for r in (corrected, rows)
         )
@@ -561,7 +572,8 @@ def test_moving_a_prediction_towards_the_truth_is_never_worse(
 @every_definition
 @given(data=st.data())
 def test_a_name_parses_back(definition: Definition, data: st.DataObject) -> None:
-    measure = data.draw(some_measure(definition))
+    random = data.draw(RANDOM)
+    measure = some_measure(definition, random)
     name = str(measure)
     for spelled in (name, name.upper() if "(" not in name else name, f" {name} "):
         again = parse(spelled, family=definition.family)

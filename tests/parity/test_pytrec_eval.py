@@ -12,7 +12,7 @@ from calipers.measures import Measure, parse
 
 pytrec_eval = pytest.importorskip("pytrec_eval")
 
-TOPICS = 1000
+TOPICS = 300
 CUTOFFS = (1, 3, 5, 10, 20, 100, 1000)
 TENTHS = [f"{tenth / 10:.2f}" for tenth in range(11)]
 FIFTHS = [f"{fifth / 5:.2f}" for fifth in range(1, 11)]
@@ -134,7 +134,7 @@ def undefined(measure: Measure, grades: list[int], level: int) -> bool:
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("scores", ["tied", "float32", "below float32"])
 def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
-    """A thousand topics of each kind of scores; levels and -J share them."""
+    """300 topics of each kind of scores; levels and -J share them."""
     qrels, run = random_topics(np.random.default_rng([11, len(scores)]), scores)
     theirs = pytrec_eval.RelevanceEvaluator(
         qrels, asked(), relevance_level=level, judged_docs_only_flag=judged_only
@@ -172,7 +172,7 @@ def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
                 found = np.log(max(value, 1e-5)) if name.startswith("gm_") else value
                 assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
                 compared += 1
-    assert compared > 30_000
+    assert compared > 9_000
     assert left_out < compared / 2
 
 
@@ -201,7 +201,7 @@ def test_the_mean_as_trec_eval_takes_it() -> None:
 
 @pytest.mark.parametrize("beta_squared", [0.25, 4.0])
 def test_the_parameter_of_set_f_is_beta_squared_there(beta_squared: float) -> None:
-    """A thousand topics each."""
+    """300 topics each."""
     qrels, run = random_topics(np.random.default_rng(13), "tied")
     name = f"set_F.{beta_squared:g}"
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {name}).evaluate(run)
@@ -215,7 +215,7 @@ def test_the_parameter_of_set_f_is_beta_squared_there(beta_squared: float) -> No
         if topic in theirs and not np.isnan(value):
             assert value == pytest.approx(theirs[topic][printed], rel=1e-12, abs=1e-12)
             compared += 1
-    assert compared > 500
+    assert compared > 150
 
 
 def test_eleven_points_that_are_given() -> None:

@@ -106,10 +106,10 @@ def of_matrix(
 
 
 def test_measures_of_counts() -> None:
-    """1,500 random cases, a third each without weights, with real and with whole ones."""
+    """400 random cases, a third each without weights, with real and with whole ones."""
     generator = np.random.default_rng(20)
     compared = undefined = 0
-    for case in range(1500):
+    for case in range(400):
         truth, predicted, _, weight = random_binary(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, weight=weight)
         for name, (expected, defined) in of_matrix(truth, predicted, weight).items():
@@ -120,8 +120,8 @@ def test_measures_of_counts() -> None:
             else:
                 assert np.isnan(value), (case, name)
                 undefined += 1
-    assert compared > 28_000
-    assert undefined > 5_000
+    assert compared > 7_000
+    assert undefined > 1_200
 
 
 @pytest.mark.parametrize("name", ["MCC", "kappa", "balanced-accuracy", "J", "LR+", "LR-", "G-mean"])
@@ -131,10 +131,10 @@ def test_an_empty_margin_is_undefined_where_scikit_learn_has_a_number(name: str)
 
 
 def test_areas() -> None:
-    """2,400 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
+    """800 random cases: AUC and AP, half of them with tied scores, two thirds with weights."""
     generator = np.random.default_rng(21)
     compared = undefined = 0
-    for case in range(2400):
+    for case in range(800):
         truth, _, score, weight = random_binary(generator, case)
         table = ScoreTable.from_rows(truth.astype(bool), score, weight)
         auc, ap = (float(parse(name, "scores").apply(table)) for name in ("AUC", "AP"))
@@ -152,8 +152,8 @@ def test_areas() -> None:
         else:
             assert np.isnan(ap)
             undefined += 1
-    assert compared > 2_500
-    assert undefined > 1_000
+    assert compared > 800
+    assert undefined > 300
 
 
 def test_curves() -> None:
@@ -182,10 +182,10 @@ def test_curves() -> None:
 
 
 def test_the_lower_trapezoid() -> None:
-    """1,000 random cases without ties: scikit-learn's curve, integrated by trapezoids from the
+    """400 random cases without ties: scikit-learn's curve, integrated by trapezoids from the
     lower precision of each vertical drop (Boyd, Eng and Page 2013)."""
     generator = np.random.default_rng(23)
-    for case in range(1000):
+    for case in range(400):
         n = int(generator.integers(2, 40))
         truth = generator.random(n) < 0.4
         truth[0] = True
@@ -203,9 +203,9 @@ def test_the_lower_trapezoid() -> None:
 
 
 def test_losses_of_probabilities() -> None:
-    """1,500 random cases: log loss and Brier score."""
+    """400 random cases: log loss and Brier score."""
     generator = np.random.default_rng(24)
-    for case in range(1500):
+    for case in range(400):
         n = int(generator.integers(1, 40))
         truth = generator.integers(0, 2, n)
         probability = generator.uniform(1e-6, 1 - 1e-6, n)

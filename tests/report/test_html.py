@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
-from calipers.report import bundle, write_text
+from calipers.report import bundle
+from calipers.report.files import write_text
 from calipers.report.html import comparison_fragment, fragment, page
 from calipers.results import Comparison, Evaluation
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from importlib import import_module
 
 import click
 
 from calipers import __version__
+from calipers.cli.files import Group
+from calipers.cli.process import run
 
 #: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
 COMMANDS = {
@@ -25,11 +25,8 @@ COMMANDS = {
     "demo": "Evaluate three small real cases and write their reports.",
 }
 
-EXIT_BAD_INPUT = 3
-EXIT_INTERRUPTED = 130
 
-
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that imports a sub-command when it is run, not when it is listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -61,44 +58,11 @@ def cli() -> None:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
 
     Results go to stdout, messages to stderr. Exit codes: 0 done, 1 a --require failed, 2 usage,
-    3 bad input, 130 interrupted.
+    3 input that cannot be used or output that cannot be written, 70 an internal error (please
+    report it), 71 out of memory, 130 interrupted.
     """
 
 
 def main() -> None:
     """Entry point of the console script."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A terminal that lacks a character shows its escape; the command does not fail.
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        # Outside standalone mode click returns the code of an Exit; commands return None.
-        sys.exit(cli(standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output has gone; there is nobody left to tell.
-        sys.stderr.close()
-        sys.exit(0)
-    except Exception as error:
-        code = _exit_code(error)
-        if code is None:
-            raise
-        click.echo(f"calipers: {error}", err=True)
-        sys.exit(code)
-
-
-def _exit_code(error: Exception) -> int | None:
-    """The exit code of an error that is the user's to mend; None for ours."""
-    from calipers.data.errors import InputError
-    from calipers.measures import UnknownMeasureError
-
-    if isinstance(error, UnknownMeasureError):
-        return click.UsageError.exit_code
-    if isinstance(error, InputError | OSError):
-        return EXIT_BAD_INPUT
-    return None
+    run(lambda: cli(standalone_mode=False))

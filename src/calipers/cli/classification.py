@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from calipers.cli.common import (
     output_options,
     table_origin,
 )
+from calipers.cli.files import Command, InFile, asked
 from calipers.cli.slices import part_columns, part_options
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ NORMALISED = ("truth", "prediction", "all")
 KINDS = ("predicted", "score", "probability")
 
 
-@click.command("classification")
-@click.argument("table", type=click.Path())
+@click.command("classification", cls=Command)
+@click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COL", help="Column of the true classes.")
 @click.option(
     "--score", multiple=True, metavar="[NAME=]COL", help="Column of scores of a system; repeatable."
@@ -88,7 +90,7 @@ KINDS = ("predicted", "score", "probability")
     type=click.Choice(ORIENTATIONS),
     default=ORIENTATIONS[0],
     show_default=True,
-    help="What is a row of the confusion matrix.",
+    help="What is a row of the confusion matrix, here, in Markdown and in the report.",
 )
 @measure_options
 @output_options
@@ -96,7 +98,7 @@ def command(
     table: str,
     truth: str,
     by: str | None,
-    tables: tuple[str, ...],
+    tables: tuple[tuple[str, str], ...],
     labels: str | None,
     threshold: str | None,
     costs: str | None,
@@ -135,6 +137,18 @@ def command(
     specs = {kind: options.pop(kind) for kind in KINDS}
     if not any(specs.values()):
         raise click.UsageError("give at least one of --score, --probability, --predicted")
+    shown = output.kind == "markdown" or (output.kind == "table" and output.path is None)
+    if asked("orientation") and not (shown or output.report):
+        raise click.UsageError(
+            "--orientation goes with a table on the standard output, Markdown or --report"
+        )
+    if threshold is not None and not (specs["score"] or specs["probability"]):
+        raise click.UsageError("--threshold is about --score and --probability")
+    if labels is not None and options["positive"] is not None and not _by_class(specs):
+        raise click.UsageError(
+            "--labels and --positive: name a positive class, or all classes in their order; both "
+            "only with a column for each class, as in --probability p_a,p_b,…"
+        )
     if (by is None) != (not tables):
         raise click.UsageError("--id and --system go together")
     from contextlib import nullcontext
@@ -149,7 +163,7 @@ def command(
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
     rows = read_table(table)
-    paths = dict(named(text) for text in tables)
+    paths = dict(tables)
     if tables:
         systems = _of_tables(specs, paths, by or "", names)
     else:
@@ -173,8 +187,14 @@ def command(
             inputs=[table_origin(path) for path in (table, *paths.values())],
             **options,
         )
+    if not evaluation.confusions and output.then is None:
+        for name in filter(asked, ("confusion", "orientation")):
+            raise click.UsageError(
+                f"--{name}: there is no confusion matrix; it takes --predicted, --probability or "
+                "--threshold"
+            )
     try:
-        output.finish(evaluation)
+        output.finish(evaluation, orientation=orientation)
     finally:
         on_terminal = output.kind == "table" and output.path is None and output.then is None
         if confusion is not None:
@@ -186,19 +206,19 @@ def command(
 
 def _show(confusions: Iterable[Confusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
+    from calipers.report.columns import width_of
     from calipers.report.confusion import text_table
+    from calipers.report.names import short
 
+    of, width = None if confusion == "counts" else confusion, width_of(sys.stdout)
     for matrix in confusions:
-        shown = text_table(matrix, orientation, None if confusion == "counts" else confusion)
-        click.echo(f"\n{matrix.system}\n\n{shown}")
+        shown = text_table(matrix, orientation, of, width)
+        click.echo(f"\n{short(matrix.system)}\n\n{shown}")
 
 
-def named(text: str) -> tuple[str, str]:
-    """The two halves of ``NAME=FILE``."""
-    name, equals, path = text.partition("=")
-    if not (name and equals and path):
-        raise click.UsageError(f"--system {text!r}: expected a name and a file, as in a=a.csv")
-    return name, path
+def _by_class(specs: dict[str, Sequence[str]]) -> bool:
+    """Whether there are columns of single classes, which go by the labels."""
+    return any("," in text or "*" in text for text in specs["probability"])
 
 
 def _threshold(text: str | None, costs: str | None, prevalence: float | None) -> Any:
@@ -219,7 +239,13 @@ def _threshold(text: str | None, costs: str | None, prevalence: float | None) ->
             defaults["cost_fp"], defaults["cost_fn"] = map(float, costs.split(","))
         except ValueError:
             raise click.UsageError(f"--costs {costs!r}: expected two numbers, as in 1,5") from None
-    return Rule.parse(text, defaults)
+    rule = Rule.parse(text, defaults)
+    used = {
+        name for m in (rule.measure, *(b.measure for b in rule.bounds)) for name in m.parameters
+    }
+    if costs is not None and "cost_fp" not in used:
+        raise click.UsageError(f"--costs: the rule {text!r} knows no costs; 'cost' does")
+    return rule
 
 
 def _of_columns(

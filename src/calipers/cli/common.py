@@ -5,32 +5,35 @@ from __future__ import annotations
 import functools
 import operator
 import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from calipers.cli.files import NamedFile
+from calipers.cli.output import (
+    FORMATS,
+    UNIT_FORMATS,
+    format_and_file,
+    format_options,
+    write,
+    write_out,
+    write_units,
+)
+from calipers.cli.process import EXIT_UNMET, say
 
 if TYPE_CHECKING:
     from calipers.data.trec import Origin
     from calipers.results import Evaluation
 
-FORMATS = ("table", "json", "csv", "markdown")
-#: Those of the values per unit, which only some commands have.
-UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
-SUFFIXES = {
-    ".json": "json",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".txt": "table",
-    ".parquet": "parquet",
-    ".trec": "trec",
-}
-
 Command = Callable[..., Any]
+
+#: More than any rank, grade or number of documents.
+MOST = 2**31 - 1
+
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
 def measure_options(command: Command) -> Command:
@@ -65,6 +68,7 @@ def join_options(command: Command) -> Command:
             "--system",
             "tables",
             multiple=True,
+            type=NamedFile(),
             metavar="NAME=FILE",
             help="A system in a table of its own, with the column of --id; repeatable.",
         ),
@@ -83,7 +87,11 @@ def inference_options(command: Command) -> Command:
     """Options of how sure the numbers are."""
     options = [
         click.option(
-            "--level", type=float, default=0.95, show_default=True, help="Level of the intervals."
+            "--level",
+            type=SHARE,
+            default=0.95,
+            show_default=True,
+            help="Level of the intervals.",
         ),
         click.option(
             "--interval",
@@ -95,43 +103,32 @@ def inference_options(command: Command) -> Command:
         ),
         click.option(
             "--resamples",
-            type=int,
+            type=click.IntRange(min=100),
             default=2000,
             show_default=True,
             help="Bootstrap replicates.",
         ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Seed of resampling."),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**63 - 1),
+            default=0,
+            show_default=True,
+            help="Seed of resampling.",
+        ),
     ]
     return _apply(options, command)
 
 
 def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Command:
     """Options of what becomes of the result."""
-    options = [
-        click.option(
-            "--format",
-            "format_",
-            type=click.Choice(formats),
-            help="Format of the result; by the suffix of -o, else table.",
-        ),
-        click.option(
-            "-o", "--output", type=click.Path(dir_okay=False), help="Write there, not to stdout."
-        ),
-        click.option(
-            "--report",
-            type=click.Path(dir_okay=False),
-            metavar="FILE.html",
-            help="Write an HTML report as well.",
-        ),
-        click.option(
-            "--require",
-            "requirements",
-            multiple=True,
-            metavar="'NAME>=VALUE'",
-            help="Exit with 1 unless every system's value meets this; repeatable.",
-        ),
-    ]
-    return _apply(options, command)
+    require = click.option(
+        "--require",
+        "requirements",
+        multiple=True,
+        metavar="'NAME>=VALUE'",
+        help="Exit with 1 unless every system's value meets this; repeatable.",
+    )
+    return format_options(require(command), formats)
 
 
 def _apply(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
@@ -155,101 +152,49 @@ class Output:
     @classmethod
     def take(cls, options: dict[str, Any], *, units: bool = False) -> Output:
         """Take the output options out of a command's, checked before any data are read."""
-        kind, path = options.pop("format_"), options.pop("output")
-        if kind is None:
-            kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
-        formats = UNIT_FORMATS if units else FORMATS
-        if kind not in formats:
-            what = "the values per topic" if units else "this result"
-            raise click.UsageError(f"{what} cannot be written as {kind}; use {', '.join(formats)}")
-        if kind == "parquet" and path is None:
-            raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
+        what = "the values per topic" if units else "this result"
+        kind, path = format_and_file(options, UNIT_FORMATS if units else FORMATS, what)
         requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
         then = options.pop("then", None)
         return cls(kind, path, options.pop("report"), requirements, units, then)
 
-    def finish(self, evaluation: Evaluation) -> None:
-        """Write the result, and exit with 1 when a requirement is not met."""
+    def finish(self, evaluation: Evaluation, **look: Any) -> None:
+        """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
+        report and Markdown."""
         if self.then is not None:
             self.then(evaluation)
             return
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
         if self.report is not None:
-            evaluation.to_html(self.report)
-        (write_units if self.units else write)(evaluation, self.kind, self.path)
+            write_out(evaluation.to_html(**look), self.report)
+        if self.units:
+            write_units(evaluation, self.kind, self.path)
+        else:
+            write(evaluation, self.kind, self.path, **look)
         for line in unmet:
-            click.echo(line, err=True)
+            say(line)
         if unmet:
-            raise click.exceptions.Exit(1)
+            raise click.exceptions.Exit(EXIT_UNMET)
 
 
-#: Options that say what becomes of an evaluation, not how it is made.
+#: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
     {"format_", "output", "report", "requirements", "per_topic", "by_label"}
-    | {"confusion", "orientation"}
+    | {"confusion", "orientation", "slices", "slice_bins", "incomplete", "unfound", "max_grade"}
 )
 
 
-def evaluating(name: str) -> tuple[list[click.Parameter], Command]:
-    """How the command ``name`` evaluates: its parameters but for those of output, and what to call
-    with their values and ``then=``, which is given the evaluation."""
+def evaluating(name: str, without: Collection[str] = ()) -> tuple[list[click.Parameter], Command]:
+    """How the command ``name`` evaluates: its parameters but for those of output and those named
+    in ``without``, and what to call with their values and ``then=``, which is given the
+    evaluation."""
     command: click.Command = import_module(f"calipers.cli.{name}").command
     assert command.callback is not None
-    of_output = [p for p in command.params if p.name in _OF_OUTPUT]
+    left_out = _OF_OUTPUT.union(without)
+    of_output = [p for p in command.params if p.name in left_out]
     not_given = click.Command(name, params=of_output).make_context(name, []).params
-    own = [p for p in command.params if p.name not in _OF_OUTPUT]
+    own = [p for p in command.params if p.name not in left_out]
     return own, functools.partial(command.callback, **not_given)
-
-
-def write(evaluation: Evaluation, kind: str, output: str | None) -> None:
-    """The result in one format, to a file or to stdout."""
-    if kind == "table" and output is None:
-        from calipers.report.text import print_table
-
-        print_table(evaluation, sys.stdout)
-        return
-    text = {
-        "table": lambda: str(evaluation),
-        "json": evaluation.to_json,
-        "csv": evaluation.to_csv,
-        "markdown": evaluation.to_markdown,
-    }[kind]()
-    write_out(text, output)
-
-
-def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
-    """The value on every unit in one format, to a file or to stdout."""
-    from calipers.report import per_topic, replacing
-
-    values = evaluation.per_unit
-    assert values is not None
-    if kind == "parquet":
-        from pyarrow import parquet
-
-        assert output is not None
-        with replacing(Path(output)) as stream:
-            parquet.write_table(values.to_arrow(), stream)
-    elif kind == "table" and output is None:
-        per_topic.print_unit_table(evaluation, values, sys.stdout)
-    else:
-        texts: dict[str, Callable[[], str]] = {
-            "table": lambda: per_topic.unit_table(evaluation, values),
-            "json": values.to_json,
-            "csv": values.to_csv,
-            "trec": lambda: per_topic.trec_lines(evaluation, values),
-        }
-        write_out(texts[kind](), output)
-
-
-def write_out(text: str, output: str | None) -> None:
-    """Text to a file or to stdout, its last line ended."""
-    text = text if text.endswith("\n") else text + "\n"
-    if output is None:
-        sys.stdout.write(text)
-    else:
-        from calipers.report import write_text
-
-        write_text(Path(output), text)
 
 
 _REQUIREMENT = re.compile(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import SUFFIXES, evaluating, inference_options, write_out
+from calipers.cli.common import evaluating, inference_options
+from calipers.cli.files import Command, Group, InFile, asked
+from calipers.cli.output import FORMATS, format_and_file, format_options, parameters, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
-
-FORMATS = ("table", "json", "csv", "markdown")
 
 #: The commands that evaluate what is compared.
 EVALUATING = ("retrieval", "classification", "multilabel", "regression")
@@ -66,20 +66,7 @@ def questions() -> list[click.Parameter]:
             help="The difference that still counts as none, of all measures or of one: tests "
             "non-inferiority and equivalence as well. Repeatable.",
         ),
-        click.Option(
-            ["--format", "format_"],
-            type=click.Choice(FORMATS),
-            help="Format of the result; by the suffix of -o, else table.",
-        ),
-        click.Option(
-            ["-o", "--output"], type=click.Path(dir_okay=False), help="Write there, not to stdout."
-        ),
-        click.Option(
-            ["--report"],
-            type=click.Path(dir_okay=False),
-            metavar="FILE.html",
-            help="Write an HTML report as well.",
-        ),
+        *parameters(format_options),
     ]
 
 
@@ -102,7 +89,7 @@ def designs() -> list[click.Parameter]:
     ]
 
 
-class Comparisons(click.Group):
+class Comparisons(Group):
     """The evaluating commands, whose results are compared, and values from elsewhere."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -146,20 +133,20 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    asked = questions()
+    further = questions()
     if name in OF_ROWS:
-        asked = [
-            *asked[:4],
+        further = [
+            *further[:4],
             click.Option(["--split"], metavar="COL", help="Column of the test split of each row."),
             click.Option(
                 ["--repetition"], metavar="COL", help="Column of the repetition, with --split."
             ),
             *designs(),
-            *asked[4:],
+            *further[4:],
         ]
 
     def callback(**options: Any) -> None:
-        kind, path, report = output(options)
+        (kind, path), report = written(options), options.pop("report")
         wanted = asked_of(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
@@ -181,13 +168,15 @@ def of_evaluation(name: str) -> click.Command:
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split goes with --design, and the other way round")
+        if repetition is not None and split is None:
+            raise click.UsageError("--repetition goes with --split")
 
         evaluate(**options, then=compared)
 
-    return click.Command(
+    return Command(
         name,
         callback=callback,
-        params=[*own, *asked],
+        params=[*own, *further],
         help=f"Compare systems that are read as by `calipers {name}`.",
     )
 
@@ -215,6 +204,12 @@ def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
     if design["design"] is None and (design["train"], design["test_rows"]) != (None, None):
         raise click.UsageError("--train-rows and --test-rows go with --design")
+    if design["design"] is not None:
+        for name in filter(asked, ("interval", "unit")):
+            raise click.UsageError(
+                f"--{name} says nothing over test splits: with --design the units are the splits, "
+                "and the design settles the interval"
+            )
     return design
 
 
@@ -243,7 +238,7 @@ def over_splits(
 def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
-    kind, path, report = output(options)
+    (kind, path), report = written(options), options.pop("report")
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit = options.pop("baseline"), options.pop("unit")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
@@ -261,15 +256,11 @@ def _values(
     finish(made, kind, path, report)
 
 
-def _inference_parameters() -> list[click.Parameter]:
-    return click.command()(inference_options(lambda: None)).params
-
-
-values = click.Command(
+values = Command(
     "values",
     callback=_values,
     params=[
-        click.Argument(["files"], nargs=-1, required=True, type=click.Path()),
+        click.Argument(["files"], nargs=-1, required=True, type=InFile()),
         click.Option(
             ["--measure"], default="value", metavar="NAME", help="What they are, unless they say."
         ),
@@ -287,7 +278,7 @@ values = click.Command(
             help="What the units are called.",
         ),
         click.Option(["--baseline"], metavar="NAME", help="Compare with this system only."),
-        *_inference_parameters(),
+        *parameters(inference_options),
         *questions()[:4],
         *designs(),
         *questions()[4:],
@@ -316,20 +307,18 @@ def margins(given: tuple[str, ...]) -> Any:
     return named.get("", named)
 
 
-def output(options: dict[str, Any]) -> tuple[str, str | None, str | None]:
-    """Format, file and report, taken out of the options."""
-    kind, path = options.pop("format_"), options.pop("output")
-    if kind is None:
-        kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
-    if kind not in FORMATS:
-        raise click.UsageError(
-            f"a comparison cannot be written as {kind}; use {', '.join(FORMATS)}"
-        )
-    return kind, path, options.pop("report")
+def written(options: dict[str, Any]) -> tuple[str, str | None]:
+    """Format and file, taken out of the options."""
+    return format_and_file(options, FORMATS, "a comparison")
 
 
 def finish(comparison: Comparison, kind: str, path: str | None, report: str | None) -> None:
     """Write the comparison."""
     if report is not None:
-        comparison.to_html(report)
+        write_out(comparison.to_html(), report)
+    if kind == "table" and path is None:
+        from calipers.report.text import print_comparison
+
+        print_comparison(comparison, sys.stdout)
+        return
     write_out(str(comparison) if kind == "table" else getattr(comparison, f"to_{kind}")(), path)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.files import DASH, Command, InFile, OutFile
+from calipers.cli.process import say
+
 if TYPE_CHECKING:
     from calipers.data.trec import Kind
 
 
-@click.command("convert")
-@click.argument("source", metavar="IN", type=click.Path())
-@click.argument("target", metavar="OUT", type=click.Path(dir_okay=False))
+@click.command("convert", cls=Command)
+@click.argument("source", metavar="IN", type=InFile())
+@click.argument("target", metavar="OUT", type=OutFile())
 @click.option(
     "--kind",
     type=click.Choice(["run", "qrels"]),
@@ -37,12 +40,12 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
       calipers convert qrels.json qrels.txt --kind qrels
       calipers convert dense.parquet dense.run --tag dense
     """
-    if target != "-" and Path(target).exists() and not force:
+    if target != DASH and Path(target).is_file() and not force:
         raise click.UsageError(f"{target} exists; --force writes over it")
     from calipers.data.errors import InputError
     from calipers.data.formats import check_writable, kind_of, left_out, tagged, write_rows
     from calipers.data.trec import read_rows, run_name
-    from calipers.report import replacing
+    from calipers.report.files import replacing
 
     check_writable(target)
     kind = kind or kind_of(source)
@@ -53,7 +56,7 @@ def command(source: str, target: str, kind: Kind | None, tag: str | None, force:
     rows, _ = read_rows(source, source, kind)
     if tag is not None:
         rows = tagged(rows, tag)
-    with nullcontext(sys.stdout.buffer) if target == "-" else replacing(Path(target)) as stream:
+    with nullcontext(sys.stdout.buffer) if target == DASH else replacing(target) as stream:
         write_rows(rows, kind, target, stream, tag=run_name(source))
     for name in left_out(rows, kind, target):
-        click.echo(f"{target}: has no place for the {name}, which is left out", err=True)
+        say(f"{target}: has no place for the {name}, which is left out")

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.files import Command, check_files
+
 if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 
-@click.command("demo")
+@click.command("demo", cls=Command)
 @click.option(
     "-o",
     "--output",
@@ -32,15 +34,19 @@ def command(output: Path) -> None:
     from calipers.report.text import print_table
 
     output.mkdir(parents=True, exist_ok=True)
+    reports = {name: output / f"{name}.html" for name in CASES}
     with as_file(files("calipers.data") / "demo") as data:
+        check_files(
+            [("the data of the demo,", str(path)) for path in data.rglob("*") if path.is_file()],
+            [("the report", str(path)) for path in reports.values()],
+        )
         for name, evaluate in CASES.items():
             evaluation = evaluate(data)
             click.secho(f"{name}: {_heading(evaluate)}", bold=True)
             click.echo()
             print_table(evaluation, sys.stdout)
-            report = output / f"{name}.html"
-            evaluation.to_html(report)
-            click.echo(f"\nReport: {report}\n")
+            evaluation.to_html(reports[name])
+            click.echo(f"\nReport: {reports[name]}\n")
 
 
 def _heading(evaluate: Callable[[Path], Evaluation]) -> str:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from calipers.cli.files import Command
 
-@click.command("measures")
+
+@click.command("measures", cls=Command)
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List the measures, or explain the one called NAME (aliases of other tools work too)."""
     from calipers.measures import TASKS, UnknownMeasureError, parse
     from calipers.measures.definition import definitions
+    from calipers.report.columns import folded, width_of
 
     if name is None:
+        room = width_of(sys.stdout)
         width = max(len(str(d.example())) for d in definitions())
         for task, families in TASKS.items():
             click.echo(f"{task}")
             for family in families:
                 for definition in definitions(family):
                     title = definition.title.rstrip(":")
-                    click.echo(f"  {definition.example()!s:<{width}}  {title}")
+                    line = f"  {definition.example()!s:<{width}}  {title}"
+                    click.echo("\n".join(folded(line, room)))
             click.echo()
         return
     found = []
@@ -31,7 +38,8 @@ def command(name: str | None) -> None:
     if not found:
         parse(name)  # says what is wrong with the name, whatever the task
     for measure in found:
-        click.echo(explanation(measure))
+        lines = explanation(measure).split("\n")
+        click.echo("\n".join(part for line in lines for part in folded(line, width_of(sys.stdout))))
 
 
 def explanation(measure: object) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.common import Output, join_options, measure_options, output_options, table_origin
+from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ COLUMNS = (
 )
 
 
-@click.command("multilabel")
-@click.argument("table", type=click.Path())
+@click.command("multilabel", cls=Command)
+@click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COLS", help=f"The labels of each row: {COLUMNS}.")
 @click.option(
     "--predicted",
@@ -66,7 +68,7 @@ def command(
     table: str,
     truth: str,
     by: str | None,
-    tables: tuple[str, ...],
+    tables: tuple[tuple[str, str], ...],
     labels: str | None,
     separator: str | None,
     threshold: str | None,
@@ -108,18 +110,21 @@ def command(
         raise click.UsageError("--separator is empty")
     from contextlib import nullcontext
 
-    from calipers.cli.classification import named
     from calipers.data.columns import by_name
     from calipers.data.tables import located
     from calipers.evaluate.multilabel import multilabel
 
-    paths = dict(named(text) for text in tables)
+    paths = dict(tables)
     own = () if tables else [_columns_of(text) for text in specs["predicted"]]
     rows = _table(table, separator, (truth, *own))
     if tables:
         systems = _of_tables(specs, paths, by or "", separator)
     else:
         systems = {kind: _of_columns(specs[kind], rows, table) for kind in KINDS}
+    if separator is not None and not tables:
+        named = [by_name(rows, truth, table), *(systems["predicted"] or {}).values()]
+        if all(isinstance(column, dict) for column in named):
+            raise click.UsageError("--separator is about columns of text, and none is named")
     if options["weight"] is not None:
         options["weight"] = by_name(rows, options["weight"], table)
     # A message about one of several tables says itself which system it is about.
@@ -142,8 +147,13 @@ def command(
         output.finish(evaluation)
     finally:
         if by_label:
+            from calipers.report.columns import width_of
+            from calipers.report.labels import text_table
+            from calipers.report.names import short
+
             for each in evaluation.label_tables:
-                click.echo(f"\n{each.system}\n\n{each}")
+                shown = text_table(each, width_of(sys.stdout))
+                click.echo(f"\n{short(each.system)}\n\n{shown}")
 
 
 def _table(path: str, separator: str | None, columns: Sequence[str]) -> pa.Table:

@@ -6,27 +6,28 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import Output, inference_options, output_options
+from calipers.cli.common import MOST, SHARE, Output, inference_options, output_options
+from calipers.cli.files import Command, InFile
 
 
-@click.command("overlap")
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.command("overlap", cls=Command)
+@click.argument("runs", nargs=-1, required=True, type=InFile())
 @click.option(
     "-p",
     "--p",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.9,
     show_default=True,
     help="How much depth counts in RBO: the chance to look at one more document.",
 )
 @click.option(
-    "--depth", type=click.IntRange(min=1), metavar="K", help="Look at the first K documents only."
+    "--depth", type=click.IntRange(1, MOST), metavar="K", help="Look at the first K documents only."
 )
 @click.option(
     "-k",
     "--cutoff",
     "cutoffs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST),
     multiple=True,
     default=(10, 100),
     show_default=True,

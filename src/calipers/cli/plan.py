@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
+import sys
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import SUFFIXES, evaluating, write_out
+from calipers.cli.common import evaluating
+from calipers.cli.files import Command, Group, asked
+from calipers.cli.output import format_and_file, format_options, parameters, write_out
 
 if TYPE_CHECKING:
     from calipers.evaluate.plan import Plan
@@ -35,7 +39,7 @@ def _goals() -> list[click.Parameter]:
         _number("--reference", "X", "A known value that this one is to be told from."),
         click.Option(
             ["-n", "--units", "n"],
-            type=int,
+            type=click.IntRange(2, 10**12),
             metavar="N",
             help="Say what so many topics or rows give, rather than how many it takes.",
         ),
@@ -49,24 +53,17 @@ def _goals() -> list[click.Parameter]:
         ),
         click.Option(
             ["--comparisons"],
-            type=int,
+            type=click.IntRange(1, 10**6),
             default=1,
             show_default=True,
             metavar="M",
             help="Comparisons made at once (Bonferroni).",
         ),
-        click.Option(
-            ["--format", "format_"],
-            type=click.Choice(FORMATS),
-            help="Format of the result; by the suffix of -o, else table.",
-        ),
-        click.Option(
-            ["-o", "--output"], type=click.Path(dir_okay=False), help="Write there, not to stdout."
-        ),
+        *parameters(partial(format_options, formats=FORMATS, report=False)),
     ]
 
 
-class Plans(click.Group):
+class Plans(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -123,7 +120,7 @@ def _assumed(measure: str, **options: Any) -> None:
     _write([plan(measure, **options)], kind, path)
 
 
-assumed = click.Command(
+assumed = Command(
     "assumed",
     callback=_assumed,
     help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
@@ -141,7 +138,7 @@ assumed = click.Command(
         ),
         click.Option(
             ["--systems"],
-            type=int,
+            type=click.IntRange(2, 1000),
             default=2,
             show_default=True,
             help="Systems compared at once by --test anova or tukey.",
@@ -156,11 +153,11 @@ assumed = click.Command(
 
 def _of_pilot(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose result is planned from."""
-    own, evaluate = evaluating(name)
+    own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
         kind, path = _output(options)
-        goals = {key: options.pop(key) for key in asked}
+        goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
             raise click.UsageError("give a measure to plan for: -m nDCG@10, say")
@@ -182,11 +179,11 @@ def _of_pilot(name: str) -> click.Command:
         evaluate(**options, then=planned)
 
     goals = _goals()
-    asked = [str(p.name) for p in goals if p.name not in ("format_", "output")]
+    of_goals = [str(p.name) for p in goals if p.name not in ("format_", "output")]
     of = click.Option(
         ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
     )
-    return click.Command(
+    return Command(
         name,
         callback=callback,
         params=[*own, of, *goals],
@@ -197,21 +194,29 @@ def _of_pilot(name: str) -> click.Command:
 
 def _output(options: dict[str, Any]) -> tuple[str, str | None]:
     """Format and file, taken out of the options."""
-    kind, path = options.pop("format_"), options.pop("output")
-    if kind is None:
-        kind = "table" if path is None else SUFFIXES.get(Path(path).suffix, "table")
-    if kind not in FORMATS:
-        raise click.UsageError(f"a plan cannot be written as {kind}; use {', '.join(FORMATS)}")
-    return kind, path
+    return format_and_file(options, FORMATS, "a plan")
 
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans in one format; JSON has an object for one and a list for several."""
+    if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
+        for name in filter(asked, ("power", "test")):
+            raise click.UsageError(
+                f"--{name}: nothing is tested where an interval of one system's value is planned"
+            )
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
     elif kind == "markdown":
         text = "\n\n".join(plan.to_markdown() for plan in plans)
     else:
+        if path is None and sys.stdout.isatty():
+            from calipers.report.text import print_plan
+
+            for place, plan in enumerate(plans):
+                if place:
+                    sys.stdout.write("\n")
+                print_plan(plan.lines(), plan.columns(), sys.stdout)
+            return
         text = "\n\n".join(map(str, plans))
     write_out(text, path)

@@ -12,11 +12,12 @@ from calipers.cli.common import (
     output_options,
     table_origin,
 )
+from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
 
 
-@click.command("regression")
-@click.argument("table", type=click.Path())
+@click.command("regression", cls=Command)
+@click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COL", help="Column of the true numbers.")
 @click.option(
     "--predicted",

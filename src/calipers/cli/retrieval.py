@@ -7,23 +7,25 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import FORMATS, UNIT_FORMATS, Output, measure_options, output_options
+from calipers.cli.common import MOST, Output, measure_options, output_options
+from calipers.cli.files import Command, InFile
+from calipers.cli.output import FORMATS, UNIT_FORMATS
 
 
-@click.command("retrieval")
-@click.argument("qrels", type=click.Path())
-@click.argument("runs", nargs=-1, required=True, type=click.Path())
+@click.command("retrieval", cls=Command)
+@click.argument("qrels", type=InFile())
+@click.argument("runs", nargs=-1, required=True, type=InFile())
 @measure_options
 @click.option(
     "--rel",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST),
     default=1,
     show_default=True,
     help="Lowest grade that counts as relevant.",
 )
 @click.option(
     "--collection",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST),
     metavar="N",
     help="Documents in the collection, for fall-out.",
 )
@@ -60,14 +62,14 @@ from calipers.cli.common import FORMATS, UNIT_FORMATS, Output, measure_options, 
 )
 @click.option(
     "--unfound",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, MOST),
     metavar="N",
     help="With --incomplete: at most N more relevant documents a topic that the run does not "
     "retrieve; any number unless given.",
 )
 @click.option(
     "--max-grade",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MOST),
     metavar="N",
     help="With --incomplete: the highest grade of an unjudged document; that of the judgments "
     "unless given.",

@@ -704,6 +704,8 @@ def _systems(
     """The systems by name, every column checked."""
     if predicted is None and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, score= or probability=")
+    if threshold is not None and score is None and probability is None:
+        raise InputError("threshold= is about scores or probabilities, and there are none")
     systems: dict[str, System] = {}
     rows = len(labels.positive)
 

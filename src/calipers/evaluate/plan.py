@@ -125,8 +125,9 @@ class Plan:
         """The sentences and the table as GitHub-flavoured Markdown."""
         from calipers.report.markdown import escape
 
-        head, rows = self._cells()
-        lines = [escape(line, punctuation=False) for line in self._lines()]
+        columns = self.columns()
+        head, rows = list(columns), list(zip(*columns.values(), strict=True))
+        lines = [escape(line, punctuation=False) for line in self.lines()]
         table = [head, ["---:"] * len(head), *rows]
         return "\n".join(
             [*lines[:1], "", *(f"- {line}" for line in lines[1:]), *([""] * (len(lines) > 1))]
@@ -134,15 +135,17 @@ class Plan:
         )
 
     def __str__(self) -> str:
-        head, rows = self._cells()
+        columns = self.columns()
+        head, rows = list(columns), list(zip(*columns.values(), strict=True))
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         table = [
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
             for row in (head, *rows)
         ]
-        return "\n".join([*self._lines(), "", *table])
+        return "\n".join([*self.lines(), "", *table])
 
-    def _lines(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
+        """The sentences."""
         yield self.sentence
         if self.resampled:
             parts = {
@@ -168,7 +171,8 @@ class Plan:
             )
         yield from self.notes
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def columns(self) -> dict[str, list[str]]:
+        """The table as text, by the names of its columns."""
         names = {
             "n": self.unit,
             "half_width": f"{numbers.percent(self.level)} half-width",
@@ -176,9 +180,9 @@ class Plan:
             "detectable": f"found with {numbers.percent(self.wanted.get('power', 0.8))} power",
         }
         shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in self.table)]
-        return [names[n] for n in shown], [
-            [_cell(name, getattr(row, name)) for name in shown] for row in self.table
-        ]
+        return {
+            names[name]: [_cell(name, getattr(row, name)) for row in self.table] for name in shown
+        }
 
 
 def _cell(name: str, value: float) -> str:
@@ -327,6 +331,8 @@ def plan(
         raise InputError("correlation= and discordant= are about systems on the same units")
     if equivalence and goal != "margin":
         raise InputError("equivalence= goes with margin=")
+    if (cluster_size == 1) != (icc == 0) and pilot is None:
+        raise InputError("cluster_size= and icc= go together: one without the other says nothing")
     assumed = {
         "value": value, "sd": sd, "correlation": correlation, "discordant": discordant,
         "positives_share": positives_share,

@@ -169,6 +169,8 @@ def retrieval(
     if collection is not None:
         parameters["collection"] = collection
     chosen = choose_measures(_spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
+    if collection is not None and not incomplete:
+        _check_used("collection", chosen)
     named = named_runs(runs)
     check_stdin([qrels, *named.values()])
     read, systems, origin = _judged(qrels, named, chosen, float32=float32)
@@ -218,6 +220,13 @@ def _spelled_out(measures: MeasureNames | None) -> MeasureNames | None:
     return [
         one for m in asked for one in (SETS.get(m.lower(), (m,)) if isinstance(m, str) else (m,))
     ]
+
+
+def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
+    """That a parameter is one of some measure."""
+    if not any(parameter in measure.parameters for measure in chosen):
+        names = ", ".join(map(str, chosen))
+        raise InputError(f"{parameter} says nothing of {names}; leave it out")
 
 
 def _judged(

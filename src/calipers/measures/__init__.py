@@ -5,17 +5,6 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.measures import (
-    calibration,
-    counts,
-    decisions,
-    multilabel,
-    probabilities,
-    ranks,
-    regression,
-    retrieval,
-    scores,
-)
 from calipers.measures.definition import (
     REASONS,
     TASKS,
@@ -65,17 +54,8 @@ __all__ = [
     "Definition",
     "Measure",
     "UnknownMeasureError",
-    "calibration",
     "canonical_name",
     "catalogue",
-    "counts",
-    "decisions",
     "definitions",
-    "multilabel",
     "parse",
-    "probabilities",
-    "ranks",
-    "regression",
-    "retrieval",
-    "scores",
 ]

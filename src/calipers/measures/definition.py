@@ -16,10 +16,12 @@ measure's parameters. The name of a measure with its parameters reads
 from __future__ import annotations
 
 import ast
+import contextlib
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -49,6 +51,22 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
     "multilabel": ("multilabel", "label-ranks"),
+}
+
+#: The module of each family, which is imported when one of its measures is asked for.
+HOMES = {
+    "counts": "calipers.measures.decisions",  # built on calipers.measures.counts
+    "scores": "calipers.measures.scores",
+    "probabilities": "calipers.measures.probabilities",
+    "calibration": "calipers.measures.calibration",
+    "ranks": "calipers.measures.ranks",
+    "multilabel": "calipers.measures.multilabel",
+    "label-ranks": "calipers.measures.multilabel",
+    "retrieval": "calipers.measures.retrieval",
+    "groups": "calipers.measures.retrieval.groups",
+    "diversity": "calipers.measures.retrieval.diversity",
+    "preferences": "calipers.measures.retrieval.preferences",
+    "regression": "calipers.measures.regression",
 }
 
 #: Why a share of an empty margin is undefined.
@@ -216,6 +234,10 @@ class UnknownMeasureError(ValueError):
     """A name that no measure answers to, or parameters that it does not take."""
 
 
+class NameTakenError(ValueError):
+    """A name for a new measure that means another one already."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Definition:
     """A formula and its traits.
@@ -277,6 +299,17 @@ class Definition:
         return {**own, **{k: v for k, v in VIEWS.items() if k != "ties" or self.ties != "none"}}
 
     @cached_property
+    def required(self) -> frozenset[str]:
+        """The parameters that have to be given."""
+        empty = inspect.Parameter.empty
+        return frozenset(k for k, v in self.parameters.items() if v is empty)
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The name and its aliases."""
+        return (self.name, *self.aliases)
+
+    @cached_property
     def title(self) -> str:
         """The docstring up to its first colon or full stop: what the measure is, in a line."""
         return re.split(r"[:;.](?:\s|$)", self.description, maxsplit=1)[0].replace("\n", " ")
@@ -306,8 +339,7 @@ class Definition:
 
     def example(self) -> Measure:
         """The measure with its defaults, and a usual value for what has to be given."""
-        required = {k for k, v in self.parameters.items() if v is inspect.Parameter.empty}
-        return self.bind({name: PARAMETERS[name].usual for name in required})
+        return self.bind({name: PARAMETERS[name].usual for name in self.required})
 
     def bind(self, values: Mapping[str, Any]) -> Measure:
         """The measure with these parameter values, each checked."""
@@ -338,6 +370,18 @@ class Definition:
             wrong, why = self.higher_is_better is None, "the measure has no direction"
         if wrong:
             raise UnknownMeasureError(f"{self.name}: ties is {ties!r}, but {why}")
+
+    # There is one definition of a name in a process, also behind a copy or a pickle.
+    def __copy__(self) -> Definition:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Definition:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if _REGISTRY.get((self.family, self.name)) is self:
+            return _registered, (self.family, self.name, self.formula.__module__)
+        return _unregistered, ({f.name: getattr(self, f.name) for f in fields(self)},)
 
 
 def _check_parameter(definition: Definition, name: str, value: Any) -> None:
@@ -572,15 +616,25 @@ LONGEST_NAME = 1000
 _REGISTRY: dict[tuple[str, str], Definition] = {}
 _NAMES: dict[str, list[Definition]] = {}
 
+#: How names and aliases are spelled.
+_SPELLED = re.compile(r"[^\s()\[\],;=@]+(@[^\W\d][\w-]*)?")
+_SPELLING = "expected a word without blanks, brackets and commas, and no number behind an @"
 
-def measure(name: str, **traits: Any) -> Callable[[F], F]:
-    """Put a formula into the catalogue; ``traits`` are the fields of :class:`Definition`."""
+
+def measure(
+    name: str, *, replace: bool = False, shares: Sequence[str] = (), **traits: Any
+) -> Callable[[F], F]:
+    """Put a formula into the catalogue; ``traits`` are the fields of :class:`Definition`.
+
+    No name or alias may mean another measure of the same task already, by itself or with a number
+    in it: that is a :class:`NameTakenError`. ``replace=True`` puts the formula in the place of one
+    that was registered before under the same name, as a notebook cell does that is run again; the
+    measures of Calipers itself stay. ``shares`` are those of the aliases that another measure of
+    the family has as well, where the parameters tell which of the two is meant.
+    """
 
     def register(formula: F) -> F:
-        definition = Definition(name=name, formula=formula, **traits)
-        _REGISTRY[definition.family, name] = definition
-        for known in dict.fromkeys(n.lower() for n in (name, *definition.aliases)):
-            _NAMES.setdefault(known, []).append(definition)
+        _register(Definition(name=name, formula=formula, **traits), shares, replacing=replace)
         return formula
 
     return register
@@ -589,7 +643,7 @@ def measure(name: str, **traits: Any) -> Callable[[F], F]:
 def check_family(family: Any) -> None:
     """That it is the name of a family, or several of them."""
     names = list(family) if isinstance(family, list | tuple) else [family]
-    known = {d.family for d in _REGISTRY.values()}
+    known = {f for families in TASKS.values() for f in families} | {f for f, _ in _REGISTRY}
     for name in names:
         if family is not None and (not isinstance(name, str) or name not in known):
             shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
@@ -598,9 +652,148 @@ def check_family(family: Any) -> None:
             )
 
 
+def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
+    families = _families_of_task(definition)
+    if not _built_in(definition):
+        _load(families)
+    place = definition.family, definition.name
+    old = _REGISTRY.get(place) if replacing else None
+    if old is not None and _built_in(old):
+        raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
+    for name in definition.spellings:
+        if _SPELLED.fullmatch(name) is None:
+            raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
+        for other in _candidates(name, families):
+            if other is not old and not (name in shares and _told_apart(definition, other)):
+                raise NameTakenError(_taken(name, other, definition))
+    if _built_in(definition):  # a test holds these to the rest
+        _enter(definition)
+    else:
+        _check_meanings(definition, old, families)
+
+
+def _enter(definition: Definition, old: Definition | None = None) -> None:
+    """Into the books, in the place of ``old``."""
+    if old is not None:
+        for name in old.spellings:
+            _NAMES[name.lower()].remove(old)
+    _REGISTRY[definition.family, definition.name] = definition
+    for known in dict.fromkeys(n.lower() for n in definition.spellings):
+        _NAMES.setdefault(known, []).append(definition)
+
+
+def _families_of_task(definition: Definition) -> tuple[str, ...]:
+    """The families that a name is looked up in together."""
+    for families in TASKS.values():
+        if definition.family in families:
+            return families
+    known = ", ".join(family for families in TASKS.values() for family in families)
+    raise ValueError(f"{definition.name}: family is {definition.family!r}, expected one of {known}")
+
+
+def _built_in(definition: Definition) -> bool:
+    return definition.formula.__module__.startswith("calipers.")
+
+
+def _told_apart(first: Definition, second: Definition) -> bool:
+    """Whether no parameters make a measure of both."""
+    return bool(first.required - set(second.parameters) or second.required - set(first.parameters))
+
+
+def _taken(name: str, other: Definition, new: Definition) -> str:
+    """Why a name cannot be had."""
+    text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
+    if (other.family, other.name) == (new.family, new.name) and not _built_in(other):
+        text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
+    return text
+
+
+def _check_meanings(
+    definition: Definition, old: Definition | None, families: tuple[str, ...]
+) -> None:
+    """Enter the definition, unless that changed what a name means, or its own led elsewhere."""
+    own = _ways_to_write(definition)
+    others = [
+        text
+        for name in _NAMES
+        if any(re.split("[-_]k[-_]", stem.lower())[0] in name for stem in definition.spellings)
+        for other in _candidates(name, families)
+        if other is not old
+        for text in (name, *_ways_to_write(other, name))
+    ]
+    before = {text: _meaning(text, families) for text in (*own, *others)}
+    for text in own:
+        other = before[text]
+        if other not in (None, old):
+            raise NameTakenError(_taken(text, other, definition))
+    kept = dict(_REGISTRY), {name: list(of) for name, of in _NAMES.items()}
+    _enter(definition, old)
+    # Numbers behind _ and . are how other tools write, who may mean something else by them.
+    ours = (text for text in own if not text.endswith(("_7", ".7")))
+    lost = [text for text in ours if _meaning(text, families) is not definition]
+    changed = {
+        text: other
+        for text in others
+        if (other := before[text]) and definition in _meanings(text, families)
+    }
+    if lost or changed:
+        _REGISTRY.clear()
+        _REGISTRY.update(kept[0])
+        _NAMES.clear()
+        _NAMES.update(kept[1])
+        for text, other in changed.items():
+            raise NameTakenError(_taken(text, other, definition))
+        raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")
+
+
+def _ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
+    """What means the definition under each of its names (or one): the name with all the numbers it
+    may carry, and of classes."""
+    out = []
+    for spelled in definition.spellings if name is None else (name,):
+        ways = [spelled] if not definition.required else []
+        if definition.at in definition.parameters:
+            ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
+        if definition.suffix:
+            ways.append(f"{spelled}7")
+        if definition.infix:
+            ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
+        if definition.family in OF_CLASSES:
+            ways += [f"{average}-{way}" for average in AVERAGES for way in ways]
+        out += ways
+    return list(dict.fromkeys(out))
+
+
+def _registered(family: str, name: str, module: str) -> Definition:
+    """The definition that a pickle names."""
+    _load((family,))
+    if (family, name) not in _REGISTRY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    found = _REGISTRY.get((family, name))
+    if found is None:
+        raise UnknownMeasureError(
+            f"the measure {name!r} of {family} is not known in this process; define it in a "
+            f"module that is imported there too (here it was {module!r})"
+        )
+    return found
+
+
+def _unregistered(traits: Mapping[str, Any]) -> Definition:
+    return Definition(**traits)
+
+
 def definitions(family: str | None = None) -> Iterator[Definition]:
     """Every definition (of one family), in the order of the catalogue."""
-    return (d for d in _REGISTRY.values() if family in (None, d.family))
+    families = tuple(HOMES) if family is None else (family,)
+    _load(families)
+    return (d for family in families for d in tuple(_REGISTRY.values()) if d.family == family)
+
+
+def _load(families: Iterable[str]) -> None:
+    """Import the measures of these families, unless they are here already."""
+    for home in dict.fromkeys(HOMES[family] for family in families if family in HOMES):
+        importlib.import_module(home)
 
 
 _NAME = re.compile(
@@ -635,10 +828,28 @@ def parse(
         shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
     check_family(family)
+    _load(HOMES if family is None else (family,) if isinstance(family, str) else family)
     viewed = _view(text, family)
     if viewed is not None:
         bare, view = viewed
         return replace(parse(bare, _of_classes(family), defaults), **view)  # type: ignore[arg-type]
+    name, readings, values = _readings(text, family)
+    if not readings:
+        raise UnknownMeasureError(_unknown(text, family))
+    definition, written = _chosen(text, name, readings, values)
+    for place, number in written.items():
+        parameter = getattr(definition, place)
+        if parameter is None or parameter not in definition.parameters:
+            raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
+        values[parameter] = _number(text, number)
+    taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
+    return definition.bind({**taken, **values})
+
+
+def _readings(
+    text: str, family: str | Sequence[str] | None
+) -> tuple[str, list[Reading], dict[str, Any]]:
+    """The name that a text gives, in our words; what it may mean; and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
         raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
@@ -652,16 +863,26 @@ def parse(
     readings = [(d, written) for d in _candidates(name, family)]
     readings += _by_trailing_number(name, family, written)
     readings += _by_infix(name, family, written)
-    if not readings:
-        raise UnknownMeasureError(_unknown(text, family))
-    definition, written = _chosen(text, name, readings, values)
-    for place, number in written.items():
-        parameter = getattr(definition, place)
-        if parameter is None or parameter not in definition.parameters:
-            raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
-        values[parameter] = _number(text, number)
-    taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
-    return definition.bind({**taken, **values})
+    return name, readings, values
+
+
+def _meanings(text: str, families: Sequence[str]) -> list[Definition]:
+    """The definitions that a text may mean, whatever the values of its parameters; the first of
+    several is taken."""
+    viewed = _view(text, families)
+    try:
+        if viewed is not None:
+            return _meanings(viewed[0], _of_classes(families))
+        name, readings, values = _readings(text, families)
+        fitting = [r for r in readings if _can_bind(*r, values)] or readings
+        chosen = _chosen(text, name, fitting, values)[0] if fitting else None
+        return [d for d, _ in fitting if d is chosen] + [d for d, _ in fitting if d is not chosen]
+    except UnknownMeasureError:
+        return []
+
+
+def _meaning(text: str, families: Sequence[str]) -> Definition | None:
+    return next(iter(_meanings(text, families)), None)
 
 
 def _translated(
@@ -704,8 +925,7 @@ def _can_bind(
 ) -> bool:
     """Whether these parameters, and no others, make a measure of the definition."""
     given = {*values, *(getattr(definition, place) for place in written)}
-    required = {k for k, v in definition.parameters.items() if v is inspect.Parameter.empty}
-    return required <= given <= set(definition.parameters)
+    return definition.required <= given <= set(definition.parameters)
 
 
 def _candidates(name: str, family: str | Sequence[str] | None) -> list[Definition]:
@@ -810,6 +1030,7 @@ __all__ = [
     "JudgedRankings",
     "Measure",
     "Moments",
+    "NameTakenError",
     "ScoreTable",
     "UnknownMeasureError",
     "definitions",

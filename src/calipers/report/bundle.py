@@ -9,7 +9,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from calipers.report import write_text
+from calipers.report.files import write_text
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.report import numbers
+from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
+from calipers.results import ORIENTATIONS
 
 if TYPE_CHECKING:
     from calipers.results import Confusion, FloatArray
@@ -70,11 +72,11 @@ def _cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
 
 
 def _corner(orientation: str) -> str:
-    return "truth \\ predicted" if orientation == "truth-rows" else "predicted \\ truth"
+    return "truth \\ predicted" if orientation == ORIENTATIONS[0] else "predicted \\ truth"
 
 
 def grid(
-    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+    confusion: Confusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
     """The head of the matrix as a table, and its rows; a row begins with its class."""
     names = list(told_apart(confusion.labels, _LABEL).values())
@@ -84,19 +86,18 @@ def grid(
 
 
 def text_table(
-    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+    confusion: Confusion,
+    orientation: str = ORIENTATIONS[0],
+    normalise: str | None = None,
+    width: int | None = None,
 ) -> str:
-    """The matrix in columns of plain text."""
+    """The matrix in columns of plain text, no wider than ``width`` where that can be."""
     head, rows = grid(confusion, orientation, normalise)
-    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in (head, *rows)
-    )
+    return aligned(head, rows, width)
 
 
 def markdown_table(
-    confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
+    confusion: Confusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> str:
     """The matrix as a Markdown table."""
     from calipers.report.markdown import escape
@@ -149,9 +150,10 @@ def summary(confusion: Confusion) -> str:
     )
 
 
-def caption(confusion: Confusion, before: Sequence[str]) -> str:
+def caption(confusion: Confusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]) -> str:
     """What the heat map shows, and in which order when that is not the one ``before``."""
-    parts = [summary(confusion), "Colour: the share of the true class, by row."]
+    by = "row" if orientation == ORIENTATIONS[0] else "column"
+    parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
     if (confusion.low == confusion.low).any():
         parts.append(f"Point at a cell for its {numbers.percent(confusion.level)} interval.")
     if tuple(before) != confusion.labels:
@@ -162,7 +164,7 @@ def caption(confusion: Confusion, before: Sequence[str]) -> str:
 # --- The heat map ---------------------------------------------------------------------------------
 
 
-def heat_map(confusion: Confusion) -> dict[str, Any]:
+def heat_map(confusion: Confusion, orientation: str = ORIENTATIONS[0]) -> dict[str, Any]:
     """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
     tells its count, its share and the interval of that."""
     from calipers.report.charts import PALETTE, _quantity, _spec, _tooltip
@@ -171,12 +173,13 @@ def heat_map(confusion: Confusion) -> dict[str, Any]:
     data = _data(confusion, names)
     step = max(10, min(46 if len(names) > 3 else 90, 560 // len(names)))
     axis = {"labelLimit": 160, "grid": False}
+    down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     sides: dict[str, Any] = {
         "x": {
-            "field": "predicted", "type": "nominal", "sort": names, "title": "predicted",
+            "field": across, "type": "nominal", "sort": names, "title": across,
             "axis": {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0},
         },
-        "y": {"field": "truth", "type": "nominal", "sort": names, "title": "truth", "axis": axis},
+        "y": {"field": down, "type": "nominal", "sort": names, "title": down, "axis": axis},
         "tooltip": _tooltip(
             ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
             ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),

@@ -20,7 +20,16 @@ from calipers.report.verdict import (
     overall_sentence,
     pairs,
 )
-from calipers.results import Comparison, Curve, Definition, Difference, Evaluation, Overall, PerUnit
+from calipers.results import (
+    ORIENTATIONS,
+    Comparison,
+    Curve,
+    Definition,
+    Difference,
+    Evaluation,
+    Overall,
+    PerUnit,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -126,10 +135,10 @@ def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
     return [Choice(tuple(group)) for _, group in together]
 
 
-def figures(evaluation: Evaluation) -> list[Figure]:
+def figures(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> list[Figure]:
     """The figures of a page, in order; none where there is nothing to draw."""
     made = [
-        *_confusion_figures(evaluation),
+        *_confusion_figures(evaluation, orientation),
         *_curve_figures(evaluation),
         *_compared(evaluation),
         *_unit_figures(evaluation),
@@ -162,7 +171,7 @@ def numbered(made: Iterable[Figure]) -> list[Figure]:
 # --- Confusion matrices ---------------------------------------------------------------------------
 
 
-def _confusion_figures(evaluation: Evaluation) -> Iterator[Figure]:
+def _confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
     order = confusion.common_order(evaluation.confusions)
     for own in evaluation.confusions:
         if len(own.labels) > confusion.MOST_DRAWN:
@@ -171,12 +180,12 @@ def _confusion_figures(evaluation: Evaluation) -> Iterator[Figure]:
         title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:
             title = f"{title}: {short(own.system)}"
-        head, rows = confusion.grid(ordered)
+        head, rows = confusion.grid(ordered, orientation)
         yield Figure(
             title=title,
             label=f"{title}. {confusion.summary(ordered)}",
-            caption=confusion.caption(ordered, own.labels),
-            spec=confusion.heat_map(ordered),
+            caption=confusion.caption(ordered, own.labels, orientation),
+            spec=confusion.heat_map(ordered, orientation),
             head=tuple(head),
             rows=tuple(map(tuple, rows)),
             wide=len(own.labels) > confusion.WRITTEN,

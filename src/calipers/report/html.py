@@ -45,7 +45,7 @@ from calipers.report.verdict import (
     p_heading,
     sentences,
 )
-from calipers.results import Comparison, Definition, Estimate, Evaluation
+from calipers.results import ORIENTATIONS, Comparison, Definition, Estimate, Evaluation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,9 +59,9 @@ _NONE = "'none'"
 _OPTIONAL = ("default", "remarks", "judgments")
 
 
-def page(evaluation: Evaluation) -> str:
+def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
-    drawn = figures(evaluation)
+    drawn = figures(evaluation, orientation)
     scripts = _scripts() if drawn else []
     return _render(
         "page.html.j2",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.report import numbers
+from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 
@@ -43,14 +44,10 @@ def _sizes(column: FloatArray) -> list[str]:
     return [digits(float(x)) for x in column]
 
 
-def text_table(table: LabelTable) -> str:
-    """The table in columns of plain text."""
+def text_table(table: LabelTable, width: int | None = None) -> str:
+    """The table in columns of plain text, no wider than ``width`` where that can be."""
     head, rows = grid(table)
-    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in (head, *rows)
-    )
+    return aligned(head, rows, width)
 
 
 def caption(table: LabelTable) -> str:

@@ -26,17 +26,25 @@ from calipers.report.rows import (
 from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
 from calipers.report.slices import cells as slice_cells
 from calipers.report.verdict import adjustment_text, headlines, p_heading
-from calipers.results import Comparison, Confusion, Evaluation, Finding, LabelTable, Slices
+from calipers.results import (
+    ORIENTATIONS,
+    Comparison,
+    Confusion,
+    Evaluation,
+    Finding,
+    LabelTable,
+    Slices,
+)
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
 
 
-def markdown(evaluation: Evaluation) -> str:
+def markdown(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """Verdict, tables, notes and provenance as GitHub-flavoured Markdown."""
-    return "\n".join(_lines(evaluation))
+    return "\n".join(_lines(evaluation, orientation))
 
 
-def _lines(evaluation: Evaluation) -> Iterator[str]:
+def _lines(evaluation: Evaluation, orientation: str) -> Iterator[str]:
     yield from (f"## {escape(heading(evaluation), punctuation=False)}", "")
     yield from _bullets(headlines(evaluation, _name))
     if evaluation.findings:
@@ -49,7 +57,7 @@ def _lines(evaluation: Evaluation) -> Iterator[str]:
     if evaluation.comparison is not None and len(evaluation.comparison):
         yield from (*differences(evaluation.comparison), "")
         yield from together(evaluation.comparison)
-    yield from _confusions(evaluation.confusions)
+    yield from _confusions(evaluation.confusions, orientation)
     yield from _labels(evaluation.label_tables)
     if evaluation.slices is not None:
         yield from _slices(evaluation.slices)
@@ -152,13 +160,13 @@ def together(comparison: Comparison) -> Iterator[str]:
     yield from (*_table(cells, right=OVERALL_HEAD[2:-1]), "")
 
 
-def _confusions(confusions: Sequence[Confusion]) -> Iterator[str]:
+def _confusions(confusions: Sequence[Confusion], orientation: str) -> Iterator[str]:
     """The matrix of each system, and the table of its classes where there are more than two."""
     for own in confusions:
         if len(own.labels) > MOST_CLASSES:
             continue
         of = f" of {_name(own.system)}" if len(confusions) > 1 else ""
-        yield from (f"### Confusion matrix{of}", "", own.to_markdown(), "")
+        yield from (f"### Confusion matrix{of}", "", own.to_markdown(orientation), "")
         if len(own.labels) > 2:
             head, rows = class_table(own)
             yield _row([escape(cell) for cell in head])

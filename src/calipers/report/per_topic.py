@@ -12,7 +12,7 @@ from typing import TextIO
 from calipers.report import numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.rows import heading
-from calipers.report.text import _console, _print_lines, _print_table, _table
+from calipers.report.text import _console, _print_lines, _print_table
 from calipers.results import NAN, Evaluation, PerUnit
 
 #: What stands for all topics together, as in trec_eval.
@@ -59,7 +59,7 @@ def print_unit_table(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) ->
         short(measure): _cells(evaluation, per_unit, measure) for measure in evaluation.measures
     }
     for part in _fitting(cells, console.width - sum(map(_width, rows.items()))):
-        _print_table(_table(rows | part, right=tuple(part)), console)
+        _print_table(rows | part, tuple(part), tuple(rows), console)
     _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
 
 

@@ -6,10 +6,11 @@ import csv
 import io
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from calipers.report import numbers
+from calipers.report.columns import records
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     MARGIN_HEAD,
@@ -77,15 +78,30 @@ def print_table(evaluation: Evaluation, file: TextIO) -> None:
 def comparison_table(comparison: Comparison) -> str:
     """The differences as a table and a sentence for each, or for each pair where they are many."""
     out = io.StringIO()
-    console = _console(out, plain=True)
-    _print_table(_differences(comparison), console)
+    _print_comparison(comparison, _console(out, plain=True))
+    return out.getvalue().strip("\n")
+
+
+def print_comparison(comparison: Comparison, file: TextIO) -> None:
+    """Print :func:`comparison_table` to ``file``, as wide as its terminal."""
+    _print_comparison(comparison, _console(file, plain=not file.isatty()))
+
+
+def print_plan(lines: Iterable[str], cells: Mapping[str, Sequence[str]], file: TextIO) -> None:
+    """Print sentences, and a table of numbers whose first column names the rows."""
+    console = _console(file, plain=not file.isatty())
+    _print_lines(lines, console)
+    _print_table(cells, tuple(cells), tuple(cells)[:1], console)
+
+
+def _print_comparison(comparison: Comparison, console: Console) -> None:
+    _print_differences(comparison, console)
     _print_overall(comparison, console)
     many = len(comparison) > MOST_SENTENCES
     said = comparison_headlines(comparison) if many else sentences(comparison)
     _print_lines(["", *said], console)
     _print_lines(filter(None, [adjustment_text(comparison)]), console)
     _print_lines([f"Note: {visible(note)}" for note in comparison.notes], console)
-    return out.getvalue().strip("\n")
 
 
 def _print_overall(comparison: Comparison, console: Console) -> None:
@@ -94,7 +110,7 @@ def _print_overall(comparison: Comparison, console: Console) -> None:
     _print_lines(["", "All systems together"], console, style="bold")
     columns = zip(*overall_rows(comparison), strict=True)
     cells = {name: list(column) for name, column in zip(OVERALL_HEAD, columns, strict=True)}
-    _print_table(_table(cells, right=OVERALL_HEAD[2:-1]), console)
+    _print_table(cells, OVERALL_HEAD[2:-1], OVERALL_HEAD[:2], console)
 
 
 def slices_table(slices: Slices) -> str:
@@ -109,7 +125,7 @@ def _print_slices(slices: Slices, console: Console) -> None:
     for column in slices.columns:
         _print_lines(["", f"Slices by {short(column)}"], console, style="bold")
         shown, numeric = slice_cells([g for g in groups if g.column == short(column)], slices)
-        _print_table(_table(shown, right=numeric), console)
+        _print_table(shown, numeric, ("measure", "slice", "system"), console)
     if left_out:
         _print_lines(["", left_out_text(left_out)], console)
 
@@ -133,9 +149,9 @@ def _print(evaluation: Evaluation, console: Console) -> None:
         found = [f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings]
         _print_lines(found, console)
     if evaluation.estimates:
-        _print_table(_estimates(evaluation), console)
+        _print_estimates(evaluation, console)
     if evaluation.comparison is not None and len(evaluation.comparison):
-        _print_table(_differences(evaluation.comparison), console)
+        _print_differences(evaluation.comparison, console)
     if evaluation.slices is not None:
         _print_slices(evaluation.slices, console)
     _print_lines(["", *headlines(evaluation)], console, style="bold")
@@ -149,17 +165,50 @@ def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> Non
         console.print(Text(line, style=style))
 
 
-def _print_table(built: Table, console: Console) -> None:
-    """Print after a blank line; off a terminal without the blanks that pad every line."""
-    with console.capture() as capture:
-        console.print(built)
-    lines = capture.get().splitlines()
-    if not console.is_terminal:
+def _print_table(
+    cells: Mapping[str, Sequence[str]],
+    right: Collection[str],
+    keys: Sequence[str],
+    console: Console,
+) -> None:
+    """Print a table after a blank line, without its empty columns; those of ``keys`` say what a row
+    is about. Where a terminal is too narrow for it, each row is a block of lines."""
+    shown = {name: column for name, column in cells.items() if any(column)}
+    widths = _widths(shown, right, console.width) if console.is_terminal else {}
+    if widths is None:
+        lines = list(records(shown, keys, console.width))
+    else:
+        with console.capture() as capture:
+            console.print(_table(shown, right, widths))
+        lines = capture.get().splitlines()
+    if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
     console.file.write("\n".join(["", *lines, ""]))
 
 
-def _estimates(evaluation: Evaluation) -> Table:
+#: Between two columns of a table; and how narrow names and remarks may be folded.
+_GAP = 3
+_NARROW = 12
+
+
+def _widths(
+    cells: Mapping[str, Sequence[str]], right: Collection[str], width: int
+) -> dict[str, int] | None:
+    """How wide each column is where all of them are to fit; None where they cannot. Names fold,
+    numbers never do."""
+    from rich.cells import cell_len
+
+    widths = {name: max(map(cell_len, (name, *column))) for name, column in cells.items()}
+    room = width - _GAP * (len(widths) - 1)
+    while sum(widths.values()) > room:
+        folds = {n: w for n, w in widths.items() if n not in right and w > max(_NARROW, len(n))}
+        if not folds:
+            return None
+        widths[max(folds, key=lambda name: folds[name])] -= 1
+    return widths
+
+
+def _print_estimates(evaluation: Evaluation, console: Console) -> None:
     rows = estimate_rows(evaluation)
     level, unit = numbers.percent(evaluation.level), unit_label(evaluation)
     cells = {
@@ -175,10 +224,11 @@ def _estimates(evaluation: Evaluation) -> Table:
     }
     if len(evaluation.systems) == 1:
         del cells["system"]
-    return _table(cells, right=("value", f"{level} interval", "judgments", unit, "default"))
+    right = ("value", f"{level} interval", "judgments", unit, "default")
+    _print_table(cells, right, ("measure", "system"), console)
 
 
-def _differences(comparison: Comparison) -> Table:
+def _print_differences(comparison: Comparison, console: Console) -> None:
     rows = difference_rows(comparison)
     level = numbers.percent(comparison.level)
     p = p_heading(comparison)
@@ -196,23 +246,27 @@ def _differences(comparison: Comparison) -> Table:
         "remarks": [r.remarks for r in rows],
     }
     right = ("difference", f"{level} interval", p, "effect", "wins/ties/losses", "detectable")
-    return _table(cells, right=(*right, *MARGIN_HEAD))
+    _print_table(cells, (*right, *MARGIN_HEAD), ("measure", "systems"), console)
 
 
-def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Table:
-    """A table without its empty columns; names fold, numbers never do."""
+def _table(
+    cells: Mapping[str, Sequence[str]], right: Collection[str], widths: Mapping[str, int]
+) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    shown = {name: column for name, column in cells.items() if any(column)}
     out = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in shown:
+    for name in cells:
         numeric = name in right
         out.add_column(
-            Text(name), justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
+            Text(name),
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+            width=widths.get(name),
         )
-    for row in zip(*shown.values(), strict=True):
+    for row in zip(*cells.values(), strict=True):
         out.add_row(*map(Text, row))
     return out
 

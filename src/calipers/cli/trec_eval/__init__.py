@@ -5,11 +5,12 @@ Its command line is read as trec_eval reads it, the options of click have no par
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
 import click
+
+from calipers.cli import process
 
 
 class RawCommand(click.Command):
@@ -60,11 +61,4 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """Entry point of the console script ``calipers-trec_eval``."""
-    try:
-        sys.exit(run(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output has gone; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    process.run(lambda: run(sys.argv[1:]))

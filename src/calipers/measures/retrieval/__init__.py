@@ -9,6 +9,5 @@ undefined there.
 # In the order in which the catalogue lists them.
 # ruff: isort: off
 from calipers.measures.retrieval import sets, rankings, gains, judging
-from calipers.measures.retrieval import groups, preferences, diversity
 
-__all__ = ["diversity", "gains", "groups", "judging", "preferences", "rankings", "sets"]
+__all__ = ["gains", "judging", "rankings", "sets"]

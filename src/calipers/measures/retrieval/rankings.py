@@ -11,14 +11,14 @@ from calipers.statistics import IntArray
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
 
 
-@ranking("P", aliases=("precision",), ties="linear")
+@ranking("P", aliases=("precision",), shares=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Precision at k: relevant documents among the first k, over k, also where fewer were
     retrieved."""
     return r.relevant_retrieved(rel, cutoff) / cutoff
 
 
-@ranking("R", aliases=("recall",), undefined=NO_RELEVANT, ties="linear")
+@ranking("R", aliases=("recall",), shares=("recall",), undefined=NO_RELEVANT, ties="linear")
 def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Recall at k: relevant documents among the first k, over R."""
     return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
@@ -38,7 +38,12 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
 
 
 @ranking(
-    "F", aliases=("f1",), undefined=NO_RELEVANT, ties="linear", reference="van Rijsbergen 1979"
+    "F",
+    aliases=("f1",),
+    shares=("f1",),
+    undefined=NO_RELEVANT,
+    ties="linear",
+    reference="van Rijsbergen 1979",
 )
 def f_at(r: JudgedRankings, cutoff: int, rel: int = 1, beta: float = 1.0) -> FloatArray:
     """F_β at k: the weighted harmonic mean of P@k and R@k, (1 + β²)·found / (β²·R + k), with the

@@ -1,0 +1,166 @@
+"""Files that a command reads and writes, and that no output is written over an input."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from calipers.cli.process import DEBUG
+
+if TYPE_CHECKING:
+    from calipers.report.files import Place
+
+#: As a path, the standard input or output.
+DASH = "-"
+
+#: What a page is not called: whoever does so means -o.
+_NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
+
+
+class InFile(click.Path):
+    """A file that is read; ``-`` may be the standard input."""
+
+    def files(self, value: Any) -> list[str]:
+        """The files of a value."""
+        return [os.fspath(value)]
+
+
+class NamedFile(click.ParamType):  # type: ignore[type-arg]
+    """``NAME=FILE``, a file that is read under a name."""
+
+    name = "named file"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The name and the file."""
+        if isinstance(value, tuple):
+            return value
+        name, equals, path = value.partition("=")
+        if not (name and equals and path):
+            self.fail(f"{value!r}: expected a name and a file, as in a=a.csv", param, ctx)
+        return name, path
+
+    def files(self, value: tuple[str, str]) -> list[str]:
+        """The files of a value."""
+        return [value[1]]
+
+
+class OutFile(click.Path):
+    """A file that is written; ``-`` is the standard output, where that may be."""
+
+    def __init__(self, *, page: bool = False) -> None:
+        super().__init__(dir_okay=False, allow_dash=True)
+        self._page = page
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if self._page and value == DASH:
+            self.fail("a page goes to a file; ./- is one of that name", param, ctx)
+        if self._page and str(value).lower().endswith(_NO_PAGES):
+            self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def files(self, value: Any) -> list[str]:
+        """The files of a value."""
+        return [os.fspath(value)]
+
+
+class _Debug:
+    """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with --debug before --help."""
+        own: list[click.Parameter] = super().get_params(ctx)  # type: ignore[misc]
+        debug = click.Option(
+            [DEBUG],
+            is_flag=True,
+            expose_value=False,
+            help="Show the traceback of an error.",
+        )
+        return [*own[:-1], debug, *own[-1:]]
+
+
+class Group(_Debug, click.Group):
+    """A group of commands."""
+
+
+class Command(_Debug, click.Command):
+    """A command that looks at its files before it does anything."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs it."""
+        check_files(_given(ctx, self.params, InFile | NamedFile), _given(ctx, self.params, OutFile))
+        return super().invoke(ctx)
+
+
+def asked(name: str) -> bool:
+    """Whether the command line says something of a parameter, rather than its default."""
+    ctx = click.get_current_context(silent=True)
+    source = None if ctx is None else ctx.get_parameter_source(name)
+    return source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
+def _given(
+    ctx: click.Context, params: Iterable[click.Parameter], kind: Any
+) -> list[tuple[str, str]]:
+    """The files that were given for parameters of a kind, each with how messages call it."""
+    found = []
+    for param in params:
+        value = ctx.params.get(param.name or "")
+        if isinstance(param.type, kind) and value is not None:
+            is_option = isinstance(param, click.Option)
+            label = param.opts[0] if is_option else param.human_readable_name
+            values = value if param.multiple or param.nargs == -1 else (value,)
+            found += [(label, file) for each in values for file in param.type.files(each)]
+    return found
+
+
+def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> None:
+    """That every output can be written, and is no input and no other output under any name.
+
+    Each file comes with what it is called in a message.
+    """
+    from calipers.report.files import Place
+
+    written = []
+    for label, path in outputs:
+        if path != DASH:
+            place = Place.of(path)
+            place.check()
+            written.append((f"{label} {path}", place))
+    to_stdout = Place.opened(1, DASH)
+    if _is_file(to_stdout) and all(place.descriptor != 1 for _, place in written):
+        written.append(("the standard output", to_stdout))
+    read = list(_places(inputs))
+    for name, place in written:
+        for source, other in read:
+            if place.is_same(other):
+                raise click.UsageError(
+                    f"{name} and {source} are the same file: the input would be written over"
+                )
+    for (name, place), (second, other) in combinations(written, 2):
+        if place.is_same(other):
+            raise click.UsageError(f"{name} and {second} are the same file")
+
+
+def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
+    """Where the inputs are; what cannot be found is told when it is read."""
+    from calipers.report.files import Place
+
+    for label, path in inputs:
+        try:
+            place = Place.opened(0, DASH) if path == DASH else Place.of(path)
+        except OSError:
+            continue
+        yield f"{label} {path}", place
+
+
+def _is_file(place: Place) -> bool:
+    return place.state is not None and stat.S_ISREG(place.state.st_mode)

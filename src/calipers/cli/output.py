@@ -1,0 +1,136 @@
+"""How results are written: the formats, and where to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import DASH, OutFile
+
+if TYPE_CHECKING:
+    from calipers.results import Evaluation
+
+FORMATS = ("table", "json", "csv", "markdown")
+#: Those of the values per unit, which only some commands have.
+UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
+#: The formats of suffixes, and suffixes of which nothing here is written.
+SUFFIXES = {
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".txt": "table",
+    ".parquet": "parquet",
+    ".trec": "trec",
+}
+_OTHERS = frozenset(
+    {".html", ".htm", ".pdf", ".xlsx", ".tsv", ".jsonl", ".ndjson", ".feather", ".arrow"}
+    | {".gz", ".zst", ".bz2", ".xz", ".zip"}
+)
+
+
+def format_options(
+    command: Callable[..., Any], formats: Sequence[str] = FORMATS, *, report: bool = True
+) -> Callable[..., Any]:
+    """Options of how a result is written and where to."""
+    if report:
+        command = click.option(
+            "--report",
+            type=OutFile(page=True),
+            metavar="FILE.html",
+            help="Write an HTML report as well.",
+        )(command)
+    command = click.option(
+        "-o", "--output", type=OutFile(), metavar="FILE", help="Write there, not to stdout."
+    )(command)
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(formats),
+        help="Format of the result; by the suffix of -o, else table.",
+    )(command)
+
+
+def parameters(options: Callable[[Callable[..., Any]], Any]) -> list[click.Parameter]:
+    """What a decorator of options adds to a command."""
+    return click.command()(options(lambda: None)).params
+
+
+def format_and_file(
+    options: dict[str, Any], formats: Sequence[str], what: str
+) -> tuple[str, str | None]:
+    """The format and the file (None for stdout) of a result called ``what``, taken out of the
+    options."""
+    kind, path = options.pop("format_"), options.pop("output")
+    path = None if path == DASH else path
+    if kind is None:
+        suffix = "" if path is None else Path(path).suffix.lower()
+        kind = SUFFIXES.get(suffix, suffix[1:] if suffix in _OTHERS else "table")
+    if kind not in formats:
+        choice = ", ".join(formats)
+        if kind in ("html", "htm") and "report" in options:
+            choice += "; --report writes a page"
+        raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
+    if kind == "parquet" and path is None:
+        raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
+    return kind, path
+
+
+def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
+    """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
+    if kind == "table" and output is None:
+        from calipers.report.text import print_table
+
+        print_table(evaluation, sys.stdout)
+        return
+    texts: dict[str, Callable[[], str]] = {
+        "table": lambda: str(evaluation),
+        "json": evaluation.to_json,
+        "csv": evaluation.to_csv,
+        "markdown": lambda: evaluation.to_markdown(**look),
+    }
+    write_out(texts[kind](), output)
+
+
+def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
+    """The value on every unit in one format, to a file or to stdout."""
+    from calipers.report import per_topic
+
+    values = evaluation.per_unit
+    assert values is not None
+    if kind == "parquet":
+        from pyarrow import parquet
+
+        made = BytesIO()  # a pipe cannot say how much has been written to it
+        parquet.write_table(values.to_arrow(), made)
+        write_out(made.getvalue(), output)
+    elif kind == "table" and output is None:
+        per_topic.print_unit_table(evaluation, values, sys.stdout)
+    else:
+        texts: dict[str, Callable[[], str]] = {
+            "table": lambda: per_topic.unit_table(evaluation, values),
+            "json": values.to_json,
+            "csv": values.to_csv,
+            "trec": lambda: per_topic.trec_lines(evaluation, values),
+        }
+        write_out(texts[kind](), output)
+
+
+def write_out(made: str | bytes, output: str | None) -> None:
+    """Text, its last line ended, or bytes, to a file or to stdout."""
+    if isinstance(made, str) and not made.endswith("\n"):
+        made += "\n"
+    if output is None:
+        assert isinstance(made, str)
+        sys.stdout.write(made)
+        return
+    from calipers.report.files import replacing
+
+    # Whoever reads a pipe may have read enough.
+    with suppress(BrokenPipeError), replacing(output) as stream:
+        stream.write(made.encode() if isinstance(made, str) else made)

@@ -1,0 +1,175 @@
+"""The command as a process: its streams, how its errors are told, and its exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
+
+import click
+
+EXIT_UNMET = 1
+EXIT_BAD_INPUT = 3
+EXIT_INTERNAL = 70
+EXIT_NO_MEMORY = 71
+EXIT_INTERRUPTED = 130
+
+#: What --debug is called, wherever it stands in a command line.
+DEBUG = "--debug"
+
+
+def run(command: Callable[[], Any]) -> NoReturn:
+    """Run a command as this process, and end it with the code that belongs to how it went."""
+    _take_streams()
+    try:
+        # Outside standalone mode click returns the code of an Exit; commands return None.
+        code = command() or 0
+    except SystemExit as error:
+        code = error.code
+    except BaseException as error:  # nothing ends in Python's own exit code, 1
+        code = _told(error)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = code or _told(error)
+        _drop(sys.stdout.fileno())
+    sys.exit(code)
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr; nobody may be there to read it."""
+    with suppress(OSError):
+        click.echo(text, err=True)
+
+
+def _told(error: BaseException) -> int:
+    """Tell what went wrong, and give its exit code."""
+    if isinstance(error, click.ClickException):
+        with suppress(OSError):
+            error.show()
+        # Those that are no usage errors have 1, which means an unmet requirement here.
+        return max(error.exit_code, click.UsageError.exit_code)
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        say("interrupted")
+        return EXIT_INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return 0  # the reader of our output has gone
+    if DEBUG in sys.argv[1:]:
+        import traceback
+
+        say("".join(traceback.format_exception(error)).rstrip())
+    if isinstance(error, MemoryError):
+        say("calipers: there is not enough memory for this")
+        return EXIT_NO_MEMORY
+    if isinstance(error, OSError):
+        named = f"{error.filename}: {error.strerror}" if error.filename is not None else error
+        say(f"calipers: {named}")
+        return EXIT_BAD_INPUT
+    code = _code_of_user(error)
+    if code is None:
+        say(_internal(error))
+        return EXIT_INTERNAL
+    say(f"calipers: {error}")
+    return code
+
+
+def _code_of_user(error: BaseException) -> int | None:
+    """The exit code of an error that is the user's to mend; None for ours."""
+    from calipers.data.errors import InputError
+    from calipers.measures import UnknownMeasureError
+
+    if isinstance(error, UnknownMeasureError):
+        return click.UsageError.exit_code
+    return EXIT_BAD_INPUT if isinstance(error, InputError) else None
+
+
+def _internal(error: BaseException) -> str:
+    """One line about a fault of ours: what it is, and where to report it."""
+    said = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {said[:300]}" if said else type(error).__name__
+    more = "the traceback above" if DEBUG in sys.argv[1:] else f"what {DEBUG} adds to this"
+    return f"calipers: internal error: {what}; please report it {_where()}, with {more}"
+
+
+def _where() -> str:
+    """Where faults are reported, as the installed package says."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    with suppress(PackageNotFoundError):
+        for text in metadata("calipers").get_all("Project-URL") or ():
+            label, _, address = text.partition(", ")
+            if label == "Issues":
+                return f"at {address}"
+    return "as an issue of Calipers"
+
+
+# --- Streams --------------------------------------------------------------------------------------
+
+
+def _take_streams() -> None:
+    """Standard streams that can be written to whoever has closed them."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            # Else the next file to be opened took its place. This takes the lowest number free.
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _taken(sys.stdout, 1, "standard output")
+    sys.stderr = _taken(sys.stderr, 2, "standard error")
+
+
+def _taken(stream: TextIO | None, descriptor: int, name: str) -> TextIO:
+    """The stream of a descriptor; what somebody else has put in its place stays."""
+    if stream is None:
+        return io.TextIOWrapper(io.BufferedWriter(_Pipe(descriptor, name)), encoding="utf-8")
+    if not isinstance(stream, io.TextIOWrapper) or not _leads_to(stream, descriptor):
+        return stream
+    if os.name != "posix":
+        stream.reconfigure(errors="backslashreplace")
+        return stream
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Pipe(descriptor, name)),
+        encoding=stream.encoding,
+        # A terminal that lacks a character shows its escape; the command does not fail.
+        errors="backslashreplace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def _leads_to(stream: TextIO, descriptor: int) -> bool:
+    try:
+        return stream.fileno() == descriptor
+    except OSError:
+        return False
+
+
+class _Pipe(io.FileIO):
+    """A standard stream. Once its reader has left, what is written to it goes nowhere, so that the
+    exit code is that of the result, whoever reads of it how much."""
+
+    def __init__(self, descriptor: int, shown: str) -> None:
+        super().__init__(descriptor, "wb", closefd=False)
+        self._shown = shown
+
+    def write(self, data: Any) -> int:
+        """How many bytes were taken."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            _drop(self.fileno())
+            return memoryview(data).nbytes
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self._shown) from None
+
+
+def _drop(descriptor: int) -> None:
+    """Let a descriptor lead nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)

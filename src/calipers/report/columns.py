@@ -1,0 +1,81 @@
+"""Text in columns, as wide as there is room; where there is too little, a row becomes a block."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TextIO
+
+#: Between two columns.
+GAP = 2
+
+
+def width_of(file: TextIO) -> int | None:
+    """How wide the terminal behind a stream is; None where there is none, so any width will do."""
+    return shutil.get_terminal_size().columns if file.isatty() else None
+
+
+def folded(line: str, width: int | None, hanging: int = 2) -> list[str]:
+    """A line in lines that are no wider; those after the first are indented by ``hanging`` more."""
+    if width is None or len(line) <= width:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    # On the narrowest terminals indents give way to the words.
+    first, rest = (lead[: width // 3] for lead in (indent, indent + " " * hanging))
+    return textwrap.wrap(
+        line.strip(),
+        max(width, 1),
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+    )
+
+
+def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> str:
+    """A table whose first column names the rows, the others right-aligned.
+
+    Columns that do not fit beside each other come in tables below each other, each with the names.
+    """
+    widths = [max(len(row[j]) for row in (head, *rows)) for j in range(len(head))]
+    if width is not None and len(head) > 1 and widths[0] + GAP + max(widths[1:]) > width:
+        columns = {name: [row[j] for row in rows] for j, name in enumerate(head) if j}
+        names = [row[0] for row in rows]
+        return "\n".join(records({head[0]: names, **columns}, head[:1], width))
+    blocks = [
+        "\n".join(
+            "  ".join([row[0].ljust(widths[0]), *(row[j].rjust(widths[j]) for j in part)]).rstrip()
+            for row in (head, *rows)
+        )
+        for part in _parts(widths, width)
+    ]
+    return "\n\n".join(blocks)
+
+
+def _parts(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+    """The columns behind the first, in parts that fit beside it."""
+    part: list[int] = []
+    taken = widths[0]
+    for j in range(1, len(widths)):
+        if part and width is not None and taken + GAP + widths[j] > width:
+            yield part
+            part, taken = [], widths[0]
+        part.append(j)
+        taken += GAP + widths[j]
+    yield part
+
+
+def records(
+    cells: Mapping[str, Sequence[str]], keys: Sequence[str], width: int | None
+) -> Iterator[str]:
+    """The lines of a block for each row: what it is about, then a line for each further cell that
+    is not empty."""
+    others = [name for name in cells if name not in keys]
+    for place, row in enumerate(zip(*cells.values(), strict=True)):
+        of_row = dict(zip(cells, row, strict=True))
+        if place:
+            yield ""
+        yield from folded("  ".join(of_row[key] for key in keys if of_row.get(key)), width)
+        for name in others:
+            if of_row[name]:
+                yield from folded(f"  {name}  {of_row[name]}", width)

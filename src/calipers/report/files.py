@@ -1,0 +1,185 @@
+"""Where results are written: files whole or not at all, anything else straight into it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+#: A folder whose entries are the open files of a process.
+_OPEN_FILES = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
+_MOST_LINKS = 40
+_PLAIN = os.O_WRONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write ``text`` to ``path`` as UTF-8, as :func:`replacing` does."""
+    data = text.encode("utf-8")
+    with replacing(path) as stream:
+        stream.write(data)
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream of bytes for ``path``: a file is written whole or not at all.
+
+    The bytes go to a temporary file in the same folder, which then takes the place of the file in
+    one step: a reader sees the old file or the new one, and a failure leaves the old one alone. The
+    new one has the permissions of the old, and a symbolic link still points to it. What exists and
+    is no regular file (a device, a pipe, ``/dev/stdout``) is written into.
+
+    Errors of the system name ``path``.
+    """
+    path = os.fspath(path)
+    place = Place.of(path)
+    with _named(path):
+        place.check()
+        with _beside(place) if place.is_replaced else _into(place) as stream:
+            yield stream
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Names ``path`` in what the system says of it, or of a temporary file in its place."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename not in (None, path) and not str(error.filename).endswith(_PART):
+            raise
+        said = error.strerror or str(error)
+        raise OSError(error.errno or errno.EIO, said, path) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where what is written to ``path`` ends up.
+
+    ``target`` is the path behind all symbolic links and ``state`` what stands there, None where
+    nothing does. ``descriptor`` is the open file of this process that ``path`` means, if it does:
+    such a file has other writers, and is never replaced.
+    """
+
+    path: str
+    target: str
+    state: os.stat_result | None
+    descriptor: int | None = None
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Place:
+        """The place that ``path`` means; :class:`OSError` where links lead nowhere."""
+        given = at = os.fspath(path)
+        for _ in range(_MOST_LINKS):
+            folder, name = os.path.split(at)
+            folder = os.path.realpath(folder)
+            at = os.path.join(folder, name)
+            process = _process_of(folder)
+            if process == os.getpid() and name.isdigit():
+                return cls.opened(int(name), given)
+            if process is not None or not os.path.islink(at):
+                break
+            at = os.path.join(folder, os.readlink(at))
+        try:
+            return cls(given, at, os.stat(at))
+        except FileNotFoundError:
+            return cls(given, at, None)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, given) from None
+
+    @classmethod
+    def opened(cls, descriptor: int, path: str) -> Place:
+        """The place of an open file of this process, to be called ``path``."""
+        with _named(path):
+            return cls(path, path, os.fstat(descriptor), descriptor)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether a new file takes its place."""
+        if self.state is None:
+            return True
+        is_open = self.descriptor is not None or _process_of(os.path.dirname(self.target))
+        return stat.S_ISREG(self.state.st_mode) and not is_open
+
+    def check(self) -> None:
+        """That it can be written to, as far as can be told without doing so."""
+        folder = os.path.dirname(self.target)
+        if self.state is None and not os.path.isdir(folder):
+            raise self._error(errno.ENOENT, "cannot write, because the folder does not exist")
+        if self.state is not None and stat.S_ISDIR(self.state.st_mode):
+            raise self._error(errno.EISDIR, "is a directory")
+        if self.descriptor is None and self.state and not os.access(self.target, os.W_OK):
+            raise self._error(errno.EACCES, "cannot write, because the file is protected")
+        if self.is_replaced and not os.access(folder, os.W_OK | os.X_OK):
+            raise self._error(errno.EACCES, "cannot write, because the folder is protected")
+
+    def _error(self, number: int, text: str) -> OSError:
+        return OSError(number, text, self.path)
+
+    def is_same(self, other: Place) -> bool:
+        """Whether both are one file, or would be. A terminal or ``/dev/null`` may serve twice."""
+        if self.state is None or other.state is None:
+            return self.state is other.state and self._key() == other._key()
+        return os.path.samestat(self.state, other.state) and not stat.S_ISCHR(self.state.st_mode)
+
+    def _key(self) -> tuple[object, ...]:
+        folder, name = os.path.split(self.target)
+        with suppress(OSError):
+            state = os.stat(folder)
+            return state.st_dev, state.st_ino, os.path.normcase(name)
+        return os.path.normcase(folder), os.path.normcase(name)
+
+
+def _process_of(folder: str) -> int | None:
+    """Of which process a folder lists the open files."""
+    match = _OPEN_FILES.fullmatch(folder)
+    return match and int(match["process"] or os.getpid())
+
+
+_PART = ".part"
+
+
+@contextmanager
+def _beside(place: Place) -> Iterator[BinaryIO]:
+    """A new file, which takes the place of the old one in the end."""
+    folder, name = os.path.split(place.target)
+    hidden = Path(folder, f".{name[:40]}.{secrets.token_hex(8)}{_PART}")
+    old = place.state
+    # Never more open than the old file, while it is written; a new file as the umask has it.
+    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
+    handle = os.open(hidden, _PLAIN | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if old is not None:
+            if hasattr(os, "chown"):
+                with suppress(OSError):  # only root may give files away
+                    os.chown(hidden, old.st_uid, old.st_gid)
+            hidden.chmod(mode)
+        hidden.replace(place.target)
+    except BaseException:
+        with suppress(OSError):
+            hidden.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _into(place: Place) -> Iterator[BinaryIO]:
+    """A stream into what is there."""
+    if place.descriptor is None:
+        handle = os.open(place.target, _PLAIN | os.O_TRUNC)
+    else:
+        for printed in (sys.stdout, sys.stderr):
+            if printed is not None:
+                printed.flush()  # what was printed before stands before
+        handle = os.dup(place.descriptor)
+    with os.fdopen(handle, "wb") as stream:
+        yield stream

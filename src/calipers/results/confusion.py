@@ -1,0 +1,170 @@
+"""Which classes are taken for which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.results.written import FloatArray, floats, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What each way to write a confusion matrix divides its cells by.
+NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
+ORIENTATIONS = ("truth-rows", "predicted-rows")
+
+
+def checked_orientation(orientation: str) -> str:
+    """One of ``ORIENTATIONS``."""
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+    return orientation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confusion:
+    """The confusion matrix of one system.
+
+    ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
+    of class j; ``labels`` names the classes. ``low`` and ``high`` are Wilson's limits, at
+    ``level``, of the share that each cell has of its true class, NaN where there are none.
+    ``per_class`` has the values of each class against the rest, by measure.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = ["cat", "cat", "dog", "fox"]
+    >>> ev = cal.classification(truth, ["cat", "dog", "dog", "dog"], measures="accuracy")
+    >>> ev.confusion.counts.tolist()
+    [[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    >>> ev.confusion.table(normalise="truth")[0].tolist()
+    [0.5, 0.5, 0.0]
+    >>> print(ev.confusion)
+    truth \\ predicted  cat  dog  fox
+    cat                  1    1    0
+    dog                  0    1    0
+    fox                  0    1    0
+    """
+
+    system: str
+    labels: tuple[str, ...]
+    counts: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float = 0.95
+    per_class: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
+        """The matrix as an array.
+
+        Parameters
+        ----------
+        orientation
+            ``"truth-rows"``: a row is a true class; ``"predicted-rows"``: a row is a predicted one.
+        normalise
+            ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
+            predicted so; ``"all"``: of everything. A share of nothing is NaN.
+        """
+        checked_orientation(orientation)
+        if normalise is not None and normalise not in NORMALISED:
+            raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
+        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
+        table = self.counts
+        if normalise is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                table = table / table.sum(axis=axis, keepdims=True)
+        return np.asarray(table if orientation == "truth-rows" else table.T)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The classes in an order that puts those beside each other that are taken for each other,
+        so that confusions gather in blocks along the diagonal."""
+        from calipers.report.confusion import block_order
+
+        return block_order(self.counts)
+
+    def reordered(self, order: Sequence[int] | None = None) -> Confusion:
+        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+        order = list(self.order if order is None else order)
+        if sorted(order) != list(range(len(self.labels))):
+            raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
+        counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
+        return replace(
+            self,
+            labels=tuple(self.labels[i] for i in order),
+            counts=counts,
+            low=low,
+            high=high,
+            per_class={name: values[order] for name, values in self.per_class.items()},
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: a cell each, with its share of the true class and the limits of that."""
+        share = self.table(normalise="truth")
+        return [
+            {
+                "system": self.system,
+                "truth": true,
+                "predicted": predicted,
+                "count": float(self.counts[i, j]),
+                "share": float(share[i, j]),
+                "low": float(self.low[i, j]),
+                "high": float(self.high[i, j]),
+            }
+            for i, true in enumerate(self.labels)
+            for j, predicted in enumerate(self.labels)
+        ]
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """A row a class: how often it is true and predicted, and its measures."""
+        truth, predicted = self.counts.sum(axis=1), self.counts.sum(axis=0)
+        return [
+            {
+                "system": self.system,
+                "class": label,
+                "truth": float(truth[k]),
+                "predicted": float(predicted[k]),
+                **{name: float(values[k]) for name, values in self.per_class.items()},
+            }
+            for k, label in enumerate(self.labels)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The matrix as a pandas frame, a row a true class."""
+        import pandas as pd
+
+        index = pd.Index(self.labels, name="truth")
+        columns = pd.Index(self.labels, name="predicted")
+        frame: pd.DataFrame = pd.DataFrame(self.counts, index=index, columns=columns)
+        return frame
+
+    def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
+        """The matrix as a Markdown table."""
+        from calipers.report.confusion import markdown_table
+
+        return markdown_table(self, orientation, normalise)
+
+    def __str__(self) -> str:
+        from calipers.report.confusion import text_table
+
+        return text_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Confusion:
+        """The matrix that :meth:`to_dict` wrote."""
+        k = len(data["labels"])
+        cells = {
+            name: floats([x for row in data[name] for x in row]).reshape(k, k)
+            for name in ("counts", "low", "high")
+        }
+        per_class = {name: floats(values) for name, values in data["per_class"].items()}
+        return cls(data["system"], tuple(data["labels"]), level=data["level"],
+                   per_class=per_class, **cells)  # fmt: skip

@@ -1,0 +1,92 @@
+"""Curves, as the points that are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.results.written import NAN, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _no_points() -> FloatArray:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One curve of one system: ROC, precision-recall, the accuracy at every threshold, and so on.
+
+    ``x``, ``y`` and ``threshold`` are its points: all of them, or those left by thinning it for
+    drawing, when what is drawn lies within ``tolerance`` of the exact curve; ``tolerance`` is a
+    share of what the axes span. ``at`` says what ``threshold`` holds, a rank perhaps; it is empty
+    where nothing but ``x`` tells the points apart. ``shape`` says how the points are joined:
+    ``"line"``; ``"step"``, where ``y`` holds from the point before up to ``x``; ``"bars"``, where
+    it holds from ``x`` to that of the next point. ``scale`` is ``"linear"``, or ``"deviate"`` where
+    both axes are drawn in normal deviates.
+
+    ``low`` and ``high`` are a pointwise band over ``band_x``, made by ``method``, and ``wide_low``
+    and ``wide_high`` one that holds for the whole curve at once, made by ``wide_method``.
+
+    ``series`` is the class, where the curve is that of one class. ``chance`` is the line of a
+    system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
+    use, ``mark`` the point of the curve there, and ``areas`` the weight on both sides of it.
+    Nothing is drawn below ``bottom``. ``classes`` is the number of all classes, where only the most
+    frequent of them have curves.
+    """
+
+    system: str
+    kind: str
+    x_label: str
+    y_label: str
+    x: FloatArray
+    y: FloatArray
+    threshold: FloatArray
+    band_x: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float
+    method: str
+    tolerance: float = 0.0
+    chance: tuple[tuple[float, float], tuple[float, float]] | None = None
+    at: str = "threshold"
+    series: str = ""
+    shape: str = "line"
+    scale: str = "linear"
+    wide_low: FloatArray = field(default_factory=_no_points)
+    wide_high: FloatArray = field(default_factory=_no_points)
+    wide_method: str = "none"
+    references: Mapping[str, Sequence[Sequence[float]]] = field(default_factory=dict)
+    cut: float = NAN
+    mark: tuple[float, float] | None = None
+    areas: Mapping[str, float] = field(default_factory=dict)
+    bottom: float = NAN
+    classes: int = 0
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def columns(self) -> dict[str, Any]:
+        """The points by column, in full precision."""
+        of = {"series": [self.series] * len(self)} if self.series else {}
+        at = {self.at: self.threshold} if self.at else {}
+        points = {self.x_label: self.x, self.y_label: self.y}
+        # A curve against the threshold has the threshold as its x.
+        extra = {name: column for name, column in at.items() if name not in _lowered(points)}
+        return {"system": [self.system] * len(self), **of, **points, **extra}
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points as a pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.columns())
+        return frame
+
+
+def _lowered(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}

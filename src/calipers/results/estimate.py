@@ -1,0 +1,128 @@
+"""One number with its interval, and the difference of two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from calipers.results.written import NAN
+
+#: What each reason for a missing interval means.
+NO_INTERVAL = {
+    "area_at_its_limit": "the area is 0 or 1",
+    "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
+    "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
+    "no_spread": "nothing varies: all units, or all replicates, have one value",
+    "too_few_rows": "fewer than two rows",
+    "too_few_units": "fewer than two units",
+    "too_few_clusters": "fewer than two clusters",
+    "no_rest": "there are no other rows to compare with",
+    "undefined_value": "the value itself is undefined",
+    "not_asked": "no interval was asked for",
+    "no_analytic_interval": "there is no analytic interval for this measure",
+    "no_interval_of_test": "no interval belongs to this test",
+    "exact_count": "a count of what is there; nothing is estimated",
+    "p_value": "a p-value is no estimate of anything",
+    "one_value_an_item": "one value an item leaves nothing to resample",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One number with its interval.
+
+    ``n`` is how many units (rows or topics) the value is made of, ``of`` how many there were;
+    ``undefined`` counts the others by reason. When the value itself is undefined, ``value`` is NaN
+    and ``undefined`` says why. When only the interval is missing, ``no_interval`` says why.
+    ``default`` is what the best constant answer would score, where such an answer exists.
+    ``possible_low`` and ``possible_high`` say between which values judging the rest could move
+    ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
+    two may be wider than need be.
+    ``threshold`` is where a measure of scores that is read off one threshold is attained; +∞ where
+    nothing is predicted positive. ``out_of_bag`` is the value on rows that the threshold was not
+    chosen on, where a rule chose it on these.
+    """
+
+    measure: str
+    value: float
+    low: float = NAN
+    high: float = NAN
+    level: float = 0.95
+    method: str = "none"
+    n: int = 0
+    of: int = 0
+    unit: str = "rows"
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    no_interval: str | None = None
+    default: float = NAN
+    system: str = ""
+    possible_low: float = NAN
+    possible_high: float = NAN
+    possible: str | None = None
+    threshold: float = NAN
+    out_of_bag: float = NAN
+
+    @property
+    def optimism(self) -> float:
+        """By how much ``value`` exceeds ``out_of_bag``."""
+        return self.value - self.out_of_bag
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are limits to show."""
+        return not (math.isnan(self.low) or math.isnan(self.high))
+
+    def __str__(self) -> str:
+        from calipers.report.text import estimate_sentence
+
+        return estimate_sentence(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``system`` minus ``baseline`` on the same units: its interval, and a test of no difference.
+
+    ``p`` is two-sided unless ``alternative`` says otherwise; ``p_adjusted`` accounts for the other
+    differences of the same :class:`Comparison`. ``effect`` is Hedges' g for paired data. ``wins``,
+    ``ties`` and ``losses`` count units on which the system is better, equal or worse by the
+    measure's own direction. ``standard_error`` is that of ``value``, ``detectable`` the smallest
+    true difference that a two-sided test at ``level`` would have found with a probability of 80%.
+    Where a ``margin`` was stated, ``p_not_inferior`` is small where ``system`` is shown to be worse
+    by less than the margin, ``p_equivalent`` where the two are shown to differ by less than it;
+    both are adjusted, and ``margin_test`` names the test behind them. Fields that do not apply are
+    NaN or None.
+    """
+
+    measure: str
+    system: str
+    baseline: str
+    value: float
+    low: float = NAN
+    high: float = NAN
+    level: float = 0.95
+    method: str = "none"
+    p: float = NAN
+    test: str = "none"
+    alternative: str = "two-sided"
+    p_adjusted: float = NAN
+    effect: float = NAN
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+    n: int = 0
+    unit: str = "rows"
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    no_interval: str | None = None
+    higher_is_better: bool | None = None
+    standard_error: float = NAN
+    detectable: float = NAN
+    margin: float = NAN
+    p_not_inferior: float = NAN
+    p_equivalent: float = NAN
+    margin_test: str | None = None
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are limits to show."""
+        return not (math.isnan(self.low) or math.isnan(self.high))

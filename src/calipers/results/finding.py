@@ -1,0 +1,58 @@
+"""What a report says beside the numbers: what measures mean, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from calipers.results.written import NAN, revive
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """What a measure means, as printed in a report's glossary."""
+
+    measure: str
+    title: str
+    description: str
+    higher_is_better: bool | None
+    range: tuple[float | None, float | None]
+    undefined: Mapping[str, str] = field(default_factory=dict)
+    reference: str = ""
+
+
+#: How much a finding matters, the gravest first.
+SEVERITIES = ("warning", "caution", "information")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the numbers mean, as a statistician would say it; present only where ``rule`` holds.
+
+    ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
+    those that have any, at ``level``. ``measures`` name the definitions that it speaks of, and
+    ``systems`` whom it is about; none where it is about the data. Evaluations list the gravest
+    findings first. The page ``docs/findings.md`` has a section for each ``kind``.
+    """
+
+    kind: str
+    sentence: str
+    rule: str
+    severity: str = "information"
+    systems: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    level: float = 0.95
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def read_finding(row: Mapping[str, Any]) -> Finding:
+    """The finding that :func:`plain` took apart."""
+    numbers = {name: NAN if x is None else x for name, x in row["numbers"].items()}
+    intervals = {name: (low, high) for name, (low, high) in row["intervals"].items()}
+    found: Finding = revive(Finding, {**row, "numbers": numbers, "intervals": intervals})
+    return found

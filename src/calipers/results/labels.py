@@ -1,0 +1,89 @@
+"""What a system does with each label, where a row may have several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.results.written import FloatArray, floats, plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelTable:
+    """What one system does with each label, where a row may have several.
+
+    ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
+    four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
+    no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
+    no value or no interval.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [{"sun", "sea"}, {"sea"}, set(), {"sun"}]
+    >>> ev = cal.multilabel(truth, [{"sun"}, {"sea"}, set(), {"sun", "sea"}])
+    >>> row = ev.label_tables[0].rows()[0]
+    >>> row["label"], row["TP"], row["FP"], row["FN"], row["TN"], row["recall"]
+    ('sea', 1.0, 1.0, 1.0, 1.0, 0.5)
+    """
+
+    system: str
+    labels: tuple[str, ...]
+    truth: FloatArray
+    counts: Mapping[str, FloatArray]
+    values: Mapping[str, FloatArray]
+    low: Mapping[str, FloatArray]
+    high: Mapping[str, FloatArray]
+    level: float = 0.95
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a label: how many rows have it, its counts, its measures and their limits."""
+        return [
+            {
+                "system": self.system,
+                "label": label,
+                "truth": float(self.truth[at]),
+                **{name: float(column[at]) for name, column in self.counts.items()},
+                **{
+                    f"{name}{end}": float(of[name][at])
+                    for name in self.values
+                    for end, of in (("", self.values), (" low", self.low), (" high", self.high))
+                },
+            }
+            for at, label in enumerate(self.labels)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The table as a pandas frame, a row a label."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def __str__(self) -> str:
+        from calipers.report.labels import text_table
+
+        return text_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> LabelTable:
+        """The table that :meth:`to_dict` wrote."""
+        columns = {
+            name: {key: floats(column) for key, column in data[name].items()}
+            for name in ("counts", "values", "low", "high")
+        }
+        return cls(
+            data["system"],
+            tuple(data["labels"]),
+            floats(data["truth"]),
+            **columns,
+            level=data["level"],
+        )

@@ -1,0 +1,249 @@
+"""No output is written over an input, or over another output, by any command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pytest
+from in_process import invoke
+
+from calipers.cli import COMMANDS, cli
+from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile
+
+#: Each command with inputs, which are called IN1, IN2, …, and the options that write.
+LINES = {
+    "retrieval": ("retrieval IN1 IN2 IN3", ("-o", "--report")),
+    "classification": ("classification IN1 --truth y --predicted p", ("-o", "--report")),
+    "classification, joined": (
+        "classification IN1 --truth y --predicted p --id i --system a=IN2 --system b=IN3",
+        ("-o", "--report"),
+    ),
+    "multilabel": ("multilabel IN1 --truth y --predicted p", ("-o", "--report")),
+    "multilabel, joined": (
+        "multilabel IN1 --truth y --predicted p --id i --system a=IN2",
+        ("-o", "--report"),
+    ),
+    "regression": ("regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "overlap": ("overlap IN1 IN2", ("-o", "--report")),
+    "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
+    "compare classification": (
+        "compare classification IN1 --truth y --predicted p --id i --system a=IN2",
+        ("-o", "--report"),
+    ),
+    "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
+    "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "compare values": ("compare values IN1 IN2", ("-o", "--report")),
+    "plan retrieval": ("plan retrieval IN1 IN2 -m AP --half-width 0.1", ("-o",)),
+    "plan classification": (
+        "plan classification IN1 --truth y --predicted p -m recall --half-width 0.1",
+        ("-o",),
+    ),
+    "plan multilabel": ("plan multilabel IN1 --truth y --predicted p -m F1", ("-o",)),
+    "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
+    "convert": ("convert IN1 OUT --force", ("OUT",)),
+}
+#: Those that read no file, or write none.
+WITHOUT = {"trec_eval", "measures", "demo", "plan assumed"}
+
+ALIASES: dict[str, Callable[[Path], Path]] = {
+    "the same name": lambda path: path,
+    "another way": lambda path: path.parent / "way" / path.name,
+    "a link": lambda path: path.parent / f"{path.name}.link",
+    "a hard link": lambda path: path.parent / f"{path.name}.hard",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Three files under several names each. Nobody looks into them."""
+    (tmp_path / "way").symlink_to(".")
+    for name in ("IN1", "IN2", "IN3"):
+        (tmp_path / name).write_text(f"content of {name}")
+        (tmp_path / f"{name}.link").symlink_to(name)
+        (tmp_path / f"{name}.hard").hardlink_to(tmp_path / name)
+    return tmp_path
+
+
+def _line(line: str, folder: Path, output: str, path: Path) -> list[str]:
+    words = [word.replace("IN", f"{folder}/IN") for word in line.split()]
+    if output in words:
+        return [str(path) if word == output else word for word in words]
+    return [*words, output, str(path)]
+
+
+def _state(folder: Path) -> dict[str, str]:
+    return {p.name: p.read_text() for p in folder.iterdir() if p.is_file()}
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+@pytest.mark.parametrize("case", LINES)
+def test_no_output_is_an_input(folder: Path, case: str, alias: str) -> None:
+    line, outputs = LINES[case]
+    before = _state(folder)
+    for output in outputs:
+        for name in (word for word in ("IN1", "IN2", "IN3") if word in line):
+            path = ALIASES[alias](folder / name)
+            done = invoke(_line(line, folder, output, path))
+            assert done.exit_code == 2, done.output
+            assert f"{output} {path} and " in done.stderr
+            assert "are the same file: the input would be written over" in done.stderr
+    assert _state(folder) == before
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("case", [case for case, (_, outputs) in LINES.items() if len(outputs) > 1])
+def test_no_output_is_another(folder: Path, case: str, *, there: bool) -> None:
+    out = folder / "out"
+    if there:
+        out.write_text("old")
+    (folder / "out.link").symlink_to("out")
+    before = _state(folder)
+    for other in (out, folder / "way" / "out", folder / "out.link"):
+        done = invoke([*_line(LINES[case][0], folder, "-o", out), "--report", str(other)])
+        assert done.exit_code == 2, done.output
+        assert f"-o {out} and --report {other} are the same file" in done.stderr or (
+            f"--report {other} and -o {out} are the same file" in done.stderr
+        )
+    assert _state(folder) == before
+
+
+def test_two_outputs_may_go_to_the_same_device(folder: Path) -> None:
+    done = invoke(["overlap", f"{folder}/IN1", "-o", "/dev/null", "--report", "/dev/null"])
+    assert "same file" not in done.output
+
+
+def _commands(group: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    ctx = click.Context(group)
+    for name in group.list_commands(ctx) if isinstance(group, click.Group) else ():
+        own = group.get_command(ctx, name)  # type: ignore[attr-defined]
+        assert own is not None
+        yield f"{path}{name}", own
+        yield from _commands(own, f"{path}{name} ")
+
+
+def test_every_command_says_which_of_its_files_are_read_and_which_written() -> None:
+    found = dict(_commands(cli))
+    assert set(COMMANDS) <= set(found)
+    for name, command in found.items():
+        if isinstance(command, Group) or name in WITHOUT:
+            continue
+        assert isinstance(command, Command), name
+        assert name in LINES, f"{name} has no line in this test"
+        written = {p.opts[0] for p in command.params if isinstance(p.type, OutFile)}
+        assert {name.lower() for name in LINES[name][1]} == {
+            "out" if name == "target" else name for name in written
+        }
+        for param in command.params:
+            if isinstance(param.type, click.Path):
+                assert isinstance(param.type, InFile | OutFile), (name, param.name)
+        assert any(isinstance(p.type, InFile | NamedFile) for p in command.params), name
+
+
+def test_the_pages_of_the_demo_are_files_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "retrieval.html").symlink_to("classification.html")
+    done = invoke(["demo", "-o", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "retrieval.html and the report" in done.stderr
+    (tmp_path / "retrieval.html").unlink()
+    import calipers.data
+
+    data = Path(calipers.data.__file__).parent / "demo" / "diabetes.csv"
+    (tmp_path / "regression.html").symlink_to(data)
+    done = invoke(["demo", "-o", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "the input would be written over" in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["regression.html"]
+
+
+# --- What cannot be written is told before anything is computed -----------------------------------
+
+
+@pytest.mark.parametrize("output", ["-o", "--report"])
+def test_an_output_that_cannot_be_written_is_told_first(folder: Path, output: str) -> None:
+    line = ["overlap", f"{folder}/IN1", f"{folder}/IN2"]  # which would be told to be no runs
+    done = invoke([*line, output, str(folder / "none" / "out")])
+    assert isinstance(done.exception, FileNotFoundError)
+    done = invoke([*line, output, str(folder)])
+    assert done.exit_code == 2
+    assert "is a directory" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("suffix", "message"),
+    [
+        ("html", "cannot be written as html; use table, json, csv, markdown; --report writes a"),
+        ("json.gz", "cannot be written as gz"),
+        ("xlsx", "cannot be written as xlsx"),
+        ("tsv", "cannot be written as tsv"),
+    ],
+)
+def test_a_suffix_of_which_nothing_is_written_is_told(
+    folder: Path, suffix: str, message: str
+) -> None:
+    done = invoke(["overlap", f"{folder}/IN1", f"{folder}/IN2", "-o", f"{folder}/out.{suffix}"])
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("name", ["out.json", "out.csv", "out.md", "-"])
+def test_a_page_is_not_called_otherwise(folder: Path, name: str) -> None:
+    done = invoke(["overlap", f"{folder}/IN1", f"{folder}/IN2", "--report", name])
+    assert done.exit_code == 2
+    assert "page" in done.stderr
+
+
+# --- The standard output --------------------------------------------------------------------------
+
+RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n2 Q0 b 1 3 t\n"
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """What a shell makes of a line, in which ``calipers`` is the command."""
+    line = line.replace("calipers ", f"{sys.executable} -m calipers ")
+    return subprocess.run(
+        ["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+def test_results_are_not_appended_to_an_input(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(RUN)
+    done = shell(tmp_path, "calipers overlap a b >> b")
+    assert done.returncode == 2
+    assert "the standard output and RUNS b are the same file" in done.stderr
+    assert (tmp_path / "b").read_text() == RUN
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+@pytest.mark.parametrize("output", ["-o /dev/stdout --format csv", "-o - --format csv"])
+def test_the_standard_output_by_name_is_the_standard_output(tmp_path: Path, output: str) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(RUN)
+    plain = shell(tmp_path, "calipers overlap a b --format csv").stdout
+    assert plain.startswith("system,")
+    done = shell(tmp_path, f"echo before > log; calipers overlap a b {output} >> log")
+    assert done.stderr == ""
+    assert (tmp_path / "log").read_text() == f"before\n{plain}"
+    assert shell(tmp_path, f"calipers overlap a b {output} | cat").stdout == plain
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a", "b", "log"]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="root makes devices")
+def test_results_and_reports_go_into_devices_and_pipes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(RUN)
+    line = (
+        "mknod null c 1 3 && calipers overlap a b -o null --report null && test -c null && "
+        "calipers overlap a b -o >(cat > got.txt) --report >(cat > got.html); wait; sleep 0.3"
+    )
+    done = shell(tmp_path, line)
+    assert (done.stdout, done.stderr) == ("", "")
+    assert (tmp_path / "got.txt").read_text().startswith("Overlap")
+    assert (tmp_path / "got.html").read_text().rstrip().endswith("</html>")
+    assert "null" in {p.name for p in tmp_path.iterdir()}

@@ -1,0 +1,219 @@
+"""No option is taken without a word where it can have no effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import Result
+from in_process import invoke
+
+from calipers.cli.compare import of_evaluation
+from calipers.cli.plan import _of_pilot
+from calipers.data.errors import InputError
+
+ROWS = "y,word,p,s,t,fold,l_a,l_b,k_a,k_b\n" + "".join(
+    f"{i % 2},{'xy'[i % 2]},{i % 3 % 2},{i * 7 % 11 / 11},{i * 5 % 13 / 13},{i % 4},{i % 2},1,1,{i % 3 % 2}\n"
+    for i in range(48)
+)
+RUN = "".join(f"{t} Q0 d{d} 1 {-d} t\n" for t in range(4) for d in range(3))
+QRELS = "".join(f"{t} 0 d{t % 3} 1\n" for t in range(4))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table, judgments and runs, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"t.csv": ROWS, "q": QRELS, "a": RUN, "b": RUN}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+REFUSED = {
+    "labels and a positive class": (
+        "classification t.csv --truth y --score s --labels 0,1 --positive 1",
+        "--labels and --positive: name a positive class, or all classes in their order",
+    ),
+    "a threshold of predictions": (
+        "classification t.csv --truth y --predicted p --threshold 0.3",
+        "--threshold is about --score and --probability",
+    ),
+    "costs that the rule does not know": (
+        "classification t.csv --truth y --score s --threshold youden --costs 1,2",
+        "--costs: the rule 'youden' knows no costs",
+    ),
+    "an orientation without a matrix": (
+        "classification t.csv --truth y --score s --orientation predicted-rows",
+        "--orientation: there is no confusion matrix",
+    ),
+    "cells without a matrix": (
+        "classification t.csv --truth y --score s --confusion counts",
+        "--confusion: there is no confusion matrix",
+    ),
+    "an orientation of JSON": (
+        "classification t.csv --truth y --predicted p --orientation truth-rows --format json",
+        "--orientation goes with a table",
+    ),
+    "an orientation of a table in a file": (
+        "classification t.csv --truth y --predicted p --orientation predicted-rows -o x.txt",
+        "--orientation goes with a table",
+    ),
+    "a separator of columns of 0 and 1": (
+        "multilabel t.csv --truth l_* --predicted k_* --separator |",
+        "--separator is about columns of text",
+    ),
+    "intervals over splits": (
+        "compare classification t.csv --truth y --score s --score t --split fold --design k-fold "
+        "--train-rows 36 --test-rows 12 --interval bca",
+        "--interval says nothing over test splits",
+    ),
+    "a unit over splits": (
+        "compare values q --design k-fold --train-rows 36 --test-rows 12 --unit folds",
+        "--unit says nothing over test splits",
+    ),
+    "repetitions without splits": (
+        "compare classification t.csv --truth y --score s --score t --repetition fold",
+        "--repetition goes with --split",
+    ),
+    "the power of an interval": (
+        "plan nDCG@10 --sd 0.1 --half-width 0.02 --power 0.9",
+        "--power: nothing is tested",
+    ),
+    "the test of an interval": (
+        "plan nDCG@10 --sd 0.1 --half-width 0.02 --test wilcoxon",
+        "--test: nothing is tested",
+    ),
+}
+BAD_INPUT = {
+    "a collection without fall-out": (
+        "retrieval q a -m AP -m RR --collection 100",
+        "collection says nothing of AP, RR; leave it out",
+    ),
+    "clusters without their correlation": (
+        "plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3",
+        "cluster_size= and icc= go together",
+    ),
+    "a correlation without clusters": (
+        "plan nDCG@10 --sd 0.1 --difference 0.02 --icc 0.3",
+        "cluster_size= and icc= go together",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_has_no_effect_is_refused(folder: Path, case: str) -> None:
+    line, message = REFUSED[case]
+    done = invoke(line.split())
+    assert done.exit_code == 2, done.output
+    assert message in " ".join(done.stderr.split())
+    assert not (folder / "x.txt").exists()
+
+
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_what_has_no_effect_is_refused_in_python_too(folder: Path, case: str) -> None:
+    line, message = BAD_INPUT[case]
+    done = invoke(line.split())
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+
+
+def _ok(line: str) -> Result:
+    done = invoke(line.split())
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_what_has_an_effect_there_is_taken(folder: Path) -> None:
+    _ok("retrieval q a -m AP --collection 100 --incomplete")
+    _ok("plan nDCG@10 --sd 0.1 --difference 0.02 --cluster-size 3 --icc 0.2")
+    _ok("plan nDCG@10 --sd 0.1 --correlation 0.5 --half-width 0.02 --power 0.9")
+
+
+@pytest.mark.parametrize("name", ["retrieval", "classification", "multilabel", "regression"])
+def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> None:
+    shown = {"slices", "slice_bins", "incomplete", "unfound", "max_grade", "confusion", "by_label"}
+    shown |= {"orientation", "per_topic", "requirements"}
+    for command in (of_evaluation(name), _of_pilot(name)):
+        assert not shown & {p.name for p in command.params}
+    assert "interval" not in {p.name for p in _of_pilot(name).params}
+
+
+BOUNDS = {
+    "overlap a b": (
+        "--depth 0",
+        "--depth 99999999999999999999",
+        "-k 99999999999999999999",
+        "-p 1",
+        "--level 1",
+        "--level 0",
+        "--resamples 99",
+        "--seed -1",
+        "--seed 9223372036854775808",
+    ),
+    "retrieval q a": (
+        "--rel 0",
+        "--rel 9999999999",
+        "--collection 99999999999999999999",
+        "--incomplete --unfound 9999999999",
+        "--incomplete --max-grade 99999999999999999999",
+    ),
+    "plan nDCG@10 --sd 0.1": (
+        "-n 1",
+        "-n 10000000000000",
+        "--comparisons 0",
+        "--comparisons 10000000",
+        "--difference 0.1 --test tukey --systems 1000000",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", BOUNDS)
+def test_counts_and_levels_have_bounds(folder: Path, line: str) -> None:
+    for option in BOUNDS[line]:
+        done = invoke([*line.split(), *option.split()])
+        assert done.exit_code == 2, (option, done.output)
+        assert "is not in the range" in done.stderr
+
+
+# --- The orientation ------------------------------------------------------------------------------
+
+LINE = "classification t.csv --truth y --predicted p"
+#: How often each class is taken for each other, counted by hand from the rows above.
+COUNTS = {("0", "0"): 16, ("0", "1"): 8, ("1", "0"): 16, ("1", "1"): 8}
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip(" *") for cell in line.strip("|").split("|")]
+
+
+@pytest.mark.parametrize("orientation", ["truth-rows", "predicted-rows"])
+def test_the_orientation_is_that_of_the_table_of_markdown_and_of_the_page(
+    folder: Path, orientation: str
+) -> None:
+    transposed = orientation == "predicted-rows"
+    expected = {(b, a) if transposed else (a, b): n for (a, b), n in COUNTS.items()}
+    corner = "predicted \\ truth" if transposed else "truth \\ predicted"
+
+    table = _ok(f"{LINE} --orientation {orientation} --report r.html").stdout.splitlines()
+    start = next(i for i, line in enumerate(table) if line.startswith(corner))
+    rows = [line.split() for line in table[start + 1 : start + 3]]
+    assert {(r[0], c): int(n) for r in rows for c, n in zip("01", r[1:], strict=True)} == expected
+
+    markdown = _ok(f"{LINE} --orientation {orientation} --format markdown").stdout.splitlines()
+    start = next(i for i, line in enumerate(markdown) if corner.split()[0] + " \\\\" in line)
+    rows = [_cells(line) for line in markdown[start + 2 : start + 4]]
+    assert {(r[0], c): int(n) for r in rows for c, n in zip("01", r[1:], strict=True)} == expected
+
+    page = (folder / "r.html").read_text(encoding="utf-8")
+    assert corner in page
+    assert ("true class, by column" in page) == transposed
+    across, down = ("truth", "predicted")[:: 1 if transposed else -1]
+    assert f'"x": {{"field": "{across}"' in page or f'"x":{{"field":"{across}"' in page
+    assert f'"y": {{"field": "{down}"' in page or f'"y":{{"field":"{down}"' in page
+
+
+def test_every_option_has_help() -> None:
+    for command in (of_evaluation("classification"), _of_pilot("retrieval")):
+        for param in command.params:
+            assert isinstance(param, click.Argument) or param.help  # type: ignore[attr-defined]

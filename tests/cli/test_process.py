@@ -1,0 +1,236 @@
+"""How the command ends: exit codes and messages, whoever listens, and whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from calipers.cli import process
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+
+RUN = "1 Q0 a 1 0.9 t\n1 Q0 b 2 0.8 t\n2 Q0 b 1 3 t\n"
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 b 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two runs, judgments, and a table."""
+    (tmp_path / "a").write_text(RUN)
+    (tmp_path / "b").write_text(RUN)
+    (tmp_path / "q").write_text(QRELS)
+    rows = "1,1,0.9,1,0\n0,1,0.8,1,1\n1,0,0.4,0,1\n0,0,0.1,1,1\n"
+    (tmp_path / "t.csv").write_text(f"y,p,s,l_a,l_b\n{rows * 5}")
+    return tmp_path
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """What bash makes of a line, in which ``calipers`` is the command."""
+    line = line.replace("calipers ", f"{sys.executable} -m calipers ")
+    line = line.replace("calipers-trec_eval ", f"{sys.executable} -m calipers.cli.trec_eval ")
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+#: A line of every command that prints.
+LINES = {
+    "retrieval": "calipers retrieval q a b",
+    "per topic": "calipers retrieval q a b --per-topic",
+    "classification": "calipers classification t.csv --truth y --predicted p --score s",
+    "confusion": "calipers classification t.csv --truth y --predicted p --confusion counts",
+    "regression": "calipers regression t.csv --truth y --predicted s",
+    "multilabel": "calipers multilabel t.csv --truth 'l_*' --predicted 'l_*' --by-label",
+    "compare": "calipers compare retrieval q a b",
+    "plan": "calipers plan nDCG@10 --sd 0.1 --difference 0.02",
+    "overlap": "calipers overlap a b",
+    "convert": "calipers convert a -",
+    "measures": "calipers measures",
+    "help": "calipers --help",
+    "version": "calipers --version",
+    "trec_eval": "calipers trec_eval q a",
+    "the drop-in": "calipers-trec_eval q a",
+    "the drop-in's help": "calipers-trec_eval -h",
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_whoever_closes_the_output_the_command_is_done(folder: Path, case: str) -> None:
+    done = shell(folder, f"{LINES[case]} | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("end", [">&-", "2>&1 | true", ">&- 2>&-", "<&-"])
+def test_whichever_stream_is_closed_the_command_is_done(folder: Path, end: str) -> None:
+    for line in (LINES["overlap"], LINES["the drop-in"], LINES["help"]):
+        done = shell(folder, f"{line} {end}")
+        assert (done.returncode, done.stderr) == (0, ""), line
+
+
+@pytest.mark.parametrize("case", LINES)
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+def test_an_output_that_cannot_be_written_is_told(folder: Path, case: str) -> None:
+    done = shell(folder, f"{LINES[case]} > /dev/full")
+    assert done.stderr == "calipers: standard output: No space left on device\n"
+    assert done.returncode == 3
+
+
+def test_much_output_may_be_left_unread(folder: Path) -> None:
+    (folder / "long").write_text("".join(f"1 Q0 d{i} 1 {-i} t\n" for i in range(100_000)))
+    done = shell(folder, "calipers convert long - | head -1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 Q0 d0 1 0 t\n", "")
+
+
+@pytest.mark.parametrize("end", ["| true", ">&-", "-o >(true)", "2>&1 | true", "2>&-"])
+def test_an_unmet_requirement_is_unmet_whoever_listens(folder: Path, end: str) -> None:
+    done = shell(folder, f"calipers retrieval q a -m AP --require 'AP>2' {end}")
+    assert done.returncode == 1
+
+
+def test_the_input_is_not_taken_from_a_file_that_happens_to_be_open(folder: Path) -> None:
+    done = shell(folder, "calipers retrieval q - <&-")
+    assert (done.returncode, done.stderr) == (3, "calipers: <stdin>: no lines\n")
+
+
+# --- Errors of ours -------------------------------------------------------------------------------
+
+MODULES = {
+    "retrieval q a": "calipers.evaluate.retrieval.retrieval",
+    "classification t.csv --truth y --predicted p": "calipers.evaluate.classification.classification",
+    "multilabel t.csv --truth l_* --predicted l_*": "calipers.evaluate.multilabel.multilabel",
+    "regression t.csv --truth y --predicted s": "calipers.evaluate.regression.regression",
+    "overlap a b": "calipers.evaluate.overlap.overlap",
+    "compare retrieval q a b": "calipers.evaluate.retrieval.retrieval",
+    "compare values q": "calipers.evaluate.values.from_values",
+    "plan AP --half-width 0.1 --sd 1": "calipers.evaluate.plan.plan",
+    "convert a out": "calipers.data.formats.write_rows",
+    "measures AP": "calipers.measures.parse",
+    "demo": "calipers.evaluate.retrieval.retrieval",
+    "trec_eval q a": "calipers.cli.trec_eval.values.evaluate",
+}
+
+
+def failing(folder: Path, line: str, error: str) -> subprocess.CompletedProcess[str]:
+    """The command where a function of ours raises."""
+    words = line.split()
+    module, _, name = MODULES[line.removeprefix("--debug ").removesuffix(" --debug")].rpartition(
+        "."
+    )
+    program = f"""
+import sys
+from importlib import import_module
+def boom(*_, **__):
+    {error}
+setattr(import_module({module!r}), {name!r}, boom)
+sys.argv = ["calipers", *{words!r}]
+from calipers.cli import main
+main()
+"""
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("line", MODULES)
+def test_an_internal_error_has_a_code_and_a_line_of_its_own(folder: Path, line: str) -> None:
+    before = sorted(folder.iterdir())
+    done = failing(folder, line, "raise KeyError('two\\nlines')")
+    assert done.returncode == 70
+    assert done.stderr.startswith(
+        "calipers: internal error: KeyError: 'two\\nlines'; please report"
+    )
+    assert "with what --debug adds" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [p for p in sorted(folder.iterdir()) if p.name != "calipers-demo"] == before
+
+
+@pytest.mark.parametrize(
+    "line", ["--debug overlap a b", "overlap a b --debug", "--debug trec_eval q a"]
+)
+def test_debug_adds_the_traceback(folder: Path, line: str) -> None:
+    done = failing(folder, line, "raise TypeError('odd')")
+    assert done.returncode == 70
+    assert done.stderr.startswith("Traceback (most recent call last)")
+    assert "in boom" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("calipers: internal error: TypeError: odd;")
+
+
+def test_a_panic_of_the_core_is_an_internal_error(folder: Path) -> None:
+    # It is no Exception, so that nobody catches it by mistake.
+    done = failing(
+        folder, "overlap a b", "raise type('PanicException', (BaseException,), {})('core')"
+    )
+    assert done.returncode == 70
+    assert "internal error: PanicException: core;" in done.stderr
+
+
+@pytest.mark.parametrize("line", MODULES)
+def test_a_lack_of_memory_is_said_plainly(folder: Path, line: str) -> None:
+    done = failing(folder, line, "raise MemoryError('Unable to allocate 8 TiB')")
+    assert (done.returncode, done.stderr) == (71, "calipers: there is not enough memory for this\n")
+
+
+@pytest.mark.parametrize("line", MODULES)
+def test_an_interrupt_is_130(folder: Path, line: str) -> None:
+    done = failing(folder, line, "raise KeyboardInterrupt")
+    assert done.returncode == 130
+    assert done.stderr.strip() == "interrupted"
+
+
+def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen(
+        [sys.executable, "-m", "calipers", "overlap", "a", "b", "-o", "pipe"],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        time.sleep(2)  # it waits for a reader
+        running.send_signal(signal.SIGINT)
+        assert running.wait(timeout=20) == 130
+        assert running.stderr is not None
+        assert running.stderr.read().strip() == "interrupted"
+
+
+def test_where_to_report_is_what_the_package_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    from email.message import Message
+
+    said = Message()
+    said["Project-URL"] = "Source, https://example.org/calipers"
+    said["Project-URL"] = "Issues, https://example.org/calipers/issues"
+    monkeypatch.setattr("importlib.metadata.metadata", lambda _: said)
+    assert "please report it at https://example.org/calipers/issues, with" in process._internal(
+        RuntimeError("odd")
+    )
+
+
+# --- Errors of the system -------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_told_by_the_name_that_was_given(folder: Path) -> None:
+    for line, message in {
+        "calipers overlap a b -o none/x.csv": "none/x.csv: cannot write, because the folder does not exist",
+        "calipers overlap a b -o /dev/full": "/dev/full: No space left on device",
+        "ulimit -f 0; calipers overlap a b --report r.html": "r.html: File too large",
+        "ln -s round round; calipers overlap a b -o round": "round: Too many levels of symbolic links",
+        "calipers demo -o a/b": "a/b: Not a directory",
+    }.items():
+        done = shell(folder, line)
+        assert (done.returncode, done.stderr) == (3, f"calipers: {message}\n"), line
+    assert sorted(p.name for p in folder.iterdir() if p.name != "round") == ["a", "b", "q", "t.csv"]
+
+
+def test_names_that_are_no_text_are_told_all_the_same(folder: Path) -> None:
+    done = shell(folder, "calipers retrieval $'\\xff' a 2>&1 | cat -v")
+    assert done.returncode == 3
+    assert "no such file" in done.stdout

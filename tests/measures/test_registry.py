@@ -1,0 +1,252 @@
+"""A name means one measure: what is taken, and how a measure is defined anew."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.measures import definition as book
+from calipers.measures import definitions
+from calipers.measures.definition import (
+    ConfusionMatrix,
+    Definition,
+    JudgedRankings,
+    Moments,
+    NameTakenError,
+    UnknownMeasureError,
+    measure,
+)
+
+
+@pytest.fixture(autouse=True)
+def catalogue() -> Iterator[None]:
+    """Takes out again what a test puts in."""
+    kept, names = dict(book._REGISTRY), {k: list(v) for k, v in book._NAMES.items()}
+    yield
+    for entries, before in ((book._REGISTRY, kept), (book._NAMES, names)):
+        entries.clear()
+        entries.update(before)  # type: ignore[arg-type]
+
+
+def within(m: Any) -> Any:
+    """Share of the predictions that are off by 1 at most."""
+    return np.asarray(m.mean)
+
+
+def at_depth(j: Any, cutoff: int) -> Any:
+    """Something down to a rank."""
+    return np.full(len(j.topics), float(cutoff))
+
+
+def far(m: Any, k: float = 2.0) -> Any:
+    """Something with a number."""
+    return np.asarray(m.mean) * k
+
+
+ON: dict[str, Any] = {"regression": Moments, "counts": ConfusionMatrix, "retrieval": JudgedRankings,
+                      "scores": ConfusionMatrix, "groups": JudgedRankings}  # fmt: skip
+
+
+def add(name: str, family: str, formula: Callable[..., Any] = within, **traits: Any) -> Definition:
+    traits = {"higher_is_better": True, "range": (0, 1), **traits}
+    measure(name, family=family, on=ON[family], **traits)(formula)
+    return book._REGISTRY[family, name]
+
+
+def state() -> Any:
+    return dict(book._REGISTRY), {name: tuple(of) for name, of in book._NAMES.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "aliases", "says"),
+    [
+        ("RMSE", "regression", (), "'RMSE' is taken: it means RMSE of regression"),
+        ("rmse", "regression", (), "'rmse' is taken: it means RMSE"),
+        ("mine", "retrieval", ("MAP",), "'MAP' is taken: it means AP of retrieval"),
+        ("recip_rank", "retrieval", (), "'recip_rank' is taken: it means RR"),
+        ("mine", "retrieval", ("precision",), "'precision' is taken: it means"),
+        ("P", "retrieval", (), "'P' is taken: it means P of retrieval"),
+        ("nDCG@10", "retrieval", (), "'nDCG@10' cannot be the name of a measure"),
+        ("P_5", "retrieval", (), "'P_5' is taken: it means P of retrieval"),
+        ("rbp.95", "retrieval", (), "'rbp.95' is taken: it means RBP of retrieval"),
+        ("set_F_0.25", "retrieval", (), "'set_F_0.25' is taken: it means SetF of retrieval"),
+        ("ndcg_burges", "retrieval", (), "'ndcg_burges' is taken: it means nDCG of retrieval"),
+        ("mine", "counts", ("F2",), "'F2' is taken: it means F of counts"),
+        ("macro-F1", "counts", (), "'macro-F1' is taken: it means F of counts"),
+        ("recall_weighted", "counts", (), "'recall_weighted' is taken: it means recall of counts"),
+        ("AUC", "counts", (), "'AUC' is taken: it means AUC of scores"),  # of the same task
+        ("MCC", "scores", (), "'MCC' is taken: it means MCC of counts"),
+        ("top-3-accuracy", "counts", (), "'top-3-accuracy' is taken: it means top-k-accuracy"),
+        ("recall[dog]", "counts", (), "cannot be the name of a measure: expected a word"),
+        ("two words", "counts", (), "cannot be the name of a measure: expected a word"),
+        ("", "counts", (), "cannot be the name of a measure: expected a word"),
+        # A word of another tool, which its family has no measure for: nothing would lead to it.
+        ("rbp.95", "groups", (), "'rbp.95' is taken: it means RBP of retrieval"),
+        ("rbp.95", "counts", (), "'rbp.95' would not be read as rbp.95: expected a word"),
+    ],
+)  # fmt: skip
+def test_a_taken_name_fails_at_once_and_leaves_the_catalogue(
+    name: str, family: str, aliases: tuple[str, ...], says: str
+) -> None:
+    before = state()
+    with pytest.raises(ValueError) as raised:
+        add(name, family, aliases=aliases)
+    assert says in str(raised.value)
+    assert isinstance(raised.value, NameTakenError) == ("is taken" in says)
+    assert state() == before
+
+
+def test_a_name_of_another_task_is_free() -> None:
+    mine = add("nDCG", "regression")
+    assert cal.measure("nDCG", family="regression").definition is mine
+    assert cal.measure("nDCG@10", family="retrieval").definition.family == "retrieval"
+
+
+def test_a_family_that_is_not_there_is_named() -> None:
+    with pytest.raises(ValueError, match="family is 'regresion', expected one of retrieval, "):
+        measure("mine", family="regresion", on=Moments, higher_is_better=True, range=(0, 1))(within)
+
+
+def test_the_own_numbers_of_a_new_measure_have_to_be_free() -> None:
+    add("far2", "regression")
+    with pytest.raises(NameTakenError, match="'far2' is taken: it means far2 of regression"):
+        add("far", "regression", far, suffix="k")
+    add("macro-new", "counts")
+    with pytest.raises(NameTakenError, match="'macro-new' is taken: it means macro-new of counts"):
+        add("new", "counts")
+
+
+def test_a_number_in_a_name_goes_to_the_new_measure_only_where_nobody_has_it() -> None:
+    mine = add("depth", "retrieval", at_depth, aliases=("at_depth",))
+    for text in ("depth@3", "at_depth@3", "depth_3", "DEPTH.3"):
+        assert cal.measure(text).definition is mine
+    with pytest.raises(NameTakenError, match="'depth_3' is taken: it means depth of retrieval"):
+        add("depth_3", "retrieval")
+
+
+def test_a_cell_that_is_run_again() -> None:
+    old = add("within-1", "regression", aliases=("close",))
+    with pytest.raises(NameTakenError) as raised:
+        add("within-1", "regression", aliases=("close",))
+    assert "add replace=True" in str(raised.value)
+    order = list(book._REGISTRY)
+    new = add("within-1", "regression", aliases=("near",), replace=True)
+    assert list(book._REGISTRY) == order
+    assert cal.measure("within-1").definition is new is not old
+    assert cal.measure("near").definition is new
+    with pytest.raises(UnknownMeasureError):
+        cal.measure("close")
+    add("fresh", "regression", replace=True)  # the first time the cell is run
+    before = state()
+    for taken in ("RMSE", "near"):  # neither what is Calipers' own, nor an alias of another
+        with pytest.raises(NameTakenError):
+            add(taken, "regression", replace=True)
+    with pytest.raises(NameTakenError, match="'fresh' is taken"):
+        add("within-1", "regression", aliases=("fresh",), replace=True)
+    assert state() == before
+
+
+def test_shared_aliases_are_told_apart_by_their_parameters() -> None:
+    assert cal.measure("precision", family="retrieval").definition.name == "SetP"
+    assert cal.measure("precision@5", family="retrieval").definition.name == "P"
+    with pytest.raises(NameTakenError):
+        add("mine", "regression", aliases=("RMSE",), shares=("RMSE",))
+
+
+@pytest.mark.parametrize("one", [*definitions()], ids=lambda d: f"{d.family}-{d.name}")
+def test_every_measure_of_the_catalogue_keeps_the_rules(one: Definition) -> None:
+    """As though it was registered last."""
+    families = book._families_of_task(one)
+    for name in one.spellings:
+        assert book._SPELLED.fullmatch(name)
+        for other in book._candidates(name, families):
+            assert other is one or book._told_apart(one, other)
+    for text in book._ways_to_write(one):
+        if not text.endswith(("_7", ".7")):
+            assert set(book._meanings(text, families)) == {one}
+    assert cal.measure(str(one.example()), family=families).definition is one
+
+
+# ------------------------------------------------------------------------------- copies and pickles
+
+
+def copies(value: Any) -> list[Any]:
+    return [
+        copy.copy(value),
+        copy.deepcopy(value),
+        *(pickle.loads(pickle.dumps(value, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)),
+    ]
+
+
+@pytest.mark.parametrize("one", [*definitions()], ids=lambda d: f"{d.family}-{d.name}")
+def test_a_copied_measure_is_the_same_measure(one: Definition) -> None:
+    for again in copies(one):
+        assert again is one
+    example = one.example()
+    for again in copies(example):
+        assert again == example
+        assert hash(again) == hash(example)
+        assert str(again) == str(example)
+
+
+def test_views_come_back() -> None:
+    for name in ("macro-F2", "recall[dog]", "micro-precision"):
+        for again in copies(cal.measure(name)):
+            assert again == cal.measure(name)
+
+
+def test_a_replaced_measure_is_pickled_by_value() -> None:
+    old = add("within-1", "regression", range=(0, 2)).example()
+    new = add("within-1", "regression", replace=True).example()
+    again = pickle.loads(pickle.dumps(old))
+    assert again.range == (0, 2)
+    assert pickle.loads(pickle.dumps(new)) == new
+
+
+def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) -> None:
+    (tmp_path / "own.py").write_text(
+        "import numpy as np\n"
+        "from calipers.measures.definition import Moments, measure\n"
+        "@measure('within-9', family='regression', on=Moments, higher_is_better=True,\n"
+        "         range=(0, 1), rows=lambda truth, said: np.abs(said - truth) <= 9)\n"
+        "def within(m):\n"
+        "    '''Near.'''\n"
+        "    return np.asarray(m.mean)\n"
+    )
+    dump = "import own, pickle, sys, calipers as cal; sys.stdout.buffer.write(pickle.dumps(cal.measure('within-9')))"
+    load = "import pickle, sys; print(pickle.load(sys.stdin.buffer)([1.0, 20.0], [2.0, 2.0]))"
+
+    def run(code: str, data: bytes, **where: Any) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-c", code], input=data, capture_output=True, check=False, **where
+        )
+
+    data = run(dump, b"", cwd=tmp_path).stdout
+    assert run(load, data, cwd=tmp_path).stdout == b"0.5\n"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    said = run(load, data, cwd=elsewhere).stderr.decode()
+    assert "the measure 'within-9' of regression is not known in this process" in said
+    assert "'own'" in said
+
+
+def test_asking_for_a_family_brings_all_its_measures() -> None:
+    """In a fresh process, for each family alone; and nothing more comes with the whole catalogue."""
+    script = """
+import importlib, pkgutil, sys
+import calipers.measures as measures
+of_family = [str(m) for m in measures.catalogue(sys.argv[1] or None)]
+for module in pkgutil.walk_packages(measures.__path__, "calipers.measures."):
+    importlib.import_module(module.name)
+assert of_family == [str(m) for m in measures.catalogue(sys.argv[1] or None)], of_family
+"""
+    for family in ("", *book.HOMES):
+        subprocess.run([sys.executable, "-c", script, family], check=True)
