@@ -48,7 +48,7 @@ QUICK: dict[str, Any] = {"interval": "none"}
         ),
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), P), "truth: is a table of 1 column;"),
         (lambda: cal.classification(TRUTH, pl.DataFrame({"a": TRUTH, "b": TRUTH})), "predicted: is a table of 2 columns; expected one column, or a dict"),
-        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has one class only ('a'), and nothing says which the other is; name all of them (labels=[…])"),
+        (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has one class only ('a'), and nothing says which the other is; name all of them (labels=[…] or"),
         (lambda: cal.classification(TRUTH, score=P, seed="a"), "seed is 'a', expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, seed=True), "seed is True, expected a whole number"),
         (lambda: cal.classification(TRUTH, score=P, measures=[3]), "measures is [3], expected names of measures such as 'AUC'"),

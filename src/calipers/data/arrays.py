@@ -779,7 +779,8 @@ def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> li
         return [f"not {name}"]
     raise InputError(
         f"{what}: has one class only ({shown(name)}), and nothing says which the other is; name "
-        "all of them (labels=[…]), or the positive one if it is this (positive=…)"
+        "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
+        "--positive)"
     )
 
 

@@ -131,7 +131,8 @@ def classification(
         or a dict from systems to those. Rows have to sum to 1 within 1e-6.
     positive
         Which class is the positive one, against all others. It has to be named unless the labels
-        are 0 and 1, −1 and 1, or False and True.
+        are 0 and 1, −1 and 1, or False and True. Where all rows are of one class, what needs both
+        has no value, and a note says so.
     labels
         The classes in the order wanted, those without a row included, all of which are evaluated.
     threshold
@@ -139,7 +140,9 @@ def classification(
         by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`); what that flatters is then estimated out of bag.
     weight
-        Weight of each row, 0 or more; a weight of 2 equals the row twice in every point estimate.
+        Weight of each row; a weight of 2 equals the row twice in every point estimate. A weight is
+        0, or from 1e-60 to 1e60 and no less than 1e-12 of the largest: beyond that, sums and their
+        products would overflow or lose the row.
     cluster
         What the rows come from (users, patients, sites), where several come from one. Intervals and
         tests then take the clusters for what is independent: the bootstrap draws whole clusters.
