@@ -56,10 +56,10 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and ``slices`` among
-    them, are those of :func:`calipers.classification`. The default of each measure is what the best
-    constant prediction loses: the mean of the truth under squared error, its median under absolute
-    error.
+    from system names to columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and
+    ``slices`` among them, are those of :func:`calipers.classification`. The default of each measure
+    is what the best constant prediction loses: the mean of the truth under squared error, its
+    median under absolute error.
 
     Raises
     ------
