@@ -226,9 +226,10 @@ BAD_INPUT = {
         "(rows count from 0, without the header)",
     ),
     "one class": (
-        {},
-        "classification t.csv --truth one --score p",
-        "t.csv: truth: has one class only (1); expected two, to tell apart",
+        {"u.csv": "y,p\nx,0.1\nx,0.2\n"},
+        "classification u.csv --truth y --score p",
+        "u.csv: truth: has one class only ('x'), and nothing says which the other is; name all of "
+        "them (labels=[…] or --labels), or the positive one if it is this (positive=… or --positive)",
     ),
     "three classes": (
         {},
@@ -239,7 +240,7 @@ BAD_INPUT = {
     "words for scores": (
         {},
         "classification t.csv --truth y --score word",
-        "t.csv: score 'word': holds 'a', expected numbers",
+        "t.csv: score 'word': holds 'a' in row 0, expected numbers (rows count from 0, without the header)",
     ),
     "an unknown positive class": (
         {},

@@ -70,7 +70,7 @@ def test_rows_by_subtopic() -> None:
     rows = [row(t, d, n, g) for t, g, d, n in zip(topics, groups, documents, levels, strict=True)]
     assert same(read_groups(rows), read_groups(DICT))
     assert same(read_groups(iter(rows)), read_groups(DICT))
-    with pytest.raises(InputError, match="'subtopic_id'"):
+    with pytest.raises(InputError, match="expected query_id, subtopic_id"):
         read_groups([namedtuple("row", ["query_id", "doc_id", "relevance"])("t", "d", 1)])  # noqa: PYI024
 
 

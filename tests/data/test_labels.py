@@ -139,7 +139,7 @@ def test_classes_without_a_row() -> None:
         (lambda: classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
         (lambda: classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),
         (lambda: classes([1.0, float("nan")]), "truth: is NaN in row 1, expected finite numbers"),
-        (lambda: classes({"a"}), "truth: set {'a'} is no column of values"),
+        (lambda: classes({"a"}), "truth: {'a'} is no column of values"),
         (lambda: classes([]), "truth: is empty"),
         (lambda: classes(pa.array([], pa.string())), "truth: is empty"),
         (lambda: classes(np.zeros((2, 2))), "truth: has shape (2, 2), expected one value per row"),
@@ -241,7 +241,7 @@ def test_probabilities_of_every_kind(given: Any) -> None:
         ({"a": [1], "b": [0], "c": [0]}, "probability of 'a': has 1 rows, truth has 2"),
         ({"a": [1, 1], "b": [0, 0]}, "probability: the class 'c' has no column; there are 'a', 'b'"),
         ({"a": [1, 1], "dog": [0, 0]}, "probability: 'dog' is no class; there are 'a', 'b', 'c'"),
-        ("abc", "probability: is no table of numbers, a column for each class"),
+        ("abc", "probability: 'abc' is no column of values"),
     ],
 )  # fmt: skip
 def test_bad_probabilities(given: Any, message: str) -> None:

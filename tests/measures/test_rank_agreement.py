@@ -162,8 +162,8 @@ def test_mappings_are_aligned_by_name() -> None:
         (([1, 2], [1, 2, 3]), "kendall", "reference has 2 values and other 3"),
         (({"a": 1}, {"b": 1}), "kendall", "'a' is in one of them only"),
         (({"a": 1}, [1]), "kendall", "two mappings or two sequences"),
-        (([1, 2], [1, float("nan")]), "kendall", "other: value 1 is nan"),
-        (([1, "x"], [1, 2]), "kendall", "reference: expected a list of numbers"),
+        (([1, 2], [1, float("nan")]), "kendall", "other: is NaN in row 1"),
+        (([1, "x"], [1, 2]), "kendall", "reference: holds 'x' in row 1, expected numbers"),
         (([1, 2], [1, 2]), "tau", "expected one of kendall"),
     ],
 )

@@ -455,8 +455,8 @@ def test_where_it_has_a_number_and_we_have_none() -> None:
 
     with pytest.warns(undefined):
         assert np.isnan(metrics.roc_auc_score([1, 1], [0.1, 0.2]))
-    with pytest.raises(cal.InputError, match="truth: has one class only"):
-        cal.classification([1, 1], score=[0.1, 0.2])
+    ev = cal.classification([1, 1], score=[0.1, 0.2], measures=["AUC"])
+    assert ev["AUC"].undefined == {"no_negative": 2}
 
     certain = [[0.0, 1.0], [1.0, 0.0]]
     ev = cal.classification([1, 0], probability=[0.0, 1.0], measures=["log-loss"])

@@ -156,8 +156,8 @@ def test_where_it_has_0_and_we_have_no_value() -> None:
     assert math.isnan(ev["precision"].value)
     theirs, _ = evaluated([1, 1], [0.2, 0.6])
     assert theirs.characteristics[0].roc_auc == 0
-    with pytest.raises(cal.InputError, match="truth: has one class only"):
-        cal.classification([1, 1], score=[0.2, 0.6])
+    ev = cal.classification([1, 1], score=[0.2, 0.6], measures=["AUC"])
+    assert math.isnan(ev["AUC"].value)
 
 
 def test_resamples_without_a_positive_do_not_count_as_area_0() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,15 @@ Codes = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
 #: See :func:`class_table`.
 ClassTable = tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]
+
+#: Numbers that are squared and added up are no larger.
+LARGEST = 1e45
+
+#: The least weight above 0, and the largest.
+WEIGHTS = (1e-60, 1e60)
+
+#: The least weight above 0 is this share of the largest, or more.
+LEAST_SHARE = 1e-12
 
 #: How far the probabilities of a row may be from a sum of one.
 SUM_TOLERANCE = 1e-6
@@ -53,7 +62,7 @@ class Coded:
     @property
     def names(self) -> tuple[str, ...]:
         """The labels as text."""
-        return tuple(_name(label) for label in self.labels)
+        return tuple(name_of(label) for label in self.labels)
 
 
 @dataclass(frozen=True)
@@ -70,12 +79,12 @@ class Classes:
         position = _positions(self.names)
         to = []
         for code, label in enumerate(column.labels):
-            name = _name(label)
+            name = name_of(label)
             found = _place(position, name)
             if found is None:
                 row = int(np.argmax(column.codes == code))
                 raise InputError(
-                    f"{what}: {_shown(label)} in row {row} is no class; "
+                    f"{what}: {shown(label)} in row {row} is no class; "
                     + did_you_mean(name, self.names)
                 )
             to.append(found)
@@ -108,11 +117,13 @@ def coded(values: Any, what: str) -> Coded:
     """
     if isinstance(values, Coded):
         return values
+    _check_column(values, what)
     column = _dictionary(values)
     if column is None:
         array = as_array(values, what)
         if array.dtype.kind == "f":
             as_numbers(array, what)  # NaN is no class
+            array = array.astype(np.float64)
             whole = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
             array = whole if (whole == array).all() else array
         labels, codes = _distinct(array)
@@ -158,6 +169,8 @@ def _dictionary(values: Any) -> pa.DictionaryArray | None:
 
 
 def _indices(column: pa.DictionaryArray) -> Codes:
+    if column.indices.null_count:
+        raise InputError("a label is missing")
     return np.asarray(column.indices.to_numpy(zero_copy_only=False), np.intp)
 
 
@@ -185,9 +198,9 @@ def _distinct(array: Array) -> tuple[list[Any], Codes]:
     try:
         made = pa.array(array).dictionary_encode()
         return made.dictionary.to_pylist(), _indices(made)
-    except (pa.ArrowException, AttributeError):  # of several types
+    except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError):  # of any type
         position: dict[Any, int] = {}
-        codes = [position.setdefault(_name(value), len(position)) for value in array.tolist()]
+        codes = [position.setdefault(name_of(value), len(position)) for value in array.tolist()]
         return list(position), np.array(codes, np.intp)
 
 
@@ -197,10 +210,10 @@ def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Coded:
     by_name: dict[str, Any] = {}
     for label, there in zip(labels, occurs, strict=True):
         if there:
-            by_name.setdefault(_name(label), label)
+            by_name.setdefault(name_of(label), label)
     kept = list(by_name.values()) if ordered else _in_order(by_name.values())
-    position = {_name(label): at for at, label in enumerate(kept)}
-    to = [position.get(_name(label), 0) for label in labels]
+    position = {name_of(label): at for at, label in enumerate(kept)}
+    to = [position.get(name_of(label), 0) for label in labels]
     return Coded(tuple(kept), _recoded(codes, to), ordered)
 
 
@@ -208,7 +221,7 @@ def _in_order(labels: Iterable[Any]) -> list[Any]:
     """Numbers by value, everything else by its text."""
     kept = list(labels)
     numbers = all(isinstance(label, int | float | np.number) for label in kept)
-    return sorted(kept) if numbers else sorted(kept, key=_name)
+    return sorted(kept) if numbers else sorted(kept, key=name_of)
 
 
 def classes(
@@ -250,16 +263,16 @@ def classes(
         all_labels = [*column.labels, *(label for other in others for label in other.labels)]
         known = _positions(column.names)
         extra = {
-            _name(label): label
+            name_of(label): label
             for label in (*all_labels, *named)
-            if _place(known, _name(label)) is None
+            if _place(known, name_of(label)) is None
         }
         merged = [*column.labels, *extra.values()] if extra else list(column.labels)
         if extra and not column.ordered:
             merged = _in_order(merged)
-        names = tuple(_name(label) for label in merged)
+        names = tuple(name_of(label) for label in merged)
     else:
-        names = tuple(_name(label) for label in labels)
+        names = tuple(name_of(label) for label in labels)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InputError(f"labels: {twice!r} stands there more than once")
@@ -270,7 +283,7 @@ def is_per_class(probability: Any, names: Sequence[str]) -> bool:
     """Whether a dict holds a column for each class of one system, and not several systems."""
     if not isinstance(probability, Mapping) or any(map(_is_table, probability.values())):
         return False
-    return {_name(key) for key in probability} == set(names) or len(names) > 2
+    return {name_of(key) for key in probability} == set(names) or len(names) > 2
 
 
 def _is_table(values: Any) -> bool:
@@ -284,9 +297,9 @@ def _is_table(values: Any) -> bool:
 def columns_of_classes(probability: Any) -> tuple[str, ...]:
     """The classes that probabilities have columns of: none where they come in a given order."""
     if isinstance(probability, Mapping):
-        return tuple(_name(key) for key in probability)
+        return tuple(name_of(key) for key in probability)
     names = getattr(probability, "column_names", getattr(probability, "columns", ()))
-    return tuple(_name(name) for name in names)
+    return tuple(name_of(name) for name in names)
 
 
 def class_table(
@@ -335,7 +348,7 @@ def class_table(
     if by_name:
         table = _of_columns(_matched(values, by_name, names, what), names, rows, what)
     else:
-        table = _as_table(values, what)
+        table = table_of(values, what)
         if table.ndim != 2 or table.shape[1] != len(names):
             if table.ndim == 1:
                 raise _one_for_all("has one column", names, what)
@@ -368,12 +381,15 @@ def positive_probability(
     return table[:, labels.classes.index(labels.names[1])]
 
 
-def _as_table(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
-    try:
-        table = np.asarray(values)
-        return table if table.dtype in (np.float32, np.float64) else table.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: is no table of numbers, a column for each class") from None
+def table_of(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+    """Numbers in rows and columns, NaN where one is missing."""
+    table = _converted(values, what)
+    if table.dtype.kind not in "fiubO":
+        first = shown(table.flat[0]) if table.size else "nothing"
+        raise InputError(f"{what}: holds {first}, expected a table of numbers")
+    if isinstance(table, np.ma.MaskedArray):
+        table = np.ma.filled(table.astype(np.float64), np.nan)
+    return table if table.dtype in (np.float32, np.float64) else _as_floats(table, what)
 
 
 def check_columns(values: Any, classes: Classes, what: str) -> None:
@@ -446,9 +462,9 @@ def _bad_value(
     fine = (row >= 0) & (row <= 1) if distribution else np.isfinite(row)
     at = int(np.argmin(fine))
     expected = "probabilities between 0 and 1" if distribution else "finite numbers"
-    shown = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
+    value = "missing" if np.isnan(row[at]) else f"{row[at]:g}"
     return InputError(
-        f"{what} of {names[at]!r}: is {shown} in row {place}{_more(count)}, expected {expected}"
+        f"{what} of {names[at]!r}: is {value} in row {place}{_more(count)}, expected {expected}"
     )
 
 
@@ -459,19 +475,35 @@ def _more(rows: int) -> str:
 def as_array(values: Any, what: str) -> Array:
     """One column as a NumPy array without missing values: from NumPy, lists, anything with
     ``__array__`` or DLPack, pandas, polars or Arrow."""
+    _check_column(values, what)
     missing = np.flatnonzero(_nulls(values))
     if len(missing):
         raise _values_missing(what, missing, len(values))
     array = _converted(values, what)
     if array.ndim != 1:
-        raise InputError(f"{what}: has shape {array.shape}, expected one value per row")
+        scores = "; a number for each class is given as score= or probability="
+        raise InputError(
+            f"{what}: has shape {array.shape}, expected one value per row"
+            + (scores if what.startswith("predicted") and array.ndim == 2 else "")
+        )
     if len(array) == 0:
         raise InputError(f"{what}: is empty")
-    if array.dtype.kind == "O":
-        missing = np.flatnonzero([v is None or v != v for v in array])
-        if len(missing):
-            raise _values_missing(what, missing, len(array))
-    return array
+    absent = np.flatnonzero(_absent(array))
+    if len(absent):
+        raise _values_missing(what, absent, len(array))
+    return np.asarray(array)
+
+
+def _check_column(values: Any, what: str) -> None:
+    """That it is no table, nor an index of several levels."""
+    names = getattr(values, "column_names", getattr(values, "columns", None))
+    if names is not None and not callable(names):
+        raise InputError(
+            f"{what}: is a table of {len(names)} column{'' if len(names) == 1 else 's'}; expected "
+            "one column, or a dict from names to columns where there are several systems"
+        )
+    if getattr(values, "nlevels", 1) != 1:
+        raise InputError(f"{what}: is an index of several levels, expected one column")
 
 
 def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
@@ -479,11 +511,32 @@ def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
     nulls = np.asarray(_nulls(values))
     array = _converted(values, what)
     missing = np.zeros(array.shape, bool) if nulls.ndim == 1 and not len(nulls) else nulls
+    missing = missing | _absent(array)
     if array.dtype.kind == "f":
-        missing = missing | np.isnan(array)
-    elif array.dtype.kind == "O" and array.ndim == 1:
-        missing = missing | np.array([v is None or v != v for v in array], bool)
+        missing = missing | np.isnan(np.asarray(array))
     return np.asarray(missing.any(axis=1) if missing.ndim == 2 else missing, bool)
+
+
+def _absent(array: Array) -> npt.NDArray[np.bool_]:
+    """Which values of an array are masked, or are objects that stand for a missing value."""
+    absent = np.zeros(array.shape, bool)
+    if isinstance(array, np.ma.MaskedArray):
+        absent |= np.ma.getmaskarray(array)
+    if array.dtype.kind in "mM":
+        absent |= np.isnat(np.asarray(array))
+    if array.dtype.kind == "O" and array.ndim == 1:
+        absent |= np.fromiter(map(is_missing, np.asarray(array)), bool, len(array))
+    return absent
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, NA, NaT, or a masked one."""
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except Exception:  # NA of pandas is neither; other objects compare as they like
+        return type(value).__name__ == "NAType"
 
 
 def kept(values: Any, keep: npt.NDArray[np.bool_]) -> Any:
@@ -521,6 +574,7 @@ def _nulls(values: Any) -> Any:
 
 
 def _converted(values: Any, what: str) -> Array:
+    """As an array of NumPy; one that is masked stays so."""
     if isinstance(values, np.ndarray):
         return values
     if hasattr(values, "to_numpy"):  # pandas, polars, Arrow
@@ -534,16 +588,29 @@ def _converted(values: Any, what: str) -> Array:
 
         return np.asarray(_decoded(pa.array(values)).to_numpy(zero_copy_only=False))
     if hasattr(values, "__array__"):
-        return np.asarray(values)
+        return np.asanyarray(values)
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if unordered or not hasattr(values, "__iter__"):
-        raise InputError(f"{what}: {type(values).__name__} {values!r} is no column of values")
+        raise InputError(f"{what}: {shown(values)} is no column of values")
     try:
-        return np.array(list(values))
+        return _of_list(list(values))
     except ValueError:
         raise InputError(f"{what}: rows differ in length, expected one value per row") from None
+
+
+def _of_list(values: list[Any]) -> Array:
+    """A list as an array. What is masked is missing; beside text, numbers stay what they are, so
+    that NaN does not become the text "nan"."""
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+        if type(np.ma.masked) not in kinds:
+            return np.ma.array(values)
+        values = [None if value is np.ma.masked else value for value in values]
+    if len(kinds) > 1 and not kinds.isdisjoint((str, bytes, np.str_, np.bytes_)):
+        return np.fromiter(values, object, len(values))
+    return np.array(values)
 
 
 def _decoded(array: Any) -> Any:
@@ -556,15 +623,10 @@ def _decoded(array: Any) -> Any:
 def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Finite numbers; float32 stays float32."""
     array = as_array(values, what)
-    if array.dtype.kind == "O":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{what}: holds {array[0]!r}, expected numbers") from None
-    if array.dtype.kind not in "fiub":
-        raise InputError(f"{what}: holds {str(array[0])!r}, expected numbers")
+    if array.dtype.kind not in "fiubO":
+        raise InputError(f"{what}: holds {shown(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
+        array = _as_floats(array, what)
     finite = np.isfinite(array)
     if not finite.all():
         rows = np.flatnonzero(~finite)
@@ -573,6 +635,31 @@ def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
             f"{what}: is {kind} in row {rows[0]}{_more(len(rows))}, expected finite numbers"
         )
     return array
+
+
+def _as_floats(array: Array, what: str) -> Floats:
+    """Numbers of another type, or objects that are numbers, NaN where one is missing. Text that
+    looks like a number is none."""
+    if array.dtype.kind != "O":
+        with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
+            return array.astype(np.float64)
+    values = array.ravel().tolist()
+    numbers = [_float(value) for value in values]
+    if None in numbers:
+        place = numbers.index(None)
+        row = place // (array.size // len(array))
+        raise InputError(f"{what}: holds {shown(values[place])} in row {row}, expected numbers")
+    return np.array(numbers, np.float64).reshape(array.shape)
+
+
+def _float(value: Any) -> float | None:
+    """An object as a number; None of what is none."""
+    if is_missing(value):
+        return float("nan")
+    try:
+        return None if isinstance(value, str | bytes | np.ndarray) else float(value)
+    except Exception:  # whatever somebody's __float__ raises
+        return None
 
 
 def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
@@ -587,8 +674,25 @@ def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     return array
 
 
+def as_quantities(values: Any, what: str) -> Floats:
+    """Numbers that are added up and squared: finite, and no larger than :data:`LARGEST`."""
+    array = as_numbers(values, what).astype(np.float64)
+    wrong = np.flatnonzero(np.abs(array) > LARGEST)
+    if len(wrong):
+        raise InputError(
+            f"{what}: is {array[wrong[0]]:g} in row {wrong[0]}{_more(len(wrong))}, expected "
+            f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
+        )
+    return array
+
+
 def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
-    """Weights of zero or more that are not all zero; None when all are one."""
+    """Weights of zero or more that are not all zero; None when all are one.
+
+    A weight is 0 or lies between 1e-60 and 1e60, so that products of four sums of them, as the MCC
+    has them, neither overflow nor vanish; and the least is no less than 1e-12 of the largest, for
+    beside that rounding would leave nothing of it in a sum over many rows.
+    """
     if values is None:
         return None
     weight = as_numbers(values, "weight").astype(np.float64)
@@ -601,6 +705,20 @@ def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
         )
     if not weight.any():
         raise InputError("weight: all weights are 0")
+    low, high = WEIGHTS
+    wrong = np.flatnonzero((weight > 0) & ((weight < low) | (weight > high)))
+    if len(wrong):
+        raise InputError(
+            f"weight: is {weight[wrong[0]]:g} in row {wrong[0]}{_more(len(wrong))}, expected 0, or "
+            f"{low:g} to {high:g}; weights count relative to each other, so that all of them can "
+            "be multiplied by one number"
+        )
+    lost = np.flatnonzero((weight > 0) & (weight < weight.max() * LEAST_SHARE))
+    if len(lost):
+        raise InputError(
+            f"weight: is {weight[lost[0]]:g} in row {lost[0]}{_more(len(lost))}, which is nothing "
+            f"beside the largest, {weight.max():g}; expected 0, or {LEAST_SHARE:g} of it at least"
+        )
     return None if (weight == 1).all() else weight
 
 
@@ -610,54 +728,122 @@ def same_length(array: Array, rows: int, what: str) -> None:
         raise InputError(f"{what}: has {len(array)} rows, truth has {rows}")
 
 
-def two_classes(truth: Any, positive: Any = None, what: str = "truth") -> Labels:
+def two_classes(
+    truth: Any, positive: Any = None, what: str = "truth", *, said: Iterable[str] = ()
+) -> Labels:
     """The truth of a two-class problem, and which class is the positive one.
 
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
     labels has to say which one it means. With it, all other classes make up the negative one.
+    Where all rows are of one class, the other is the one that it makes such a pair with, or one
+    that ``said`` names: classes that systems predict.
     """
     column = coded(truth, what)
     labels = list(column.labels)
     if len(labels) == 1:
-        raise InputError(
-            f"{what}: has one class only ({_shown(labels[0])}); expected two, to tell apart"
-        )
+        labels += _other_class(column.names[0], positive, list(said), what)
     if len(labels) > 2 and positive is None:
         first = [int(np.argmax(column.codes == code)) for code in range(len(labels))]
         before, other, third = sorted(zip(first, labels, strict=True), key=lambda pair: pair[0])[:3]
         raise InputError(
-            f"{what}: has a third class {_shown(third[1])} in row {third[0]} besides "
-            f"{_shown(before[1])} and {_shown(other[1])}; expected two classes"
+            f"{what}: has a third class {shown(third[1])} in row {third[0]} besides "
+            f"{shown(before[1])} and {shown(other[1])}; expected two classes"
         )
+    names = [name_of(label) for label in labels]
     chosen = labels.index(_positive_label(labels, positive, what))
-    others = tuple(name for name in column.names if name != column.names[chosen])
-    negative = others[0] if len(others) == 1 else f"not {column.names[chosen]}"
+    others = tuple(name for name in names if name != names[chosen])
+    negative = others[0] if len(others) == 1 else f"not {names[chosen]}"
     collapsed = others if len(others) > 1 else ()
-    names = (negative, column.names[chosen])
-    return Labels(names, column.codes == chosen, collapsed, column.names)
+    return Labels(
+        (negative, names[chosen]), column.codes == chosen, collapsed, tuple(_in_order(names))
+    )
+
+
+#: Pairs of labels that say themselves which one is positive, the second.
+_PAIRS = (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true"))
+
+
+def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
+    """The class that no row has."""
+    named = None if positive is None else name_of(positive)
+    others = {other for other in said if other != name}
+    pairs = [(set(pair) - {name}).pop() for pair in _PAIRS if name in pair]
+    if named not in (None, name):
+        others &= {named}
+        pairs = [other for other in pairs if other == named]
+    if len(others) == 1:
+        return list(others)
+    if pairs:
+        return pairs[:1]
+    if named == name:
+        return [f"not {name}"]
+    raise InputError(
+        f"{what}: has one class only ({shown(name)}), and nothing says which the other is; name "
+        "all of them (labels=[…] or --labels), or the positive one if it is this (positive=… or "
+        "--positive)"
+    )
 
 
 def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     if positive is not None:
+        named = name_of(positive)
         for label in labels:
-            if label == positive or _name(label) == str(positive):
+            if _place(_positions([name_of(label)]), named) is not None:  # True is 1
                 return label
         raise InputError(
-            f"{what}: no row has the class {positive!r} that was named positive; "
-            + did_you_mean(str(positive), [_name(label) for label in labels])
+            f"{what}: no row has the class {shown(positive)} that was named positive; "
+            + did_you_mean(name_of(positive), [name_of(label) for label in labels])
         )
-    names = {_name(label) for label in labels}
-    for low, high in (("0", "1"), ("-1", "1"), ("False", "True"), ("false", "true")):
+    names = {name_of(label) for label in labels}
+    for low, high in _PAIRS:
         if names == {low, high}:
-            return next(label for label in labels if _name(label) == high)
-    shown = " and ".join(sorted(_shown(label) for label in labels))
-    raise InputError(f"{what}: has the classes {shown}; say which one is positive (positive=…)")
+            return next(label for label in labels if name_of(label) == high)
+    named = " and ".join(sorted(shown(label) for label in labels))
+    raise InputError(f"{what}: has the classes {named}; say which one is positive (positive=…)")
+
+
+#: A truth of more distinct numbers is taken for one of classes only where they are whole, and most
+#: of them stand there more than once.
+MOST_NUMBERS = 20
+MOST_WHOLE_NUMBERS = 100
+
+
+def check_classes(truth: Coded, what: str = "truth") -> None:
+    """That a column of numbers is one of classes, and not of measurements."""
+    labels, rows = truth.labels, len(truth.codes)
+    if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
+        return
+    fraction = next((x for x in labels if not float(x).is_integer()), None)
+    if fraction is not None and len(labels) > MOST_NUMBERS:
+        kind = f"distinct numbers such as {shown(fraction)}"
+    elif len(labels) > MOST_WHOLE_NUMBERS and 2 * len(labels) > rows:
+        kind = f"distinct numbers in {rows:,} rows"
+    else:
+        return
+    raise InputError(
+        f"{what}: has {len(labels):,} {kind}, which are no classes; regression() evaluates "
+        "predicted numbers, and labels=[…] takes them for classes all the same"
+    )
+
+
+def check_predicted(predicted: Coded, truth: Sequence[str], what: str) -> None:
+    """That a column of predictions is one of labels, and not of scores."""
+    known = _positions(truth)
+    for code, label in enumerate(predicted.labels):
+        fraction = isinstance(label, float) and not label.is_integer()
+        if fraction and _place(known, predicted.names[code]) is None:
+            row = int(np.argmax(predicted.codes == code))
+            raise InputError(
+                f"{what}: {shown(label)} in row {row} is no class of the truth; scores and "
+                "probabilities are given as score= or probability="
+            )
 
 
 def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.bool_]:
     """Whether each row is predicted to be of the positive class."""
     negative, positive = labels.names
     column = coded(predicted, what)
+    check_predicted(column, labels.classes, what)
     same_length(column.codes, len(labels.positive), what)
     known = _positions(labels.classes)
     places = [_place(known, name) for name in column.names]
@@ -666,7 +852,7 @@ def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.boo
         code = places.index(None)
         row = int(np.argmax(column.codes == code))
         raise InputError(
-            f"{what}: {_shown(column.labels[code])} in row {row} is no class of the truth; "
+            f"{what}: {shown(column.labels[code])} in row {row} is no class of the truth; "
             f"expected {negative!r} or {positive!r}"
         )
     return np.array([place == known[positive] for place in places], bool)[column.codes]
@@ -675,14 +861,15 @@ def predictions(predicted: Any, labels: Labels, what: str) -> npt.NDArray[np.boo
 _AS_NUMBER = {"False": "0", "True": "1"}
 
 
-def _name(label: Any) -> str:
+def name_of(label: Any) -> str:
     """A label as text; 1.0 and 1 are the same class."""
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, float) and label.is_integer():
         label = int(label)
-    return label.decode("utf-8", "replace") if isinstance(label, bytes) else str(label)
-
-
-def _shown(label: Any) -> str:
-    return repr(label.item() if isinstance(label, np.generic) else label)
+    if isinstance(label, bytes):
+        return label.decode("utf-8", "replace")
+    try:
+        return str(label)
+    except Exception:  # whatever somebody's __str__ does
+        return shown(label)

@@ -3,19 +3,49 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Any
+
+#: Longer values are cut where messages show them.
+MOST_SHOWN = 80
+
+#: Longer words are cut in messages: a column may have a name of 10 MB.
+_LONG_WORD = re.compile(r"(\S{80})\S{400,}")
 
 
 class InputError(ValueError):
     """Input that cannot be used: what is wrong, where, and what was expected."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_LONG_WORD.sub(r"\1…", message))
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint for a name that is not among the known ones."""
     names = list(dict.fromkeys(known))
+    name = name[: 2 * MOST_SHOWN]  # comparing takes as long as both are long, multiplied
     lowered = {n.lower(): n for n in names}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
+    short = [n for n in lowered if len(n) <= 4 * MOST_SHOWN]
+    close = difflib.get_close_matches(name.lower(), short, n=1, cutoff=0.6)
     if close:
         return f"did you mean {lowered[close[0]]!r}?"
     shown = ", ".join(repr(n) for n in names[:10]) + (", …" if len(names) > 10 else "")
     return f"there are {shown}" if names else "there are none"
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: its repr, cut where it is long."""
+    text = _repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 1]}…"
+
+
+def _repr(value: Any) -> str:
+    if isinstance(value, str | bytes):
+        return repr(value[:MOST_SHOWN])
+    scalar = type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0
+    try:
+        text = " ".join(repr(value.item() if scalar else value).split())
+    except Exception:  # whatever somebody's __repr__ does
+        text = " object at "
+    return f"<{type(value).__name__}>" if " object at " in text else text

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calipers import _core
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, shown
 from calipers.data.trec import (
     DOCUMENT,
     GRADE,
@@ -198,8 +198,8 @@ def _by_subtopic(source: Any) -> Any:
     names = ("query_id", group, "doc_id", "relevance")
     try:
         values = [[getattr(row, name) for name in names] for row in rows]
-    except AttributeError as error:
-        raise InputError(f"a row has {error}") from None
+    except AttributeError:
+        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 

@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import (
+    SUM_TOLERANCE,
     as_numbers,
     as_probabilities,
     coded,
     columns_of_classes,
+    is_missing,
     same_length,
+    table_of,
 )
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 
 Sets = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -45,11 +48,15 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """A column for each label; ``names`` is None where they come in a given order."""
+    """A column for each label; ``names`` is None where they come in a given order.
+
+    ``rows`` says that they came as rows of 0 and 1, which could be taken for sets of those labels.
+    """
 
     columns: Any
     names: tuple[str, ...] | None
     number: int
+    rows: bool = False
 
 
 LabelRows = Listed | Wide
@@ -63,7 +70,8 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
     given
         A list (or a column of pandas, polars or Arrow) of sets or lists of labels; a column of text
         that ``separator`` splits into labels; or a column for each label: a dict, a data frame, or
-        an array of shape (rows, labels), dense or sparse.
+        an array of shape (rows, labels), dense or sparse. Lists of one length that hold nothing but
+        0 and 1 are the rows of such an array.
 
     Raises
     ------
@@ -74,6 +82,9 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
     --------
     >>> read_rows(["sun|sea", "", "sea"], "truth", "|").names
     ('sea', 'sun')
+    >>> read_rows([[0, 1], [1, 0]], "truth").columns
+    array([[0., 1.],
+           [1., 0.]])
     """
     names = columns_of_classes(given)
     if names:
@@ -82,16 +93,27 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
         return Wide(given, names, len(names))
     if isinstance(given, Mapping) or getattr(given, "ndim", 1) == 2:
         dense = given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse arrays
-        table = np.asarray(dense if not isinstance(dense, Mapping) else np.zeros((0, 0)))
+        table = np.asanyarray(dense if not isinstance(dense, Mapping) else np.zeros((0, 0)))
         if table.size == 0:
             raise InputError(f"{what}: is empty")
         return Wide(table, None, table.shape[1])
+    if getattr(given, "ndim", 1) != 1:
+        raise InputError(f"{what}: has shape {given.shape}, expected (rows, labels)")
     lengths, flat = _flat(given, what, separator)
+    indicators = _indicators(given, lengths, flat)
+    if indicators is not None:
+        return Wide(indicators, None, indicators.shape[1], rows=True)
     if len(lengths) == 0:
         raise InputError(f"{what}: is empty")
     if len(flat) == 0:
         return Listed(lengths, np.zeros(0, np.intp), (), ())
     found = coded(flat, f"labels of {what}")
+    odd = [label for label in found.labels if isinstance(label, float) and not label.is_integer()]
+    if odd:
+        raise InputError(
+            f"{what}: holds {odd[0]!r}, expected labels; numbers for each label are given as "
+            "score= or probability="
+        )
     made = Listed(lengths, found.codes, found.labels, found.names)
     cell = made.rows * len(found.labels) + found.codes
     again = np.flatnonzero(np.bincount(cell) > 1) if len(cell) else cell
@@ -102,6 +124,75 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
             "(a column for each label, of 0 and 1, comes as an array or a data frame)"
         )
     return made
+
+
+def _indicators(given: Any, lengths: npt.NDArray[np.intp], flat: Any) -> Floats | None:
+    """Rows of one length with nothing but 0 and 1 as a table; None of sets, and of all else."""
+    if len(flat) == 0 or (lengths != lengths[0]).any():
+        return None
+    if not type(given).__module__.startswith(("polars", "pyarrow")) and any(
+        isinstance(row, set | frozenset) for row in given
+    ):
+        return None
+    values = flat.tolist() if isinstance(flat, np.ndarray) else flat.unique().to_pylist()
+    numbers = bool | int | float | np.number | np.bool_
+    if not all(isinstance(value, numbers) and value in (0, 1) for value in values):
+        return None
+    values = values if isinstance(flat, np.ndarray) else flat.to_pylist()
+    return np.array(values, np.float64).reshape(len(lengths), -1)
+
+
+def check_forms(rows: Mapping[str, LabelRows]) -> None:
+    """That rows of 0 and 1 do not stand beside sets of those labels, of which they may be more."""
+    listed = [one for one in rows.values() if isinstance(one, Listed)]
+    if not any({"0", "1"} & set(one.names) for one in listed):
+        return
+    for what, one in rows.items():
+        if isinstance(one, Wide) and one.rows:
+            raise InputError(
+                f"{what}: its rows hold 0 and 1 only, a column for each label, where others are "
+                "sets of labels; give all as arrays, or all as sets such as {0, 1}"
+            )
+
+
+def as_table(values: Any, what: str) -> Any:
+    """Scores in memory as an array of shape (rows, labels); all else as it is.
+
+    They are rows of numbers, or a list of an array of shape (rows, 2) for each label, as
+    predict_proba of scikit-learn gives it: the probabilities not to have the label, and to have it.
+    """
+    if isinstance(values, Mapping) and not is_columns_of_labels(values):
+        return {name: as_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
+    if not isinstance(values, list | tuple) or not values:
+        return values
+    if all(getattr(part, "ndim", 1) == 2 for part in values):
+        return _of_pairs(values, what)
+    if all(isinstance(row, list | tuple | np.ndarray) for row in values):
+        lengths = {len(row) for row in values}
+        if len(lengths) > 1:
+            raise InputError(f"{what}: rows differ in length, expected a number for each label")
+        return table_of(values, what)
+    return values
+
+
+def _of_pairs(tables: Sequence[Any], what: str) -> Any:
+    made = [table_of(table, what) for table in tables]
+    for place, table in enumerate(made):
+        if table.shape[1] == 1:
+            raise InputError(
+                f"{what}: the array of label {place} has one column, as predict_proba gives it "
+                "where the rows that a model was fitted on all agreed; expected two"
+            )
+        if (
+            table.shape != (len(made[0]), 2)
+            or (np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE).any()
+        ):
+            raise InputError(
+                f"{what}: the array of label {place} has shape {table.shape}; of a list of arrays, "
+                "one for each label, expected the probabilities not to have it and to have it, "
+                "which sum to 1"
+            )
+    return np.column_stack([table[:, 1] for table in made])
 
 
 def _flat(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
@@ -181,21 +272,21 @@ def _is_list(kind: Any) -> bool:
 def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
     """Rows in memory: all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
-        raise InputError(f"{what}: {type(given).__name__} {given!r} is no column of label sets")
+        raise InputError(f"{what}: {shown(given)} is no column of label sets")
     rows = list(given)
     text = separator is not None and any(isinstance(row, str) for row in rows)
     for place, row in enumerate(rows):
-        if row is None or (isinstance(row, float) and row != row):
+        if not hasattr(row, "__len__") and is_missing(row):
             raise InputError(
                 f"{what}: is missing in row {place}; a row without labels is an empty list, or "
                 "empty text"
             )
         if text and not isinstance(row, str):
-            raise InputError(f"{what}: is {row!r} in row {place}, expected text as in row 0")
+            raise InputError(f"{what}: is {shown(row)} in row {place}, expected text as in row 0")
         if not text and (isinstance(row, str | bytes) or not hasattr(row, "__len__")):
             more = "; of text say what stands between the labels (separator='|')"
             raise InputError(
-                f"{what}: is {row!r} in row {place}, {_EXPECTED}"
+                f"{what}: is {shown(row)} in row {place}, {_EXPECTED}"
                 + (more if isinstance(row, str) and separator is None else "")
             )
     return rows
@@ -272,7 +363,7 @@ def as_sets(rows: LabelRows, names: tuple[str, ...], what: str) -> Sets:
 def as_scores(rows: LabelRows, names: tuple[str, ...], what: str, *, probability: bool) -> Floats:
     """A number for each row and label, shape (rows, labels)."""
     if not isinstance(rows, Wide):
-        raise InputError(f"{what}: expected a column of numbers for each label")
+        raise InputError(f"{what}: expected a column of numbers for each label, not sets of labels")
     return _table(rows, names, what, as_probabilities if probability else as_numbers)
 
 
@@ -324,12 +415,12 @@ def is_columns_of_labels(given: Any) -> bool:
 
 
 def _is_numbers(values: Any) -> bool:
-    if isinstance(values, list | tuple):
-        first = next((value for value in values if value is not None), None)
-        return isinstance(first, bool | int | float | np.number | np.bool_)
     if isinstance(values, Mapping) or getattr(values, "ndim", 1) != 1:
         return False
     kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
+    if isinstance(values, list | tuple) or kind in ("object", "category"):
+        first = next((value for value in values if not is_missing(value)), None)
+        return isinstance(first, bool | int | float | np.number | np.bool_)
     return kind.startswith(("bool", "int", "uint", "float", "double", "half", "decimal", "null"))
 
 
@@ -360,7 +451,7 @@ def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
     rows = list(values)
     if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows):
         return None
-    return np.array([row is None or (isinstance(row, float) and row != row) for row in rows], bool)
+    return np.array([not hasattr(row, "__len__") and is_missing(row) for row in rows], bool)
 
 
 def names_in(given: Any) -> set[str]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.arrays import is_missing
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,24 +38,28 @@ def extension(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 def read_table(
-    path: str | os.PathLike[str],
+    given: Source | str | os.PathLike[str] | BinaryIO,
     *,
     text: Collection[str] = (),
     choose: Callable[[Sequence[str]], Sequence[str]] | None = None,
 ) -> pa.Table:
-    """The table in a file; its format is told by the extension.
+    """The table in a file, a pipe, the standard input (``"-"``) or a binary stream.
 
+    The format of a file is told by its extension; that of the rest by what it begins with.
     Columns of CSV named in ``text`` are read as text, whatever they look like. ``choose`` picks
-    the columns to read from the names of all.
+    the columns to read from the names of all. Every value is checked before anybody looks at it: a
+    corrupt file is an :class:`InputError`.
     """
-    name = os.fspath(path)
-    check_file(name, f"a table: {FORMATS}")
-    if os.path.getsize(name) == 0:
-        raise InputError(f"{name}: the file is empty")
-    with read_errors(name, "a table"):
-        table = _read(name, text, choose or (lambda names: names))
+    source = Source.of(given)
+    if source.is_file:
+        check_file(source.name, f"a table: {FORMATS}")
+    with read_errors(source.name, "a table"):
+        if source.is_empty:
+            raise InputError(f"{source.name}: the {source.kind} is empty")
+        table = _read(source, text, choose or (lambda names: names))
+        table.validate(full=True)
     if table.num_rows == 0:
-        raise InputError(f"{name}: the table has no rows")
+        raise InputError(f"{source.name}: the table has no rows")
     return table
 
 
@@ -79,67 +84,146 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
+    except (pa.ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{name}: cannot be read as {expected}: {first}") from None
 
 
 def _read(
-    name: str, text: Collection[str], choose: Callable[[Sequence[str]], Sequence[str]]
+    source: Source, text: Collection[str], choose: Callable[[Sequence[str]], Sequence[str]]
 ) -> pa.Table:
+    name = source.name
     kind, compressed = extension(name)
+    if not source.is_file and kind not in TEXTS and kind not in BINARIES:
+        kind, compressed = source.guessed(), ""
     if kind not in TEXTS and (compressed or kind not in BINARIES):
         raise InputError(f"{name}: unknown kind of table; expected {FORMATS}")
     if BINARIES.get(kind) == "parquet":
         from pyarrow import parquet
 
-        with parquet.ParquetFile(name) as file:
+        with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
             _check_names(name, names)
             return file.read(columns=list(choose(names)))
     if kind in BINARIES:
-        from pyarrow import feather
-
-        table = feather.read_table(name)
+        table = _read_feather(source)
     elif TEXTS[kind] == "jsonl":
-        table = _read_json_lines(name)
+        table = _read_json_lines(source)
     else:
-        table = _read_csv(name, "\t" if kind == ".tsv" else ",", text)
+        table = _read_csv(source, "\t" if kind == ".tsv" else ",", text)
     _check_names(name, table.column_names)
     return table.select(choose(table.column_names))
 
 
-def _read_csv(name: str, delimiter: str, text: Collection[str]) -> pa.Table:
+def _read_feather(source: Source) -> pa.Table:
+    from pyarrow import feather
+
+    if source.start.startswith(b"FEA1"):
+        # Nothing in it can be checked, and a corrupt one ends the interpreter.
+        raise InputError(
+            f"{source.name}: is Feather of version 1, which is no longer read; write it again with "
+            "pyarrow.feather.write_feather, or as Parquet"
+        )
+    return feather.read_table(source.seekable())
+
+
+#: A row has to fit into a block. Blocks are small, so that several are read at once; where a row
+#: is longer, the largest that Arrow takes does.
+_BLOCKS = (1 << 20, (1 << 31) - 1)
+
+
+def _read_csv(source: Source, delimiter: str, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    with pa.input_stream(name, compression="detect") as stream:
-        return csv.read_csv(
-            stream,
-            parse_options=csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
-                # Only an empty field is a missing value: NA may be a class, and nan a bad score.
-                null_values=[""],
-                strings_can_be_null=True,
-                column_types=dict.fromkeys(text, pa.string()),
-            ),
-        )
+    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    converting = csv.ConvertOptions(
+        # Only an empty field is a missing value: NA may be a class, and nan a bad score.
+        null_values=[""],
+        strings_can_be_null=True,
+        column_types=dict.fromkeys(text, pa.string()),
+    )
+
+    def read(block: int) -> pa.Table:
+        # On one thread an error tells the number of its row.
+        reading = csv.ReadOptions(block_size=block, use_threads=block == _BLOCKS[0])
+        with source.text() as stream:
+            return csv.read_csv(
+                pa.PythonFile(stream, "r"),
+                read_options=reading,
+                parse_options=parsing,
+                convert_options=converting,
+            )
+
+    return _in_blocks(read)
 
 
-def _read_json_lines(name: str) -> pa.Table:
+def _in_blocks(read: Callable[[int], pa.Table]) -> pa.Table:
+    """What is read in small blocks, or else in one."""
+    import pyarrow as pa
+
+    try:
+        return read(_BLOCKS[0])
+    except pa.ArrowInvalid:
+        return read(_BLOCKS[1])
+
+
+def _read_json_lines(source: Source) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    def read(texts: Sequence[str]) -> pa.Table:
+    def read(texts: Sequence[str], block: int) -> pa.Table:
         schema = pa.schema([(column, pa.string()) for column in texts])
-        options = arrow_json.ParseOptions(explicit_schema=schema)
-        with pa.input_stream(name, compression="detect") as stream:
-            return arrow_json.read_json(stream, parse_options=options)
+        with source.text() as stream:
+            return arrow_json.read_json(
+                pa.PythonFile(stream, "r"),
+                read_options=arrow_json.ReadOptions(block_size=block),
+                parse_options=arrow_json.ParseOptions(explicit_schema=schema),
+            )
 
-    table = read([])
-    # Text that looks like a date was text all the same.
-    dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-    return read(dates) if dates else table
+    try:
+        table = _in_blocks(lambda block: read([], block))
+        # Text that looks like a date was text all the same.
+        dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
+        return _in_blocks(lambda block: read(dates, block)) if dates else table
+    except pa.ArrowInvalid:
+        _check_json_lines(source)
+        raise
+
+
+#: What values of JSON are called.
+_JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "list", dict: "object"}
+
+
+def _check_json_lines(source: Source) -> None:
+    """Says in which line a file is no list of objects of one kind."""
+    kinds: dict[str, tuple[str, int]] = {}
+    with source.text() as stream:
+        for number, line in stream.lines():
+            if not line.strip():
+                continue
+            where = f"{source.name}:{number}"
+            try:
+                row = json.loads(line, object_pairs_hook=_distinct)
+            except (ValueError, RecursionError) as error:
+                why = getattr(error, "msg", error)
+                raise InputError(f"{where}: expected a JSON object: {why}") from None
+            if not isinstance(row, dict):
+                raise InputError(f"{where}: expected a JSON object, is {_JSON.get(type(row), row)}")
+            for name, value in row.items():
+                if value is None:
+                    continue
+                kind = _JSON[type(value)]
+                before, first = kinds.setdefault(name, (kind, number))
+                if before != kind:
+                    raise InputError(
+                        f"{where}: {name!r} is {_a(kind)}, and {_a(before)} in line {first}; "
+                        "expected values of one kind"
+                    )
+
+
+def _a(kind: str) -> str:
+    return kind if kind == "text" else f"{'an' if kind == 'object' else 'a'} {kind}"
 
 
 def _check_names(where: str, names: Sequence[str]) -> None:
@@ -150,12 +234,13 @@ def _check_names(where: str, names: Sequence[str]) -> None:
 
 def read_json(path: str | os.PathLike[str]) -> Any:
     """What a JSON file holds; a key that stands twice in one object is an error."""
-    import pyarrow as pa
-
     name = os.fspath(path)
     check_file(name, "a JSON file")
-    with read_errors(name, "JSON"), pa.input_stream(name, compression="detect") as stream:
-        return json.loads(stream.read(), object_pairs_hook=_distinct)
+    with read_errors(name, "JSON"), Source.of(name).text() as stream:
+        try:
+            return json.loads(stream.read(), object_pairs_hook=_distinct)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{name}:{error.lineno}: is no JSON: {error.msg}") from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -185,18 +270,44 @@ def as_arrow(frame: Any) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     if isinstance(frame, Mapping):
-        try:
-            return pa.table({str(name): pa.array(values) for name, values in frame.items()})
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"the columns make no table: {error}") from None
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pa.table(frame)
-    if type(frame).__module__.startswith("pandas"):
-        return pa.Table.from_pandas(frame, preserve_index=False)
+        made = {str(name): _arrow_column(str(name), values) for name, values in frame.items()}
+        if len({len(values) for values in made.values()}) > 1:
+            lengths = ", ".join(f"{name!r} has {len(values)}" for name, values in made.items())
+            raise InputError(f"the columns differ in length: {lengths} rows")
+        return pa.table(made)
+    is_pandas = type(frame).__module__.startswith("pandas")
+    try:
+        if hasattr(frame, "__arrow_c_stream__"):
+            return pa.table(frame)
+        if is_pandas and hasattr(frame, "columns"):
+            return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise InputError(f"{type(frame).__name__} makes no table: {first}") from None
     raise InputError(
         f"{type(frame).__name__} is no source of judgments or a run; expected a path, "
         "a dict of dicts, a data frame (pandas, polars, Arrow), or rows with query_id and doc_id"
     )
+
+
+def _arrow_column(name: str, values: Any) -> Any:
+    """A column in memory as one of Arrow; what is missing there is null."""
+    import pyarrow as pa
+
+    if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__len__"):
+        raise InputError(f"column {name!r}: {shown(values)} is no column of values")
+    if isinstance(values, list | tuple):
+        odd = {type(value) for value in values} - {str, int, float, bool, type(None)}
+        if any(kind.__name__ in ("MaskedConstant", "NAType", "NaTType") for kind in odd):
+            values = [None if is_missing(value) else value for value in values]
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    try:
+        return pa.array(values, from_pandas=True)  # NaN among text is missing
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"column {name!r} makes no column of a table: {error}") from None
 
 
 @contextmanager
@@ -216,10 +327,4 @@ _ROW = re.compile(r"\brows? \d")
 
 def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
     """Size and SHA-256 of a file."""
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256") if hasattr(hashlib, "file_digest") else None
-        if digest is None:
-            digest = hashlib.sha256()
-            for block in iter(lambda: file.read(1 << 20), b""):
-                digest.update(block)
-        return file.tell(), digest.hexdigest()
+    return Source(os.fspath(path)).digest()

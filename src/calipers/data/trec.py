@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from calipers import _core
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.irds import PREFIX, ROWS, dataset_rows
 from calipers.data.tables import (
     BINARIES,
@@ -108,8 +108,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
         if isinstance(data, str):
             judgments = _core.Judgments.from_file(data, lenient)
         elif isinstance(data, Mapping) and not holds_columns(data):
-            _check_nested(data, "grade")
-            judgments = _core.Judgments.from_dict(data)
+            judgments = _core.Judgments.from_dict(_nested(data, "grade"))
         else:
             topics, documents, grades = columns(data, "qrels")
             judgments = _core.Judgments.from_columns(buffers(topics), buffers(documents), grades)
@@ -171,8 +170,7 @@ def read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads
             )
         elif isinstance(data, Mapping) and not holds_columns(data):
-            _check_nested(data, "score")
-            judged = qrels.judgments.rank_dict(data, float32, ascending=ascending)
+            judged = qrels.judgments.rank_dict(_nested(data, "score"), float32, ascending=ascending)
         else:
             topics, documents, scores = columns(data, "run")
             judged = qrels.judgments.rank_columns(
@@ -307,7 +305,7 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
             _check_rows(table, kind, data, rows["line"])
             return table, _read(origin, rows["source"])
         if isinstance(data, Mapping) and not holds_columns(data):
-            _check_nested(data, value)
+            data = _nested(data, value)
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],
                 "doc": [document for documents in data.values() for document in documents],
@@ -379,13 +377,18 @@ def text_of(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def _check_nested(source: Mapping[Any, Any], value: str) -> None:
+def _nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
+    """Dicts in a dict, as the core takes them, of mappings of any kind."""
     for topic, documents in source.items():
         if not isinstance(documents, Mapping):
             raise InputError(
                 f"topic {topic!r} holds {type(documents).__name__}, "
                 f"expected a dict of document to {value}"
             )
+    return {
+        topic: documents if isinstance(documents, dict) else dict(documents)
+        for topic, documents in source.items()
+    }
 
 
 def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
@@ -436,8 +439,8 @@ def _table(source: Any, kind: Kind) -> pa.Table:
     take = attrgetter(*names)
     try:
         values = [take(row) for row in rows]
-    except AttributeError as error:
-        raise InputError(f"a row has {error}") from None
+    except AttributeError:
+        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
     return as_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
 
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.arrays import as_array, kept, missing_rows
-from calipers.data.errors import InputError
+from calipers.data.arrays import LARGEST, as_array, is_missing, kept, missing_rows
+from calipers.data.errors import InputError, shown
+from calipers.data.sources import Source
 from calipers.data.tables import (
     BINARIES,
     TEXTS,
@@ -19,6 +20,7 @@ from calipers.data.tables import (
     extension,
     file_digest,
     joined,
+    read_errors,
     read_table,
 )
 from calipers.data.trec import Origin, run_name
@@ -220,22 +222,18 @@ def _printed(path: str, system: str) -> list[Row]:
     """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
     check_file(path, "a table, or what trec_eval -q printed")
     rows: list[Row] = []
-    try:
-        with open(path, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, 1):
-                fields = line.split()
-                if not fields or (len(fields) >= 2 and fields[1] == _ALL):
-                    continue
-                if len(fields) != 3:
-                    raise InputError(
-                        f"{path}:{number}: {line.strip()!r} has {len(fields)} fields, expected "
-                        "measure, topic and value as trec_eval -q prints them"
-                    )
-                rows.append(Row(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is no text in UTF-8 ({error.reason})") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    with read_errors(path, "text"), Source.of(path).text() as text:
+        for number, raw in text.lines():
+            line = raw.decode()
+            fields = line.split()
+            if not fields or (len(fields) >= 2 and fields[1] == _ALL):
+                continue
+            if len(fields) != 3:
+                raise InputError(
+                    f"{path}:{number}: {shown(line.strip())} has {len(fields)} fields, expected "
+                    "measure, topic and value as trec_eval -q prints them"
+                )
+            rows.append(Row(f"{path}:{number}", system, fields[1], fields[0], fields[2]))
     if not rows:
         raise InputError(f"{path}: no values of single topics; trec_eval prints them with -q")
     return rows
@@ -303,14 +301,17 @@ def _label(name: Any) -> str:
 
 
 def _number(value: Any, where: str) -> float:
-    if value is None or value == "":
+    if is_missing(value) or (isinstance(value, str) and not value):
         return float("nan")
     try:
         number = float("" if isinstance(value, str) and "_" in value else value)
     except (TypeError, ValueError):
-        raise InputError(f"{where}: the value is {value!r}, expected a number") from None
-    if np.isinf(number):
-        raise InputError(f"{where}: the value is {value!r}, expected a finite number")
+        raise InputError(f"{where}: the value is {shown(value)}, expected a number") from None
+    if abs(number) > LARGEST:
+        raise InputError(
+            f"{where}: the value is {shown(value)}, expected a finite number, no larger than "
+            f"{LARGEST:g}"
+        )
     return number
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
@@ -16,12 +18,9 @@ from calipers.measures.agreement import CORRELATIONS
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
 
-Scores = Mapping[Any, float] | Sequence[float]
 
-
-def rank_correlation(
-    reference: Scores | Any, other: Scores | Any, *, method: str = "kendall"
-) -> Estimate:
+@verb
+def rank_correlation(reference: Any, other: Any, *, method: str = "kendall") -> Estimate:
     """How far two lists of values put the same items in the same order.
 
     Parameters
@@ -72,6 +71,7 @@ def rank_correlation(
     )
 
 
+@verb
 def order_agreement(
     evaluation: Evaluation,
     reference: str,
@@ -194,23 +194,11 @@ def _aligned(reference: Any, other: Any) -> tuple[FloatArray, FloatArray]:
             raise InputError(f"reference and other: {apart[0]!r} is in one of them only")
         other = [other[name] for name in reference]
         reference = list(reference.values())
-    x, y = (_finite(values, what) for values, what in ((reference, "reference"), (other, "other")))
+    x = as_quantities(reference, "reference")
+    y = as_quantities(other, "other")
     if len(x) != len(y):
         raise InputError(f"reference has {len(x)} values and other {len(y)}, expected as many")
     return x, y
-
-
-def _finite(values: Any, what: str) -> FloatArray:
-    try:
-        array = np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what}: expected a list of numbers") from None
-    if array.ndim != 1:
-        raise InputError(f"{what}: expected a list of numbers, got {array.ndim} dimensions")
-    broken = np.flatnonzero(~np.isfinite(array))
-    if len(broken):
-        raise InputError(f"{what}: value {broken[0]} is {array[broken[0]]}, expected a number")
-    return array
 
 
 def _check_alike(first: Evaluation, second: Evaluation) -> None:

@@ -71,6 +71,8 @@ class ScoreAverage:
     @cached_property
     def replicates(self) -> FloatArray:
         """Bootstrap replicates, the same rows drawn for every part and system."""
+        if not self.parts:
+            return np.full(self.settings.resamples, np.nan)
         plain = self.measure.plain
         return np.asarray(sum(w * part.drawn_by_row.of(plain) for w, part in self.parts))
 

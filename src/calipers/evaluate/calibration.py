@@ -66,7 +66,8 @@ class Calibrated:
         default = float("nan")
         if measure.definition.higher_is_better is not None:
             positive, negative = self.table.total_positive, self.table.total_negative
-            share = np.array([positive / (positive + negative)])
+            with np.errstate(invalid="ignore"):  # a slice may be without weight
+                share = np.array([positive / (positive + negative)])
             default = float(measure.apply(replace(self.table.constant(), scores=share)))
         return estimate(
             measure,

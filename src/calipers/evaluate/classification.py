@@ -14,6 +14,7 @@ from calipers.data.arrays import (
     Labels,
     as_numbers,
     as_weights,
+    check_classes,
     coded,
     is_per_class,
     positive_probability,
@@ -23,6 +24,7 @@ from calipers.data.arrays import (
 )
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
+from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
@@ -85,6 +87,7 @@ FEW_POSITIVES_OF_OTHERS = 30
 Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
 
 
+@verb
 def classification(
     truth: Any,
     predicted: Any = None,
@@ -129,7 +132,8 @@ def classification(
         or a dict from systems to those. Rows have to sum to 1 within 1e-6.
     positive
         Which class is the positive one, against all others. It has to be named unless the labels
-        are 0 and 1, −1 and 1, or False and True.
+        are 0 and 1, −1 and 1, or False and True. Where all rows are of one class, what needs both
+        has no value, and a note says so.
     labels
         The classes in the order wanted, those without a row included, all of which are evaluated.
     threshold
@@ -137,7 +141,9 @@ def classification(
         by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
         :func:`calipers.operating_point`); what that flatters is then estimated out of bag.
     weight
-        Weight of each row, 0 or more; a weight of 2 equals the row twice in every point estimate.
+        Weight of each row; a weight of 2 equals the row twice in every point estimate. A weight is
+        0, or from 1e-60 to 1e60 and no less than 1e-12 of the largest: beyond that, sums and their
+        products would overflow or lose the row.
     cluster
         What the rows come from (users, patients, sites), where several come from one. Intervals and
         tests then take the clusters for what is independent: the bootstrap draws whole clusters.
@@ -198,6 +204,8 @@ def classification(
     )
     truth, predicted, score, probability, weight, cluster, cut_by = rows.columns.values()
     truth = coded(truth, "truth")
+    if labels is None:
+        check_classes(truth)
     if labels is not None or (positive is None and len(truth.labels) > 2):
         from calipers.evaluate.multiclass import multiclass
 
@@ -223,7 +231,7 @@ def classification(
             curves=curves,
             inputs=inputs,
         )
-    classes = two_classes(truth, positive)
+    classes = two_classes(truth, positive, said=_said(predicted) if len(truth.labels) == 1 else ())
     weights = as_weights(weight, len(classes.positive))
     clusters = None if cluster is None else as_clusters(cluster, len(classes.positive), weights)
     systems = {
@@ -283,8 +291,24 @@ def classification(
     )
 
 
+def _said(predicted: Any) -> list[str]:
+    """The classes that systems predict."""
+    if predicted is None:
+        return []
+    columns = named_systems(predicted, "predicted")
+    return [
+        name
+        for system, column in columns.items()
+        for name in coded(column, column_name("predicted", system)).names
+    ]
+
+
 def _collapse(classes: Labels) -> tuple[str, ...]:
-    """That several classes were taken for one."""
+    """That several classes were taken for one, or that all rows are of one class."""
+    if classes.positive.all() or not classes.positive.any():
+        there, absent = classes.names[:: -1 if classes.positive.all() else 1]
+        why = f"All rows are of class {there}, none of {absent}"
+        return (f"{why}: measures that need both have no value.",)
     if not classes.others:
         return ()
     named = ", ".join(classes.others[:5]) + (", …" if len(classes.others) > 5 else "")
@@ -741,9 +765,7 @@ def _threshold(given: Threshold, name: str, default: float | None) -> float | Ru
         return Rule.parse(value)
     if isinstance(value, Rule):
         return value
-    if not isinstance(value, int | float) or not np.isfinite(value):
-        raise InputError(f"threshold is {value!r}, expected a finite number or a rule")
-    return float(value)
+    return finite(value, "threshold", "a finite number or a rule")
 
 
 def _check_thresholds(threshold: Any, systems: Mapping[str, System]) -> None:

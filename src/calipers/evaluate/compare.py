@@ -10,7 +10,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import Source, make_settings
 from calipers.inference import many
 from calipers.inference.contrast import (
@@ -37,6 +38,7 @@ MOST_DEALT = 100_000
 Margin = float | Mapping[str, float] | None
 
 
+@verb
 def compare(
     evaluation: Evaluation,
     *,
@@ -118,7 +120,7 @@ def check_option(what: str, given: str, known: Iterable[str]) -> None:
     """That an option is one of those known."""
     known = tuple(known)
     if given not in known:
-        raise InputError(f"{what} is {given!r}, expected one of {', '.join(known)}")
+        raise InputError(f"{what} is {shown(given)}, expected one of {', '.join(known)}")
 
 
 def paired_comparison(
@@ -188,7 +190,7 @@ def _margin(margin: Margin, measure: Measure) -> float | None:
     """The margin of a measure, where there is one."""
     value = margin.get(str(measure)) if isinstance(margin, Mapping) else margin
     if value is not None and not 0 < value < math.inf:
-        raise InputError(f"margin is {value!r}, expected a number above 0")
+        raise InputError(f"margin is {shown(value)}, expected a number above 0")
     return value
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.calibration import (
     binned_calibration_curve,
     calibration_curve,
@@ -422,7 +423,8 @@ def density_curve(scored: Scored, *, positive: bool) -> Curve:
     edges = _borders(table, scored.threshold)
     summed, _ = np.histogram(table.scores, edges, weights=weight)
     total = float(weight.sum())
-    with np.errstate(invalid="ignore"):
+    # Between scores of 1e-320 a density is beyond all numbers.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         density = summed / (total * np.diff(edges))
     areas = {}
     in_use = scored.in_use
@@ -581,6 +583,7 @@ def _only(what: str, asked: str | None, there: Sequence[str]) -> str:
     return asked
 
 
+@verb
 def curve(
     evaluation: Evaluation,
     kind: str,

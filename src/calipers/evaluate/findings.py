@@ -940,10 +940,12 @@ def confused_labels(s: LabelSystem) -> Iterator[Finding]:
     """Labels in whose place another label is given."""
     assert s.predicted is not None
     missed, wrong = s.truth & ~s.predicted, s.predicted & ~s.truth
-    weighted = missed.astype(np.float32)
+    # Single precision is twice as fast, and exact of counts; weights it may not even hold.
+    kind = np.float32 if s.weight is None else np.float64
+    weighted = missed.astype(kind)
     if s.weight is not None:
-        weighted *= s.weight[:, None].astype(np.float32)
-    both = weighted.T @ wrong.astype(np.float32)
+        weighted *= s.weight[:, None]
+    both = weighted.T @ wrong.astype(kind)
     of_missed, of_rows = weighted.sum(axis=0), s.matrices.positive
     level = _corrected(s.settings.level, len(s.labels))
     for place, label in enumerate(s.labels):
@@ -1028,7 +1030,9 @@ def _shares_apart(
             return first - second, s.clusters.normal(first - second, se, level, "clustered")
         # Clusters that agree altogether count as one row each.
         return first - second, intervals.paired_shares(first, second, s.clusters.number, level)
-    either = more | less if (more | less).any() else np.ones_like(more)
+    either = (more | less) & (weight > 0)
+    if not either.any():
+        either = weight > 0
     own = float(weight[either].sum())
     n = _effective(own, float(np.square(weight[either]).sum())) * total / own
     return first - second, intervals.paired_shares(first, second, n, level)

@@ -74,5 +74,6 @@ def loss_influence(measure: Measure, loss: FloatArray, weight: FloatArray | None
     f′(mean)·w(loss − mean)/Σw."""
     moments = Moments.from_rows(loss, weight)
     rate = slope(measure, float(measure.apply(moments)), moments) / moments.weight
-    moved = (loss - moments.mean) * rate
-    return moved if weight is None else np.where(weight > 0, moved * weight, 0.0)
+    with np.errstate(invalid="ignore"):  # a root has no slope at 0, and a loss may be infinite
+        moved = (loss - moments.mean) * rate
+        return moved if weight is None else np.where(weight > 0, moved * weight, 0.0)

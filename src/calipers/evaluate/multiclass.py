@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from calipers.data.arrays import (
     Classes,
+    Coded,
     Labels,
     as_weights,
     check_columns,
+    check_predicted,
     class_table,
     classes,
     coded,
@@ -83,7 +85,7 @@ MOST_CONSTANTS = 100
 
 
 def multiclass(
-    truth: Any,
+    truth: Coded,
     predicted: Any = None,
     *,
     score: Any = None,
@@ -120,6 +122,8 @@ def multiclass(
             name: coded(column, column_name("predicted", name))
             for name, column in named_systems(predicted, "predicted").items()
         }
+    for name, column in (predicted or {}).items():
+        check_predicted(column, truth.names, column_name("predicted", name))
     found = _classes(truth, predicted, score, probability, labels)
     weights = as_weights(weight, len(found.codes))
     clusters = None if cluster is None else as_clusters(cluster, len(found.codes), weights)
@@ -617,7 +621,8 @@ class ClassPair:
 
         def replicates() -> FloatArray:
             drawn = cells.drawn(a.settings)
-            return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
+            with np.errstate(invalid="ignore"):  # a replicate may be without weight
+                return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
         return Contrast(
             value=value,

@@ -13,13 +13,15 @@ import numpy.typing as npt
 
 from calipers.data.arrays import Labels, as_weights
 from calipers.data.columns import gather
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.labels import (
     LabelRows,
     Sets,
     as_column,
     as_scores,
     as_sets,
+    as_table,
+    check_forms,
     is_columns_of_labels,
     label_names,
     names_in,
@@ -27,6 +29,7 @@ from calipers.data.labels import (
     read_rows,
 )
 from calipers.data.tables import extension, read_table
+from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
@@ -106,6 +109,7 @@ MOST_CURVES = 20
 Threshold = float | Sequence[float] | Mapping[str, Any] | None
 
 
+@verb
 def multilabel(
     truth: Any,
     predicted: Any = None,
@@ -138,12 +142,14 @@ def multilabel(
     truth
         The labels of each row: a column of sets or lists of labels; a column of text that
         ``separator`` splits; or Booleans, or 0 and 1, for each label: a dict of columns, a data
-        frame, or an array of shape (rows, labels), dense or sparse.
+        frame, or an array of shape (rows, labels), dense or sparse. Lists of one length that hold
+        nothing but 0 and 1 are the rows of such an array; sets never are.
     predicted
         The same of a system; or a dict from system names to such.
     score
         A score for each label, higher where a row is more likely to have it: a dict of columns, a
-        data frame or an array of shape (rows, labels); or a dict from system names to such.
+        data frame or an array of shape (rows, labels), or what predict_proba of scikit-learn gives,
+        a list of an array of shape (rows, 2) for each label; or a dict from system names to such.
         Measures of sets need a ``threshold`` besides.
     probability
         Probabilities of the labels, in the same forms; a row need not sum to 1. The threshold is
@@ -198,8 +204,8 @@ def multilabel(
         {
             "truth": as_column(truth),
             "predicted": as_column(predicted),
-            "score": score,
-            "probability": probability,
+            "score": as_table(score, "score"),
+            "probability": as_table(probability, "probability"),
             "weight": weight,
             "cluster": cluster,
             "slices": slice_columns(slices),
@@ -218,6 +224,7 @@ def multilabel(
         for kind, of in (("predicted", predicted), ("score", score), ("probability", probability))
         for name, values in _named(of, kind).items()
     }
+    check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
     names = label_names([of_truth, *given.values()], labels)
     sets = as_sets(of_truth, names, "truth")
     weights = as_weights(weight, len(sets))
@@ -485,7 +492,8 @@ class LabelSystem:
                 out += of_label[cell[:, label]]
             return out
         moments = self.moments(measure)
-        return np.asarray(np.nan_to_num(self.values(measure) - moments.mean) / moments.weight)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
+            return np.asarray(np.nan_to_num(self.values(measure) - moments.mean) / moments.weight)
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure; None where they would take too long."""
@@ -760,8 +768,8 @@ def _threshold(
         given = given.get(name)
     if given is None:
         return default
-    if isinstance(given, int | float) and not isinstance(given, bool) and np.isfinite(given):
-        return float(given)
+    if isinstance(given, int | float):
+        return finite(given, "threshold", "a finite number, or one for each label")
     if isinstance(given, Mapping):
         by_label = {str(key): value for key, value in given.items()}
         for key in by_label:
@@ -770,18 +778,18 @@ def _threshold(
                 raise InputError(f"threshold for {key!r}, which is no label and no system; {meant}")
         if default is not None:
             by_label = dict.fromkeys(labels, default) | by_label
-    elif isinstance(given, str) or not hasattr(given, "__len__"):
-        raise InputError(f"threshold is {given!r}, expected a finite number, or one for each label")
+    elif isinstance(given, str) or not hasattr(given, "__len__") or getattr(given, "ndim", 1) != 1:
+        raise InputError(
+            f"threshold is {shown(given)}, expected a finite number, or one for each label"
+        )
     else:
         if len(given) != len(labels):
             raise InputError(f"threshold: has {len(given)} numbers for {len(labels)} labels")
         by_label = dict(zip(labels, given, strict=True))
-    for label in labels:
-        value = by_label.get(label)
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if not number or not np.isfinite(float(value)):  # type: ignore[arg-type]
-            raise InputError(f"threshold of {label!r} is {value!r}, expected a finite number")
-    return {label: float(by_label[label]) for label in labels}
+    return {
+        label: finite(by_label.get(label), f"threshold of {label!r}", "a finite number")
+        for label in labels
+    }
 
 
 def _default_measures(systems: Mapping[str, LabelSystem]) -> list[str]:

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.shared import MeasureNames
 from calipers.inference import intervals
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
@@ -244,6 +246,7 @@ class Chosen:
         )
 
 
+@verb
 def operating_point(
     truth: Any,
     score: Any = None,
@@ -255,7 +258,7 @@ def operating_point(
     cluster: Any = None,
     prevalence: float | None = None,
     costs: tuple[float, float] | None = None,
-    measures: Any = None,
+    measures: MeasureNames | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -370,6 +373,7 @@ class NoThresholdError(InputError):
     """No threshold satisfies a rule."""
 
 
+@verb
 def rule_in_rule_out(
     truth: Any,
     score: Any = None,
@@ -380,7 +384,14 @@ def rule_in_rule_out(
     sensitivity: float | None = None,
     prevalence: float | None = None,
     system: str | None = None,
-    **options: Any,
+    positive: Any = None,
+    weight: Any = None,
+    cluster: Any = None,
+    measures: MeasureNames | None = None,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
 ) -> Regions:
     """Which scores rule a row in, which rule it out, and which do neither.
 
@@ -396,9 +407,8 @@ def rule_in_rule_out(
         The bounds.
     prevalence
         The share of positives where the system will be used, for ``ppv`` and ``npv``.
-    options
-        ``positive``, ``weight``, ``cluster``, ``measures``, ``interval``, ``level``, ``resamples``
-        and ``seed``, as for :func:`operating_point`.
+    positive, weight, cluster, measures, interval, level, resamples, seed
+        As for :func:`operating_point`.
 
     Raises
     ------
@@ -412,6 +422,12 @@ def rule_in_rule_out(
     >>> regions.rule_in, regions.rule_out, regions.shares["open"]
     (0.6, 0.4, 0.25)
     """
+    if isinstance(score, Mapping) and len(score) != 1:
+        raise InputError(f"score: holds {len(score)} systems, expected one")
+    options: dict[str, Any] = {
+        "positive": positive, "weight": weight, "cluster": cluster, "measures": measures,
+        "interval": interval, "level": level, "resamples": resamples, "seed": seed,
+    }  # fmt: skip
     at = "" if prevalence is None else f"@prevalence={prevalence}"
     bounds = {
         "recall": {f"precision{at}": ppv, "specificity": specificity},
@@ -421,7 +437,12 @@ def rule_in_rule_out(
     for best, of in bounds.items():
         wanted = [f"{name}>={value}" for name, value in of.items() if value is not None]
         rule = f"{best} where {' & '.join(wanted)}"
-        point = {"rule": rule, "system": system, "prevalence": prevalence, **options}
+        point: dict[str, Any] = {
+            "rule": rule,
+            "system": system,
+            "prevalence": prevalence,
+            **options,
+        }
         try:
             made.append(operating_point(truth, score, **point) if wanted else None)
         except NoThresholdError:

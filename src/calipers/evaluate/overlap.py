@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+from calipers.data.arrays import name_of
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.retrieval import named_runs
 from calipers.evaluate.shared import glossary, make_settings, provenance
 from calipers.evaluate.topics import Statistics, TopicScores
@@ -20,6 +23,7 @@ from calipers.results import Evaluation
 from calipers.statistics.overlap import SharedRankings
 
 
+@verb
 def overlap(
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]],
     *,
@@ -135,6 +139,7 @@ def _evaluated(
     )
 
 
+@verb
 def rbo(
     first: TrecSource | Sequence[Any],
     second: TrecSource | Sequence[Any],
@@ -180,8 +185,8 @@ def _run(given: Any, what: str) -> Any:
     """A list of ids as a run of one topic."""
     if not isinstance(given, list | tuple):
         return given
-    ids = [str(document) for document in given]
-    repeated = {document for document in ids if ids.count(document) > 1}
+    ids = [name_of(document) for document in given]
+    repeated = [document for document, times in Counter(ids).items() if times > 1]
     if repeated:
         raise InputError(f"{what}: document {min(repeated)!r} stands there more than once")
     if not ids:

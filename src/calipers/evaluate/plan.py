@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.designs import Known, Shares, Spread, of_numbers, of_pilot
-from calipers.evaluate.shared import check_resamples
+from calipers.evaluate.shared import make_settings
 from calipers.inference import power as sizes
 from calipers.measures import Measure
 from calipers.results import Evaluation, Plan, PlanRow
@@ -23,10 +24,14 @@ TESTS = ("t", "wilcoxon", "anova", "tukey")
 #: What the table beside a plan shows, as multiples of its size.
 AROUND = (0.25, 0.5, 1, 2, 4)
 
+#: Of more comparisons the level of each is 1 to the last digit.
+MOST_COMPARISONS = 1_000_000_000
+
 #: Above so many units the pilot is not resampled: the mean of so many is normal.
 MOST_RESAMPLED = 10_000
 
 
+@verb
 def plan(
     measure: str | Measure,
     pilot: Evaluation | None = None,
@@ -132,7 +137,7 @@ def plan(
         positives_share=positives_share, comparisons=comparisons, cluster_size=cluster_size,
         icc=icc, n=n, systems=systems,
     )  # fmt: skip
-    check_resamples(resamples)
+    make_settings("auto", level, resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
     asked = {"half_width": half_width, "margin": margin, "reference": reference}
@@ -201,6 +206,8 @@ def _check(**given: Any) -> None:
             raise InputError(f"correlation is {x}, expected between -1 and 1")
         if name == "icc" and not 0 <= x <= 1:
             raise InputError(f"icc is {x}, expected from 0 to 1")
+        if name == "comparisons" and x > MOST_COMPARISONS:
+            raise InputError(f"comparisons is {x}, expected {MOST_COMPARISONS:,} or less")
         least = {"comparisons": 1, "cluster_size": 1, "n": 2, "systems": 2}.get(name)
         if least is not None and x < least:
             raise InputError(f"{name} is {x}, expected {least} or more")

@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
 from calipers.inference.estimate import Settings, unit_intervals
 from calipers.measures import Measure, definitions
 from calipers.measures.retrieval.rankings import interpolated_precision
@@ -23,6 +24,7 @@ RECALLS = tuple(tenth / 10 for tenth in range(11))
 _KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
+@verb
 def averaged_curves(
     evaluation: Evaluation,
     at: str = "recalls",
@@ -72,6 +74,8 @@ def averaged_curves(
         raise InputError(
             "averaged curves are made of the rankings of a retrieval evaluation; this one has none"
         )
+    if points is not None and not len(points):
+        raise InputError("points: an empty list, expected recalls or ranks")
     if at not in _KINDS:
         raise InputError(f"at is {at!r}, expected 'recalls' or 'ranks'")
     return evaluation.curves.averaged(
@@ -79,6 +83,7 @@ def averaged_curves(
     )
 
 
+@verb
 def topic_curves(
     evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
 ) -> tuple[Curve, ...]:

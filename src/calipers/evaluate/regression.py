@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_numbers, as_weights, same_length
+from calipers.data.arrays import as_quantities, as_weights, same_length
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.losses import loss_estimate, loss_replicates
@@ -35,6 +36,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray, Moments, Statistic
 DEFAULT_MEASURES = ("RMSE", "MAE", "MSE")
 
 
+@verb
 def regression(
     truth: Any,
     predicted: Any,
@@ -53,11 +55,11 @@ def regression(
 ) -> Evaluation:
     """How near predicted numbers come to the truth.
 
-    ``truth`` is one column of numbers, ``predicted`` another or a dict from system names to
-    columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and ``slices`` among
-    them, are those of :func:`calipers.classification`. The default of each measure is what the best
-    constant prediction loses: the mean of the truth under squared error, its median under absolute
-    error.
+    ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
+    from system names to columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and
+    ``slices`` among them, are those of :func:`calipers.classification`. The default of each measure
+    is what the best constant prediction loses: the mean of the truth under squared error, its
+    median under absolute error.
 
     Raises
     ------
@@ -72,14 +74,14 @@ def regression(
     0.8164966
     """
     settings = make_settings(interval, level, resamples, seed)
-    target = as_numbers(truth, "truth").astype(np.float64)
+    target = as_quantities(truth, "truth")
     weights = as_weights(weight, len(target))
     clusters = None if cluster is None else as_clusters(cluster, len(target), weights)
     made, how = cuts(slice_columns(slices), slice_bins, len(target))
     systems: dict[str, Predictions] = {}
     for name, values in named_systems(predicted, "predicted").items():
         what = column_name("predicted", name)
-        prediction = as_numbers(values, what).astype(np.float64)
+        prediction = as_quantities(values, what)
         same_length(prediction, len(target), what)
         systems[name] = Predictions(name, target, prediction, weights, settings, clusters)
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")

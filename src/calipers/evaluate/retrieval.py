@@ -19,6 +19,7 @@ from calipers.data.trec import (
     read_runs,
     run_name,
 )
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
@@ -65,6 +66,7 @@ SETS = {
 }
 
 
+@verb
 def retrieval(
     qrels: TrecSource,
     runs: Mapping[str, TrecSource] | Sequence[str | os.PathLike[str]] | TrecSource,

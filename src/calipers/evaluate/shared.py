@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calipers import __version__
-from calipers.data.arrays import as_array, same_length
+from calipers.data.arrays import as_array, as_numbers, name_of, same_length
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast
@@ -78,8 +78,10 @@ def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
     """The clusters that a column names, checked."""
     names = as_array(values, "cluster")
     same_length(names, rows, "cluster")
-    if names.dtype.kind == "O":
-        names = names.astype(str)  # what cannot be ordered has an order as text
+    if names.dtype.kind == "f":
+        as_numbers(names, "cluster")  # NaN is no cluster
+    if names.dtype.kind in "OV":
+        names = np.array([name_of(name) for name in names])  # all have an order as text
     return Clusters.from_names(names, weight)
 
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import Coded, coded, same_length
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.arrays import Coded, as_numbers, coded, same_length
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.losses import slope
 from calipers.inference import intervals, paired, unpaired
 from calipers.inference.clusters import Clusters, two_parts_error
@@ -106,7 +106,7 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
         slices = [slices]
     if isinstance(slices, Mapping):
         return {str(name): _parts(str(name), given) for name, given in slices.items()}
-    if not all(isinstance(name, str) for name in slices):
+    if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
         raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
     return {name: {part: part for part in _split(name)} for name in slices}
 
@@ -118,7 +118,11 @@ def cuts(
 
     A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles.
     """
-    slices, bins = dict(slices or {}), dict(bins or {})
+    if bins is not None and not isinstance(bins, Mapping):
+        raise InputError(
+            f"slice_bins is {shown(bins)}, expected a dict from slices to where to cut them"
+        )
+    slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
     known = list(dict.fromkeys(part for columns in slices.values() for part in columns))
     for name in bins:
         if name not in known:
@@ -186,10 +190,10 @@ def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut
 
 
 def _edges(name: str, bins: Sequence[float]) -> list[float]:
-    edges = [float(x) for x in bins]
-    if not edges or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
+    edges = [float(edge) for edge in as_numbers(bins, f"bins of {name!r}")]
+    if (np.diff(edges) <= 0).any():
         raise InputError(
-            f"bins of {name!r}: {list(bins)!r}, expected numbers in ascending order: where to cut"
+            f"bins of {name!r}: {shown(edges)}, expected numbers in ascending order: where to cut"
         )
     return edges
 

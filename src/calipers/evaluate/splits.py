@@ -13,6 +13,7 @@ import numpy.typing as npt
 from calipers.data.arrays import as_array, coded, same_length
 from calipers.data.errors import InputError
 from calipers.data.values import Values, read_values
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
 from calipers.evaluate.pairs import Rows
 from calipers.evaluate.values import directions
@@ -35,6 +36,7 @@ DESIGNS: Mapping[str, str] = {
 FIVE_BY_TWO = ("5x2-f", "5x2-t")
 
 
+@verb
 def compare_splits(
     values: Any,
     *,

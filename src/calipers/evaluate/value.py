@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,17 @@ import numpy as np
 from calipers.data.arrays import (
     as_numbers,
     as_probabilities,
+    as_quantities,
     as_weights,
     classes,
     predictions,
     same_length,
     two_classes,
 )
+from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
+from calipers.evaluate.arguments import verb
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.statistics import (
@@ -28,8 +32,14 @@ from calipers.statistics import (
 )
 
 
+@functools.partial(verb, called="measure")
 def value_of(
-    measure: Measure, truth: Any, prediction: Any, *, weight: Any = None, positive: Any = None
+    measure: Measure,
+    truth: Any,
+    prediction: Any = None,
+    *,
+    weight: Any = None,
+    positive: Any = None,
 ) -> float:
     """The value of a measure, without interval; the mean over topics for retrieval.
 
@@ -38,6 +48,8 @@ def value_of(
     0.75
     """
     definition = measure.definition
+    if prediction is None:
+        raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
     if definition.on in (JudgedRankings, GroupedRankings):
         statistic: Any
         if definition.on is JudgedRankings:
@@ -50,8 +62,8 @@ def value_of(
         weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
         return Summary(definition.summary).value(measure.apply(statistic), weights)
     if definition.family == "regression":
-        target = as_numbers(truth, "truth").astype(np.float64)
-        predicted = as_numbers(prediction, "predicted").astype(np.float64)
+        target = as_quantities(truth, "truth")
+        predicted = as_quantities(prediction, "predicted")
         same_length(predicted, len(target), "predicted")
         loss = definition.losses(target, predicted)
         return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))

@@ -9,6 +9,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.values import read_values
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.shared import glossary, make_settings, provenance
 from calipers.evaluate.topics import TopicScores
@@ -18,6 +19,7 @@ from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
 
+@verb
 def from_values(
     values: Any,
     *,

@@ -185,7 +185,8 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         share = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:
         share = each.averaging(measure.average)
-        share = share / share.sum()
+        with np.errstate(invalid="ignore"):  # no class may have rows
+            share = share / share.sum()
     out = np.zeros(each.counts.shape)
     for k in np.flatnonzero(share):
         out[k] = share[k] * _partial(plain.apply, each, each.counts[k])

@@ -89,7 +89,12 @@ class Clusters:
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Weighted sums of a value per row (n, k), by cluster (size, k)."""
-        weighted = values if self.weight is None else values * self.weight[:, None]
+        if self.weight is None:
+            weighted = values
+        else:  # a row of weight 0 is no row, even where its value is infinite
+            used = self.weight > 0
+            weighted = np.zeros(values.shape)
+            weighted[used] = values[used] * self.weight[used, None]
         summed = [np.bincount(self.code, column, self.size) for column in weighted.T]
         return np.column_stack(summed).astype(np.float64)
 
@@ -149,7 +154,8 @@ class Clusters:
         values, weight, code = values[used], weight[used], self.code[used]
         total = weight.sum()
         mean = dot(weight, values) / total
-        part = np.bincount(code, weight * (values - mean), self.size) / total
+        with np.errstate(invalid="ignore"):  # a value may be infinite
+            part = np.bincount(code, weight * (values - mean), self.size) / total
         return _root(_spread(part, part, self.number))
 
     def sum_error(self, moved: FloatArray) -> float:

@@ -529,7 +529,9 @@ def _skewness(loss: FloatArray, weight: FloatArray | None, moments: Moments) -> 
     if not (2 < n <= MOST_DRAWN and moments.standard_error > 0):
         return 0.0
     used = slice(None) if weight is None else weight > 0
-    apart, own = loss[used] - moments.mean, None if weight is None else weight[used]
+    apart = loss[used] - moments.mean
+    apart = apart / np.abs(apart).max()  # the sixth power of a loss may be beyond all numbers
+    own = None if weight is None else weight[used] / weight.max()
     spread = Moments.from_rows(np.square(apart), own).mean
     return float(abs(Moments.from_rows(apart**3, own).mean) / (spread**1.5 * np.sqrt(n)))
 
@@ -651,10 +653,11 @@ def _studentised_mean(
         parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2])
         drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
         total, sums, squares, cross, both = drawn.T
-        apart = sums / total
-        spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
-        n = len(x) * total**2 / squares  # Kish's size
-        errors = np.sqrt(spread / len(x) * n / np.maximum(n - 1, 1e-12)) / total
+        with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
+            apart = sums / total
+            spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
+            n = len(x) * total**2 / squares  # Kish's size
+            errors = np.sqrt(spread / len(x) * n / np.maximum(n - 1, 1e-12)) / total
         means = moments.mean + apart
     mean, se = moments.mean, moments.standard_error
     if measure.definition.interval == "root_mean":
@@ -663,7 +666,8 @@ def _studentised_mean(
         with np.errstate(divide="ignore", invalid="ignore"):
             logs, of_logs = np.log(means / mean) / 2, errors / (2 * means)
         made = intervals.bootstrap_t(0.0, se / (2 * mean), logs, of_logs, settings.level)
-        ends = np.sqrt(mean) * np.exp([made.low, made.high])
+        with np.errstate(over="ignore"):  # of few rows the upper end may be beyond all numbers
+            ends = np.sqrt(mean) * np.exp([made.low, made.high])
         return replace(made, low=float(ends[0]), high=float(ends[1]))
     made = intervals.bootstrap_t(mean, se, means, errors, settings.level)
     if made.reason is not None:
@@ -715,7 +719,8 @@ def row_means(
     values, weight = values[weight > 0], weight[weight > 0]
     columns = np.column_stack([values * weight[:, None], weight])
     means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.resamples)[0])
-    return means[:, :-1] / means[:, -1:]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be without weight
+        return means[:, :-1] / means[:, -1:]
 
 
 def unit_intervals(

@@ -215,10 +215,11 @@ def _of_auc(table: ScoreTable, scale: float) -> Influence:
     """(Placement − AUC) over the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
-    area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
-    return Influence(
-        scale * (of_positive - area) / positives, scale * (of_negative - area) / negatives
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one class there is no area
+        area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
+        return Influence(
+            scale * (of_positive - area) / positives, scale * (of_negative - area) / negatives
+        )
 
 
 class _Block(NamedTuple):
@@ -235,14 +236,14 @@ class _Block(NamedTuple):
 def _of_blocks(table: ScoreTable, block: Callable[..., _Block]) -> Influence:
     t, f = table.positive, table.negative
     above = np.cumsum(t, axis=-1) - t, np.cumsum(f, axis=-1) - f
+    total = table.total_positive[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):
         made = block(*above, t, f)
-    total = table.total_positive[..., None]
-    value = made.value.sum(axis=-1, keepdims=True) / total
-    return Influence(
-        (made.own_positive + _below(made.above_positive) - value) / total,
-        (made.own_negative + _below(made.above_negative)) / total,
-    )
+        value = made.value.sum(axis=-1, keepdims=True) / total
+        return Influence(
+            (made.own_positive + _below(made.above_positive) - value) / total,
+            (made.own_negative + _below(made.above_negative)) / total,
+        )
 
 
 def _below(column: FloatArray) -> FloatArray:

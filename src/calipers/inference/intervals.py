@@ -242,11 +242,15 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
 
 
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
-    """Kish's effective number of positives and of negatives."""
+    """Kish's effective number of positives and of negatives, 0 where there are none."""
     return (
-        float(table.total_positive**2 / table.positive_squares.sum()),
-        float(table.total_negative**2 / table.negative_squares.sum()),
+        _kish(table.total_positive, table.positive_squares),
+        _kish(table.total_negative, table.negative_squares),
     )
+
+
+def _kish(total: FloatArray, squares: FloatArray) -> float:
+    return float(total**2 / squares.sum()) if total > 0 else 0.0
 
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:

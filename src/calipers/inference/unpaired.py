@@ -41,7 +41,8 @@ def welch(
     if a + b == 0:
         p = 1.0 if value == 0 else NAN
         return intervals.missing("Welch", "no_spread"), Test(p, "Welch t")
-    degrees = (a + b) ** 2 / (a**2 / (sizes[0] - 1) + b**2 / (sizes[1] - 1))
+    share = a / (a + b)
+    degrees = 1 / (share**2 / (sizes[0] - 1) + (1 - share) ** 2 / (sizes[1] - 1))
     made, test = by_error(value, math.sqrt(a + b), degrees, level, "Welch")
     return made, replace(test, name="Welch t")
 

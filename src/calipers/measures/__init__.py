@@ -11,6 +11,7 @@ from calipers.measures.definition import (
     Definition,
     Measure,
     UnknownMeasureError,
+    check_family,
     definitions,
     parse,
 )
@@ -33,6 +34,7 @@ def catalogue(family: str | None = None) -> list[Measure]:
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
+    check_family(None if family is None else [family])
     return [d.example() for d in definitions(family)]
 
 

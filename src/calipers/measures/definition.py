@@ -390,7 +390,8 @@ def _check_parameter(definition: Definition, name: str, value: Any) -> None:
         return
     expected = PARAMETERS[name].problem(value)
     if expected is not None:
-        raise UnknownMeasureError(f"{definition.name}: {name} is {value!r}, expected {expected}")
+        shown = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
+        raise UnknownMeasureError(f"{definition.name}: {name} is {shown}, expected {expected}")
 
 
 def _frozen(value: Any) -> Any:
@@ -610,6 +611,9 @@ def _written(number: float) -> str:
     return np.format_float_positional(number, trim="-")
 
 
+#: No measure has a longer name, whatever its parameters.
+LONGEST_NAME = 1000
+
 _REGISTRY: dict[tuple[str, str], Definition] = {}
 _OUTSIDE: dict[tuple[str, str], Definition] = {}
 _NAMES: dict[str, list[Definition]] = {}
@@ -636,6 +640,18 @@ def measure(
         return formula
 
     return register
+
+
+def check_family(family: Any) -> None:
+    """That it is the name of a family, or several of them."""
+    names = list(family) if isinstance(family, list | tuple) else [family]
+    known = {f for families in TASKS.values() for f in families} | {f for f, _ in _REGISTRY}
+    for name in names:
+        if family is not None and (not isinstance(name, str) or name not in known):
+            shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
+            raise UnknownMeasureError(
+                f"family is {shown}, expected one of {', '.join(sorted(known))}"
+            )
 
 
 def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
@@ -822,6 +838,11 @@ def parse(
     >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
     ('nDCG@10', 'AP', 'F2')
     """
+    given: Any = text
+    if not isinstance(given, str) or len(given) > LONGEST_NAME:
+        shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
+        raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
+    check_family(family)
     _load(HOMES if family is None else (family,) if isinstance(family, str) else family)
     viewed = _view(text, family)
     if viewed is not None:

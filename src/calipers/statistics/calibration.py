@@ -162,6 +162,12 @@ class Levels:
         """ln(p/(1 − p)) of each probability."""
         return np.asarray(np.log(self.probability) - np.log1p(-self.probability))
 
+    @property
+    def _log_odds(self) -> float:
+        """Of the weight of the positives over that of the negatives, either of which may be far
+        smaller than rounding leaves of one minus the share of the other."""
+        return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
+
     def offset(self) -> float:
         """The most likely a in logit P(y) = a + logit(p).
 
@@ -169,7 +175,7 @@ class Levels:
         where they leave the bracket that the extreme logits give.
         """
         logit = self.logit
-        centre = np.log(self.prevalence / (1 - self.prevalence))
+        centre = self._log_odds
         low, high = float(centre - logit[-1]), float(centre - logit[0])
         goal, a = self.positive.sum(), min(max(0.0, low), high)
         for _ in range(_NEWTON_STEPS):
@@ -190,14 +196,17 @@ class Levels:
         centre = dot(self.total, logit) / self.weight
         scale = float(np.sqrt(dot(self.total, np.square(logit - centre)) / self.weight))
         x = (logit - centre) / scale
-        beta = np.array([np.log(self.prevalence / (1 - self.prevalence)), 0.0])
+        beta = np.array([self._log_odds, 0.0])
         value = self._deviance(beta[0] + beta[1] * x)
         for _ in range(_NEWTON_STEPS):
             fitted = expit(beta[0] + beta[1] * x)
             residual = self.positive - self.total * fitted
             gradient = np.array([residual.sum(), dot(residual, x)])
-            step = np.linalg.solve(information(x, self.total * fitted * (1 - fitted)), gradient)
-            if float(gradient @ step) <= 1e-13 * (1 + value):
+            try:
+                step = np.linalg.solve(information(x, self.total * fitted * (1 - fitted)), gradient)
+            except np.linalg.LinAlgError:  # the weights of nearly all rows vanish beside others
+                return float("nan"), float("nan")
+            if float(gradient @ step) <= 1e-13 * (self.weight + value):
                 beta = beta + step  # so near that rounding decides which of the two fits better
                 break
             moved = beta + step

@@ -161,11 +161,13 @@ class ScoreTable(Statistic):
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """At each score: the share of negatives a positive there beats, and the share of positives
-        that beat a negative there; ties count one half (DeLong's structural components)."""
+        that beat a negative there; ties count one half (DeLong's structural components). NaN where
+        there is nothing to beat."""
         positives, negatives = self.total_positive[..., None], self.total_negative[..., None]
         negative_below = negatives - np.cumsum(self.negative, axis=-1) + self.negative / 2
         positive_above = np.cumsum(self.positive, axis=-1) - self.positive / 2
-        return negative_below / negatives, positive_above / positives
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return negative_below / negatives, positive_above / positives
 
 
 def _matrices(

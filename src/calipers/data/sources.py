@@ -1,0 +1,208 @@
+"""Where the bytes of a table come from, and text that is checked as it is read."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from calipers.data.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: What stands for the standard input.
+STDIN = "-"
+
+#: The first bytes of compressed files, and of tables that are no text.
+_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
+
+#: How text begins that is not UTF-8, where it says so itself. (UTF-32 begins as UTF-16 does.)
+_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that can be read again, or the ``content`` of what can be read only once: a pipe, the
+    standard input, a stream."""
+
+    name: str
+    content: bytes | None = None
+
+    @classmethod
+    def of(cls, given: Source | str | os.PathLike[str] | BinaryIO) -> Source:
+        """From a path (``"-"`` is the standard input), or anything with ``read()``."""
+        if isinstance(given, Source):
+            return given
+        if not isinstance(given, str | os.PathLike):
+            name = getattr(given, "name", None)
+            return cls._read_once(name if isinstance(name, str) else "stream", given)
+        name = os.fspath(given)
+        if name == STDIN:
+            return cls._read_once("stdin", sys.stdin.buffer)
+        if os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name)):
+            try:
+                with open(name, "rb") as stream:
+                    return cls._read_once(name, stream)
+            except OSError as error:
+                raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+        return cls(name)
+
+    @classmethod
+    def _read_once(cls, name: str, stream: Any) -> Source:
+        blocks: list[bytes] = []
+        while block := stream.read(_BLOCK):
+            if not isinstance(block, bytes):
+                raise InputError(f"{name}: is a stream of text, expected one of bytes")
+            if not (blocks or block.startswith((*_PACKED, *_TABLES, *_MARKS))) and b"\0" in block:
+                # A device may have no end.
+                raise InputError(f"{name}:1: holds a NUL byte, expected a table")
+            blocks.append(block)
+        return cls(name, b"".join(blocks))
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is read from the file of its name."""
+        return self.content is None
+
+    @property
+    def kind(self) -> str:
+        """What it is, in a word."""
+        return "file" if self.is_file else "input"
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes, enough to tell what it is."""
+        if self.content is not None:
+            return self.content[:8]
+        with open(self.name, "rb") as file:
+            return file.read(8)
+
+    @property
+    def packed(self) -> str | None:
+        """The compression that the first bytes show."""
+        start = self.start
+        packed = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
+        if packed is None and self.is_file and self.name.lower().endswith((".gz", ".zst")):
+            raise InputError(f"{self.name}: is not compressed as its name says")
+        return packed
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is not a byte."""
+        return not (os.path.getsize(self.name) if self.content is None else self.content)
+
+    def digest(self) -> tuple[int, str]:
+        """Size and SHA-256."""
+        digest = hashlib.sha256()
+        if self.content is not None:
+            digest.update(self.content)
+            return len(self.content), digest.hexdigest()
+        with open(self.name, "rb") as file:
+            for block in iter(lambda: file.read(_BLOCK), b""):
+                digest.update(block)
+            return file.tell(), digest.hexdigest()
+
+    def seekable(self) -> Any:
+        """The bytes for a reader that goes back and forth."""
+        import pyarrow as pa
+
+        return self.name if self.content is None else pa.BufferReader(self.content)
+
+    @contextmanager
+    def text(self) -> Iterator[Text]:
+        """The text, unpacked and checked."""
+        import pyarrow as pa
+
+        given = self.name if self.content is None else pa.py_buffer(self.content)
+        with pa.input_stream(given, compression=self.packed) as stream:
+            yield Text(self.name, stream)
+
+    def guessed(self) -> str:
+        """The extension that a table would have, of which only the content is known."""
+        start = self.start
+        for magic, kind in _TABLES.items():
+            if start.startswith(magic):
+                return kind
+        with self.text() as text:
+            line = text.read(_BLOCK).lstrip().split(b"\n", 1)[0]
+        if line.startswith(b"{"):
+            return ".jsonl"
+        return ".tsv" if b"\t" in line and b"," not in line else ".csv"
+
+
+class Text(io.RawIOBase):
+    """A stream of UTF-8, read in blocks; what is no such text is an error that names the line."""
+
+    def __init__(self, name: str, stream: pa.NativeFile) -> None:
+        super().__init__()
+        self.name, self._stream = name, stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._before, self._line, self._begun = b"", 1, False
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, without the mark that UTF-8 may begin with."""
+        block: bytes = self._stream.read(None if size < 0 else size)
+        first, self._begun = not self._begun, True
+        for mark, name in _MARKS.items() if first else ():
+            if block.startswith(mark):
+                raise InputError(f"{self.name}: is {name}, expected UTF-8")
+        self._check(block)
+        return block.removeprefix(codecs.BOM_UTF8) if first else block
+
+    def _check(self, block: bytes) -> None:
+        nul = block.find(b"\0")
+        if block and nul < 0 and block.isascii() and not self._decoder.getstate()[0]:
+            self._passed(block)
+            return
+        text = block if nul < 0 else block[:nul]
+        try:
+            self._decoder.decode(text, final=not block)
+        except UnicodeDecodeError as error:
+            whole, at = error.object, error.start
+            kept = len(whole) - len(text)  # bytes of the block before, the first of a character
+            ahead = self._before[: len(self._before) - kept] + whole[:at]
+            line = self._line + whole[kept:at].count(b"\n")
+            shown = ahead.rsplit(b"\n", 1)[-1][-20:].decode("utf-8", "ignore")
+            behind = f" after {shown!r}" if shown else ""
+            raise InputError(
+                f"{self.name}:{line}: the byte 0x{whole[at]:02x}{behind} is not UTF-8; save the "
+                "file as UTF-8"
+            ) from None
+        if nul >= 0:
+            line = self._line + text.count(b"\n")
+            raise InputError(f"{self.name}:{line}: holds a NUL byte, expected text in UTF-8")
+        self._passed(block)
+
+    def _passed(self, block: bytes) -> None:
+        self._line += block.count(b"\n")
+        self._before = block[-64:] if len(block) >= 64 else (self._before + block)[-64:]
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line with its number, from 1."""
+        rest, number = b"", 0
+        while block := self.read(_BLOCK):
+            *whole, rest = (rest + block).split(b"\n")
+            for line in whole:
+                number += 1
+                yield number, line
+        if rest:
+            yield number + 1, rest

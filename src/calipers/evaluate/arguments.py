@@ -1,0 +1,214 @@
+"""What every verb checks of its arguments before it looks at any data."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.measures import Measure
+from calipers.results import Evaluation
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: What arguments are called elsewhere, by what they are called here.
+ELSEWHERE: Mapping[str, str] = {
+    "truth": "y_true y target targets actual gold ground_truth labels_true label",
+    "predicted": "y_pred y_hat pred preds prediction predictions labels_pred",
+    "score": "y_score y_scores scores decision_function logits",
+    "probability": "y_prob y_proba y_pred_proba prob probs proba probas_pred probabilities",
+    "positive": "pos_label positive_label positive_class pos",
+    "labels": "classes class_names target_names",
+    "weight": "sample_weight sample_weights weights w",
+    "cluster": "clusters group groups",
+    "slices": "slice subgroups sensitive_features",
+    "data": "df frame dataframe table",
+    "missing": "nan_policy na",
+    "threshold": "thresholds cutoff",
+    "measures": "metric metrics measure scoring average multi_class",
+    "level": "confidence confidence_level conf_level alpha",
+    "resamples": "n_resamples n_boot n_bootstrap n_bootstraps bootstraps iterations",
+    "seed": "random_state random_seed rng",
+    "runs": "run results rankings",
+    "qrels": "qrel judgments judgements",
+    "rel": "relevance_level rel_level",
+}
+
+#: What to write instead, where another name alone does not say it.
+_INSTEAD: Mapping[str, str] = {
+    "alpha": "level=1 - alpha",
+    "average": "measures=['macro-F1']",
+    "multi_class": "measures=['macro-AUC']",
+}
+
+
+class _Kind(NamedTuple):
+    """What an annotation asks for: in words, and what it makes of a value; TypeError from what it
+    does not take."""
+
+    words: str
+    take: Callable[[Any], Any]
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool | np.bool_):
+        raise TypeError
+    number = operator.index(value)
+    if abs(number) >= 2**63:
+        raise OverflowError
+    return number
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise TypeError
+    number = float(value)  # TypeError of a complex one, OverflowError of one beyond all bounds
+    return value if isinstance(value, int) else number
+
+
+def _instance(kind: type) -> Callable[[Any], Any]:
+    def take(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError
+        return value
+
+    return take
+
+
+def _truth_value(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError
+    return bool(value)
+
+
+def _several(take: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    def take_all(values: Any) -> list[Any]:
+        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+            raise TypeError
+        return [take(value) for value in values]
+
+    return take_all
+
+
+def _by_name(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        raise TypeError
+    return {str(name): _number(value) for name, value in values.items()}
+
+
+def _pair(values: Any) -> Any:
+    first, second = _several(_number)(values)
+    return first, second
+
+
+def _measure(value: Any) -> Any:
+    return value if isinstance(value, str | Measure) else _instance(Measure)(value)
+
+
+#: By the parts of annotations; what stands not here is for the verb to check.
+_KINDS: Mapping[str, _Kind] = {
+    "None": _Kind("", _instance(type(None))),
+    "int": _Kind("a whole number", _whole),
+    "float": _Kind("a number", _number),
+    "bool": _Kind("True or False", _truth_value),
+    "str": _Kind("text", _instance(str)),
+    "Measure": _Kind("a measure", _instance(Measure)),
+    "MeasureNames": _Kind(
+        "names of measures such as 'AUC'", lambda v: v if _is_measure(v) else _several(_measure)(v)
+    ),
+    "Evaluation": _Kind("an evaluation, as the verbs of Calipers give it", _instance(Evaluation)),
+    "Sequence[str]": _Kind("a list of names", _several(_instance(str))),
+    "Sequence[int]": _Kind("a list of whole numbers", _several(_whole)),
+    "Sequence[float]": _Kind("a list of numbers", _several(_number)),
+    "Sequence[Any]": _Kind("a list", _several(lambda value: value)),
+    "Mapping[str, float]": _Kind("a dict from names to numbers", _by_name),
+    "tuple[float, float]": _Kind("two numbers", _pair),
+    "Margin": _Kind(
+        "a number, or a dict from measures to numbers",
+        lambda v: v if v is None else _by_name(v) if isinstance(v, Mapping) else _number(v),
+    ),
+}
+
+
+def _is_measure(value: Any) -> bool:
+    return isinstance(value, str | Measure)
+
+
+def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
+    """Checks arguments by what they are annotated with, and answers to names of other tools; what
+    is wrong is said of ``called``, which is the name of the function unless given.
+
+    A wrong kind of value is an :class:`InputError`, an unknown name a ``TypeError``, both in words
+    for whoever called.
+    """
+    signature, called = inspect.signature(function), called or function.__name__
+    kinds = {
+        name: made
+        for name, parameter in signature.parameters.items()
+        if (made := _kinds_of(str(parameter.annotation))) is not None
+    }
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in signature.parameters:
+                raise TypeError(_unknown(called, name, list(signature.parameters)))
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{called}(): {error}") from None
+        for name, value in bound.arguments.items():
+            if name in kinds:
+                bound.arguments[name] = _taken(name, value, kinds[name])
+        return function(*bound.args, **bound.kwargs)
+
+    # doctest looks for examples in functions of the module alone, and here.
+    module = function.__globals__
+    module.setdefault("__test__", {})[function.__name__] = function
+    return checked
+
+
+def finite(value: Any, name: str, expected: str) -> float:
+    """A finite number."""
+    try:
+        number = float(_number(value))
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{name} is {shown(value)}, expected {expected}")
+    return number
+
+
+def _kinds_of(annotation: str) -> list[_Kind] | None:
+    parts = [part.strip() for part in annotation.split("|")]
+    if not all(part in _KINDS for part in parts):
+        return None
+    return [_KINDS[part] for part in parts]
+
+
+def _taken(name: str, value: Any, kinds: list[_Kind]) -> Any:
+    """The value as one of the kinds."""
+    for kind in kinds:
+        try:
+            return kind.take(value)
+        except OverflowError:
+            raise InputError(f"{name} is {shown(value)}, which is beyond all bounds") from None
+        except (TypeError, ValueError):
+            continue
+    words = " or ".join(kind.words for kind in kinds if kind.words)
+    raise InputError(f"{name} is {shown(value)}, expected {words}")
+
+
+def _unknown(function: str, name: str, known: list[str]) -> str:
+    """What an unknown argument may be called here."""
+    for own, others in ELSEWHERE.items():
+        if name.lower() in others.split() and own in known:
+            return f"{function}() has no {name}=; here it is {_INSTEAD.get(name, f'{own}=')}"
+    return f"{function}() has no {name}=; {did_you_mean(name, known)}"

@@ -1,0 +1,318 @@
+"""Whatever is given to a public verb, what comes out is a result, or an error in words of ours."""
+
+from __future__ import annotations
+
+import collections
+import datetime as dt
+import decimal
+import fractions
+import functools
+import inspect
+import linecache
+import re
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+from calipers.evaluate.arguments import ELSEWHERE
+from calipers.measures import UnknownMeasureError
+
+QUICK = {"resamples": 100, "interval": "analytic"}
+TRUTH = [0, 1, 1, 0, 1, 0, 1, 0, 1, 1, 0, 0]
+SCORE = [0.1, 0.9, 0.4, 0.3, 0.8, 0.6, 0.7, 0.2, 0.35, 0.55, 0.45, 0.15]
+OTHER = [0.3, 0.2, 0.6, 0.1, 0.7, 0.5, 0.9, 0.4, 0.8, 0.65, 0.25, 0.75]
+CLASSES = ["a", "b", "c"] * 4
+SETS = [{"x"}, {"y"}, {"x", "y"}, set()] * 3
+QRELS = {str(t): {"a": 1, "b": 0, "c": 2} for t in range(4)}
+RUN = {str(t): {"a": 1.0 + t, "b": 2.0, "c": 3.0} for t in range(4)}
+
+
+@functools.cache
+def two_classes() -> cal.Evaluation:
+    return cal.classification(TRUTH, probability={"p": SCORE, "q": OTHER}, **QUICK)
+
+
+@functools.cache
+def ranked() -> cal.Evaluation:
+    runs = {"r": RUN, "s": {t: {d: -s for d, s in of.items()} for t, of in RUN.items()}}
+    return cal.retrieval(QRELS, runs, measures=["AP", "nDCG@2"], **QUICK)
+
+
+#: A call that works, for every public verb; the first arguments by name as well.
+CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "classification of labels": (
+        cal.classification,
+        {"truth": TRUTH, "predicted": TRUTH[::-1], "cluster": [1, 2] * 6, **QUICK},
+    ),
+    "classification of probabilities": (
+        cal.classification,
+        {"truth": TRUTH, "probability": {"p": SCORE, "q": OTHER}, "weight": SCORE, **QUICK},
+    ),
+    "classification of classes": (
+        cal.classification,
+        {"truth": CLASSES, "predicted": {"a": CLASSES[::-1], "b": CLASSES}, **QUICK},
+    ),
+    "classification in slices": (
+        cal.classification,
+        {
+            "truth": TRUTH,
+            "score": SCORE,
+            "threshold": 0.5,
+            "slices": {"s": ["u", "v"] * 6},
+            **QUICK,
+        },
+    ),
+    "classification by name": (
+        cal.classification,
+        {
+            "truth": "y",
+            "score": "s",
+            "data": {"y": TRUTH, "s": SCORE, "k": list(range(12))},
+            **QUICK,
+        },
+    ),
+    "multilabel": (cal.multilabel, {"truth": SETS, "predicted": SETS[::-1], **QUICK}),
+    "multilabel of scores": (
+        cal.multilabel,
+        {"truth": SETS, "score": {"x": SCORE, "y": OTHER}, "threshold": 0.5, **QUICK},
+    ),
+    "regression": (cal.regression, {"truth": SCORE, "predicted": OTHER, **QUICK}),
+    "retrieval": (cal.retrieval, {"qrels": QRELS, "runs": {"r": RUN, "s": RUN}, **QUICK}),
+    "retrieval of what is incomplete": (
+        cal.retrieval,
+        {"qrels": QRELS, "runs": RUN, "incomplete": True, "measures": ["P@2", "AP"], **QUICK},
+    ),
+    "overlap": (cal.overlap, {"runs": {"r": RUN, "s": RUN}, **QUICK}),
+    "rbo": (cal.rbo, {"first": ["a", "b"], "second": ["b", "c"], **QUICK}),
+    "from_values": (
+        cal.from_values,
+        {"values": {"old": SCORE, "new": OTHER}, "measure": "AP", **QUICK},
+    ),
+    "compare": (cal.compare, {"evaluation": two_classes}),
+    "compare topics": (cal.compare, {"evaluation": ranked}),
+    "compare_splits": (
+        cal.compare_splits,
+        {"values": {"old": SCORE[:5], "new": OTHER[:5]}, "design": "k-fold"},
+    ),
+    "compare_splits of rows": (
+        cal.compare_splits,
+        {"values": two_classes, "design": "k-fold", "split": [1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 1, 2]},
+    ),
+    "curve": (cal.curve, {"evaluation": two_classes, "kind": "ROC", "system": "p"}),
+    "curve of density": (
+        cal.curve,
+        {"evaluation": two_classes, "kind": "density", "system": "p", "series": "1"},
+    ),
+    "averaged_curves": (cal.averaged_curves, {"evaluation": ranked}),
+    "topic_curves": (cal.topic_curves, {"evaluation": ranked, "topic": "1"}),
+    "operating_point": (cal.operating_point, {"truth": TRUTH, "score": SCORE, **QUICK}),
+    "operating_point of an evaluation": (
+        cal.operating_point,
+        {"truth": two_classes, "system": "p", **QUICK},
+    ),
+    "rule_in_rule_out": (
+        cal.rule_in_rule_out,
+        {"truth": TRUTH, "score": SCORE, "ppv": 0.6, "npv": 0.6, **QUICK},
+    ),
+    "order_agreement": (
+        cal.order_agreement,
+        {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "resamples": 100},
+    ),
+    "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "other": OTHER}),
+    "plan": (cal.plan, {"measure": "nDCG@10", "sd": 0.1, "difference": 0.02}),
+    "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),
+    "plan of an area": (
+        cal.plan,
+        {"measure": "AUC", "value": 0.8, "positives_share": 0.3, "half_width": 0.05},
+    ),
+    "measure": (cal.measure, {"text": "nDCG@10", "family": "retrieval"}),
+    "measures": (cal.measures, {"family": "scores"}),
+}
+
+
+class Odd:
+    """Refuses everything."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+MASKED = np.ma.array(SCORE, mask=[place == 4 for place in range(12)])
+
+#: Values of many types, hostile everywhere or at most parameters.
+HOSTILE: dict[str, Any] = {
+    "None": None,
+    "True": True,
+    "zero": 0,
+    "minus one": -1,
+    "a large integer": 2**70,
+    "10^400": 10**400,
+    "a fraction": 0.5,
+    "NaN": float("nan"),
+    "infinity": float("inf"),
+    "1e308": 1e308,
+    "a complex number": 1 + 2j,
+    "Decimal": decimal.Decimal("0.5"),
+    "signalling NaN": decimal.Decimal("sNaN"),
+    "Fraction": fractions.Fraction(1, 2),
+    "no text": "",
+    "text": "a",
+    "half a character": "\ud800",
+    "a NUL": "a\0b",
+    "long text": "x" * 100_000,
+    "a pattern": "a*[(",
+    "bytes": b"a",
+    "a path": Path("nowhere/x.csv"),
+    "a folder": Path("/"),
+    "a date": dt.date(2020, 1, 1),
+    "an object": object(),
+    "an odd object": Odd(),
+    "a class": int,
+    "a function": len,
+    "a module": types,
+    "an iterator": iter([1, 2]),
+    "a range": range(12),
+    "no list": [],
+    "a list": [3],
+    "a list of None": [None] * 12,
+    "a list of NaN": [float("nan")] * 12,
+    "a list of lists": [[1, 2], [3]],
+    "a list of twelve lists": [[1, 2]] * 12,
+    "a list of text": list("abcdefghijkl"),
+    "a list of twelve kinds": [1, "a", None, 2.5, b"x", True, (), {}, 1j, "b", Odd, len],
+    "a list of odd objects": [Odd()] * 12,
+    "a list of dicts": [{"a": 1}] * 12,
+    "a list of one class": [1] * 12,
+    "a list of three classes": [0, 1, 2] * 4,
+    "a list of huge numbers": [1e308, -1e308] * 6,
+    "a list of tiny numbers": [1e-320, 5e-324] * 6,
+    "a list of infinities": [float("inf"), 0.0] * 6,
+    "a list of huge integers": [10**400] * 12,
+    "a list of complex numbers": [1j] * 12,
+    "a list of dates": [dt.date(2020, 1, day + 1) for day in range(12)],
+    "a tuple": (1, 2),
+    "a set": {1, 2},
+    "no dict": {},
+    "a dict": {"a": 1},
+    "a dict of columns": {"a": SCORE, "b": OTHER},
+    "a dict of dicts": {"1": {"a": 1}},
+    "a dict of None": {"a": None},
+    "a dict of numbers": {1: 2},
+    "a dict of tuples": {(1, 2): SCORE},
+    "a UserDict": collections.UserDict({"1": {"a": 1.0}}),
+    "a proxy": types.MappingProxyType({"1": {"a": 1.0}}),
+    "no array": np.array([]),
+    "a number of NumPy": np.float64(0.5),
+    "an array of no dimension": np.array(3),
+    "an array": np.array(SCORE),
+    "an array of integers": np.arange(12),
+    "a matrix": np.ones((12, 2)),
+    "a column": np.array(SCORE)[:, None],
+    "a cube": np.ones((2, 12, 2)),
+    "a masked array": MASKED,
+    "an array of objects": np.array([Odd] * 12),
+    "an array of half precision": np.array(SCORE, np.float16),
+    "long doubles": np.array([1e4000] * 12, np.longdouble),
+    "times": np.array(["2020-01-01", "NaT"] * 6, "datetime64[D]"),
+    "durations": np.arange(12).astype("timedelta64[s]"),
+    "bytes of NumPy": np.array(["a", "b"] * 6, "S"),
+    "records": np.array([(1, 2.0)] * 12, [("a", "i4"), ("b", "f8")]),
+    "a data frame": pd.DataFrame({"a": SCORE, "b": OTHER}),
+    "no data frame": pd.DataFrame(),
+    "a data frame of one column": pd.DataFrame({"a": SCORE}),
+    "a data frame of polars": pl.DataFrame({"a": SCORE}),
+    "a table of Arrow": pa.table({"a": SCORE, "b": OTHER}),
+    "a series": pd.Series(SCORE, index=range(5, 17)),
+    "a series with NA": pd.Series([1, None] * 6, dtype="Int64"),
+    "a series of polars": pl.Series(SCORE),
+    "a series of lists": pl.Series([[1], [2]] * 6),
+    "structs": pa.array([{"a": 1}] * 12),
+    "nulls": pa.nulls(12),
+    "an index": pd.MultiIndex.from_product([[1, 2], range(6)]),
+    "a measure": cal.measure("AUC"),
+    "an evaluation": two_classes,
+    "an evaluation of topics": ranked,
+}
+
+#: What Python and libraries say, and Calipers has no reason to.
+RAW = re.compile(
+    r"object has no attribute|not supported between|unhashable|is not subscriptable|not iterable"
+    r"|positional argument|ambiguous|cannot be (converted|cast)|could not convert|invalid literal|out of bounds|unsupported "
+    r"operand|must be (real|a string|str)|cannot unpack|not callable|<[\w. ]+ object at"
+)
+LONGEST = 1000
+
+
+def in_our_words(error: BaseException) -> bool:
+    """An InputError, or a TypeError that is raised on purpose, in our code."""
+    if not isinstance(error, cal.InputError | UnknownMeasureError):
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        assert trace is not None
+        file, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        raised = linecache.getline(file, line).strip().startswith("raise ")
+        if not (isinstance(error, TypeError) and raised and "calipers" in file):
+            return False
+    text = str(error)
+    return len(text) < LONGEST and not RAW.search(text)
+
+
+def parameters(function: Callable[..., Any], given: dict[str, Any]) -> list[str]:
+    names = inspect.signature(function).parameters
+    return [name for name in names if name not in ("inputs", "defaults")] or list(given)
+
+
+@pytest.mark.parametrize("called", CALLS)
+def test_hostile_arguments(called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every value at every parameter; warnings are errors in this suite, and so fail as well."""
+    monkeypatch.chdir(tmp_path)
+    function, given = CALLS[called]
+    given = {name: resolved_call(value) for name, value in given.items()}
+    function(**given)
+    wrong = []
+    for name in parameters(function, given):
+        for kind, value in HOSTILE.items():
+            try:
+                function(**{**given, name: resolved_call(value)})
+            except Exception as error:
+                if not in_our_words(error):
+                    wrong.append(f"{name} = {kind}: {type(error).__name__}: {str(error)[:200]}")
+    assert not wrong, f"{len(wrong)} of {called}:\n" + "\n".join(wrong)
+
+
+def resolved_call(value: Any) -> Any:
+    return value() if value is two_classes or value is ranked else value
+
+
+def test_every_public_verb_is_attacked() -> None:
+    called = {function.__name__ for function, _ in CALLS.values() if inspect.isfunction(function)}
+    public = {name for name in cal.__all__ if inspect.isfunction(getattr(cal, name))}
+    assert public - {"measure"} <= called
+
+
+@pytest.mark.parametrize("called", [name for name in CALLS if name not in ("measure", "measures")])
+def test_names_of_other_tools_are_answered(called: str) -> None:
+    function, given = CALLS[called]
+    given = {name: resolved_call(value) for name, value in given.items()}
+    own = set(inspect.signature(function).parameters)
+    for name, others in ELSEWHERE.items():
+        for other in others.split():
+            if name in own and other not in own:
+                with pytest.raises(TypeError, match=rf"has no {other}=; here it is .*{name}="):
+                    function(**given, **{other: 1})
+    with pytest.raises(TypeError, match=r"has no sead=; did you mean 'seed'\?|has no sead=; there"):
+        function(**given, sead=1)
