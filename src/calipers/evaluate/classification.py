@@ -55,7 +55,14 @@ from calipers.inference.influence import class_error, influence, jackknife, row_
 from calipers.inference.scores import Drawn
 from calipers.measures import Measure
 from calipers.results import Estimate, Evaluation
-from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    Moments,
+    ScoreOrder,
+    ScoreTable,
+    Statistic,
+)
 
 OF_COUNTS = (
     "accuracy",
@@ -360,6 +367,12 @@ class System:
         )
 
     @cached_property
+    def order(self) -> ScoreOrder:
+        """The scores by size."""
+        assert self.score is not None
+        return ScoreOrder(self.score)
+
+    @cached_property
     def table(self) -> ScoreTable:
         """The table of distinct scores."""
         assert self.score is not None
@@ -416,9 +429,8 @@ class System:
             named = measure.definition.interval
             return self.calibrated.influence(measure) if named == "recalibration" else None
         if family == "scores":
-            assert self.score is not None
             made = influence(measure, self.table)
-            moved = None if made is None else made.of_rows(self.table, positive, self.score)
+            moved = None if made is None else made.of_rows(positive, self.order)
         elif family == "counts":
             assert self.predicted is not None
             of_cell = gradient(measure, self.counts.matrix)
@@ -464,13 +476,12 @@ class System:
             unit = self.clusters.code
         if self.weight is None and unit is None:
             return None
-        return self.labels.positive, self.score, self.weight, unit
+        return self.labels.positive, self.order, self.weight, unit
 
     @cached_property
     def placement(self) -> FloatArray:
         """Each row's placement among the rows of the other class."""
-        assert self.score is not None
-        return paired.row_placements(self.labels.positive, self.score, self.weight)
+        return paired.row_placements(self.table, self.labels.positive, self.order)
 
     def _clustered_area(self, area: float) -> intervals.Interval:
         """The interval of an AUC that needs no bootstrap, of clustered rows."""

@@ -78,7 +78,11 @@ class Cells:
 
     def row(self) -> npt.NDArray[np.uint32]:
         """Which of the cells each row falls into."""
-        return np.searchsorted(self.place, self.flat).astype(np.uint32)
+        if (size := math.prod(self.shape)) > 4 * len(self.flat) + 10_000:
+            return np.searchsorted(self.place, self.flat).astype(np.uint32)
+        at = np.zeros(size, np.uint32)
+        at[self.place] = np.arange(len(self.place), dtype=np.uint32)
+        return at[self.flat]
 
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Counts of the cells (..., C) added up along the other axes, an array of these axes."""

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.intervals import left_out
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ class Influence(NamedTuple):
 
     def of_rows(
         self,
-        table: ScoreTable,
         positive: npt.NDArray[np.bool_],
-        score: npt.NDArray[np.floating[Any]],
+        score: npt.NDArray[np.floating[Any]] | ScoreOrder,
     ) -> FloatArray:
-        """The influence of each row, from its class and its score, both shape ``(n,)``."""
-        place = len(table.scores) - 1 - np.searchsorted(table.scores[::-1], score)
+        """The influence of each row of the table, from its class and its score, both shape
+        ``(n,)``."""
+        place = ScoreOrder.of(score).place
         return np.where(positive, self.positive[place], self.negative[place])
 
     def error(self, table: ScoreTable) -> FloatArray:
@@ -97,7 +97,7 @@ def influence(measure: MeasureLike, table: ScoreTable) -> Influence | None:
     >>> from calipers import measure
     >>> truth, score = np.array([True, True, False]), np.array([0.9, 0.4, 0.6])
     >>> table = ScoreTable.from_rows(truth, score)
-    >>> influence(measure("AUC"), table).of_rows(table, truth, score).tolist()
+    >>> influence(measure("AUC"), table).of_rows(truth, score).tolist()
     [0.25, -0.25, 0.0]
     """
     name = measure.definition.name

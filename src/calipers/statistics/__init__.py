@@ -7,7 +7,7 @@ from calipers.statistics.groups import GroupedRankings
 from calipers.statistics.moments import Moments
 from calipers.statistics.rankings import JudgedRankings
 from calipers.statistics.ranks import ClassRanks, rank_cells
-from calipers.statistics.scores import ScoreTable
+from calipers.statistics.scores import ScoreOrder, ScoreTable
 
 __all__ = [
     "GEOMETRIC_FLOOR",
@@ -20,6 +20,7 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "Moments",
+    "ScoreOrder",
     "ScoreTable",
     "Statistic",
     "rank_cells",

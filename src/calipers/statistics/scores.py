@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,48 @@ from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+Scores = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreOrder:
+    """A column of scores, and what sorting it says of each row; it is sorted once, when asked.
+
+    >>> order = ScoreOrder.of(np.array([0.2, 0.9, 0.2]))
+    >>> order.rows.tolist(), order.place.tolist()
+    ([1, 0, 2], [1, 0, 1])
+    """
+
+    score: Scores
+
+    @classmethod
+    def of(cls, score: Scores | Self) -> Self:
+        """Of a column; of its order that order, with what it knows already."""
+        return score if isinstance(score, cls) else cls(score)  # type: ignore[arg-type]
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.uint32]:
+        """The rows by descending score, those of equal score in their order."""
+        from calipers import _core
+
+        return _core.order_descending(self.score)
+
+    @cached_property
+    def last(self) -> npt.NDArray[np.bool_]:
+        """Whether each of :attr:`rows` is the last of its score."""
+        ordered = self.score[self.rows]
+        return np.append(ordered[1:] != ordered[:-1], [True] * (len(ordered) > 0))
+
+    @cached_property
+    def place(self) -> npt.NDArray[np.uint32]:
+        """Where the score of each row stands among the scores of the table of these rows."""
+        first = np.zeros(len(self.rows), np.uint32)
+        first[1:] = self.last[:-1]
+        place = np.empty(len(self.rows), np.uint32)
+        place[self.rows] = np.cumsum(first, dtype=np.uint32)
+        return place
 
 
 @dataclass(frozen=True, eq=False)
