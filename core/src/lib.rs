@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+pub mod areas;
 pub mod classes;
 pub mod random;
 pub mod randomise;
@@ -12,6 +13,8 @@ pub mod trec;
 
 #[pymodule(gil_used = false)]
 mod _core {
+    #[pymodule_export]
+    use crate::areas::{area_error, area_influence, score_table_without};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]

@@ -119,6 +119,17 @@ def test_leading_axes_are_replicates(name: str) -> None:
         assert errors[b] == pytest.approx(float(one.error(single)), abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "Gini"])
+def test_the_core_finds_the_same_area_and_error(name: str) -> None:
+    """Of the table in one go as of the influences of its rows, and as the catalogue's formula."""
+    for seed in range(60):
+        truth, score, weight = example(seed, weighted=seed % 2 == 0)
+        table = ScoreTable.from_rows(truth, score, weight)
+        value, error = table.area(name)
+        assert value == pytest.approx(float(parse(name, "scores").apply(table)), rel=1e-13)
+        assert error == pytest.approx(float(of(name, table).error(table)), rel=1e-11, abs=1e-15)
+
+
 # ------------------------------------------------------------------------------- published values
 
 

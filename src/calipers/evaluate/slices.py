@@ -17,7 +17,7 @@ from calipers.evaluate.losses import slope
 from calipers.inference import intervals, paired, unpaired
 from calipers.inference.clusters import Clusters, two_parts_error
 from calipers.inference.estimate import MeasureLike, Scores, Settings
-from calipers.inference.influence import influence
+from calipers.inference.influence import error
 from calipers.inference.intervals import Interval
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
@@ -470,9 +470,8 @@ def _limits(measure: Measure, value: float, table: ScoreTable) -> _Limits | None
         enough = intervals.class_sizes(table)[0] >= FEW_POSITIVES
     else:
         enough = made.method == "DeLong, logit"
-    moved = influence(measure, table) if enough else None
-    se = 0.0 if moved is None else float(moved.error(table))
-    if not se > 0:
+    se = error(measure, table) if enough else None
+    if se is None or not se > 0:
         return _Limits(usual)
     if kind == "gini":
         return _Limits(usual, se)

@@ -33,7 +33,7 @@ import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
-from calipers.inference.influence import SMOOTH, influence, jackknife, row_error
+from calipers.inference.influence import SMOOTH, error, influence, jackknife, row_error
 from calipers.inference.intervals import Interval
 from calipers.inference.paired import row_placements
 from calipers.inference.summaries import Summary
@@ -432,16 +432,13 @@ class Scores:
 
     def _delta(self, measure: MeasureLike, value: float) -> Interval | None:
         """By the influence of rows; on the logit scale where that is the range of the measure."""
-        found = influence(measure, self.table)
-        if found is None:
-            return None
         if self.clusters is None:
-            se = float(found.error(self.table))
+            se = error(measure, self.table)
         else:
             moved = self.influence(measure)
-            if moved is None:
-                return None
-            se = row_error(moved, clusters=self.clusters)
+            se = None if moved is None else row_error(moved, clusters=self.clusters)
+        if se is None:
+            return None
         if measure.definition.range != (0, 1) or not se > 0:
             return normal_of(value, se, self.settings, self.clusters, "delta")
         if not 0 < value < 1:

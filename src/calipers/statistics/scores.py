@@ -154,6 +154,21 @@ class ScoreTable(Statistic):
         """True and false positives at every threshold, shape ``(..., D + 1)``."""
         return _running(self.positive), _running(self.negative)
 
+    def area(self, name: str) -> tuple[float, float]:
+        """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
+        with influence I, with n/(n − 1) for the effective number n of rows of each class; of the
+        AUC that is DeLong's. NaN where a class has one row or none."""
+        if name not in self._areas:
+            from calipers import _core
+
+            columns = self.positive, self.negative, self.positive_squares, self.negative_squares
+            self._areas[name] = _core.area_error(name, *columns)
+        return self._areas[name]
+
+    @cached_property
+    def _areas(self) -> dict[str, tuple[float, float]]:
+        return {}
+
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
         tp, fp = self.running

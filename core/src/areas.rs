@@ -1,0 +1,441 @@
+//! How much rows move the areas under the ROC and the precision–recall curve, and how far those
+//! vary: loops over the blocks of tied scores of one table.
+
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::scores::{contiguous, same_length};
+
+/// Sums are taken over so many addends at a time, so that long ones lose no digits.
+const ADDENDS: u32 = 64;
+
+/// A running sum.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    total: f64,
+    part: f64,
+    addends: u32,
+}
+
+impl Sum {
+    #[inline]
+    fn add(&mut self, value: f64) {
+        self.part += value;
+        self.addends += 1;
+        if self.addends == ADDENDS {
+            self.total += self.part;
+            self.part = 0.0;
+            self.addends = 0;
+        }
+    }
+
+    #[inline]
+    fn get(&self) -> f64 {
+        self.total + self.part
+    }
+}
+
+/// An area that is a sum over blocks of g(T, F, t, f)/P, with T positives and F negatives above a
+/// block, t and f in it, and P positives in all.
+#[derive(Clone, Copy)]
+enum Area {
+    /// AP: t times the precision below the block.
+    Steps,
+    /// PR-AUC: t times the mean precision above and below, and a crossing where classes are tied.
+    Trapezoids,
+    /// Davis and Goadrich: both classes grow evenly in a block.
+    Crossings,
+}
+
+impl Area {
+    fn named(name: &str) -> PyResult<Self> {
+        match name {
+            "AP" => Ok(Self::Steps),
+            "PR-AUC" => Ok(Self::Trapezoids),
+            "AP-DG" => Ok(Self::Crossings),
+            _ => Err(PyValueError::new_err(format!("{name} is no such area"))),
+        }
+    }
+
+    /// A block without positives adds nothing, whatever is above it.
+    #[inline]
+    fn of(self, up: f64, uf: f64, t: f64, f: f64) -> Block {
+        match self {
+            Self::Steps => step(up, uf, t, f),
+            Self::Trapezoids if f == 0.0 => trapezoid(up, uf, t),
+            Self::Trapezoids | Self::Crossings => crossing(up, uf, t, f),
+        }
+    }
+}
+
+/// What a block with positives adds, and the derivatives of that by the positives and negatives
+/// above it and by its own.
+#[derive(Clone, Copy)]
+struct Block {
+    value: f64,
+    above: [f64; 2],
+    own: [f64; 2],
+}
+
+/// t times the precision below the block, (T + t)/(T + F + t + f).
+#[inline]
+fn step(up: f64, uf: f64, t: f64, f: f64) -> Block {
+    let (tp, fp) = (up + t, uf + f);
+    let part = 1.0 / (tp + fp);
+    let precision = tp * part;
+    let (rise, fall) = (t * fp * part * part, -t * precision * part);
+    Block {
+        value: t * precision,
+        above: [rise, fall],
+        own: [precision + rise, fall],
+    }
+}
+
+/// t times the mean of the precisions above and below a block of positives.
+#[inline]
+fn trapezoid(up: f64, uf: f64, t: f64) -> Block {
+    let before = up + uf;
+    if before <= 0.0 {
+        return Block {
+            value: t,
+            above: [0.0; 2],
+            own: [1.0, 0.0],
+        };
+    }
+    let (first, last) = (1.0 / before, 1.0 / (before + t));
+    let (above, below) = (up * first, (up + t) * last);
+    let (mean, half) = (f64::midpoint(above, below), t / 2.0);
+    Block {
+        value: t * mean,
+        above: [
+            half * uf * (first * first + last * last),
+            -half * (above * first + below * last),
+        ],
+        own: [mean + half * uf * last * last, 0.0],
+    }
+}
+
+/// t/a − b/a²·L, where a = 1 + f/t, b = F − T·f/t and L = ln(1 + (t + f)/(T + F)); t/a in the first
+/// block.
+fn crossing(up: f64, uf: f64, t: f64, f: f64) -> Block {
+    let before = up + uf;
+    let a = 1.0 + f / t;
+    // The derivatives of a by t and by f.
+    let slopes = [-f / (t * t), 1.0 / t];
+    if before <= 0.0 {
+        return Block {
+            value: t / a,
+            above: [0.0; 2],
+            own: [1.0 / a - t / (a * a) * slopes[0], -t / (a * a) * slopes[1]],
+        };
+    }
+    let b = uf - up * f / t;
+    let after = before + t + f;
+    let grown = ((t + f) / before).ln_1p();
+    let part = b / (a * a);
+    let through_a = -t / (a * a) + 2.0 * part * grown / a;
+    let through_b = -grown / (a * a);
+    // −∂L/∂(T + F), and ∂L/∂(t + f).
+    let (lengthened, extended) = ((t + f) / (before * after), 1.0 / after);
+    Block {
+        value: t / a - part * grown,
+        above: [
+            part * lengthened - through_b * f / t,
+            part * lengthened + through_b,
+        ],
+        own: [
+            1.0 / a - part * extended + through_a * slopes[0] - through_b * up * slopes[0],
+            through_a * slopes[1] - through_b * up * slopes[1] - part * extended,
+        ],
+    }
+}
+
+/// A table of scores: the weights of both classes at each, descending, and their squares.
+struct Columns<'a> {
+    weight: [&'a [f64]; 2],
+    squares: [&'a [f64]; 2],
+}
+
+/// The area, and how much a row of either class at each score moves it, which `each` is given:
+/// what it does to its own block and, as one more above them, to all blocks below, less its share
+/// of the positives.
+fn moved(
+    area: Area,
+    [positive, negative]: [&[f64]; 2],
+    mut each: impl FnMut(usize, [f64; 2]),
+) -> f64 {
+    let blocks = || positive.iter().copied().zip(negative.iter().copied());
+    let ([mut up, mut uf], mut value, mut below) = ([0.0; 2], Sum::default(), [Sum::default(); 2]);
+    for (t, f) in blocks() {
+        if t > 0.0 {
+            let block = area.of(up, uf, t, f);
+            value.add(block.value);
+            below[0].add(block.above[0]);
+            below[1].add(block.above[1]);
+        }
+        up += t;
+        uf += f;
+    }
+    let (total, value) = (up, value.get() / up);
+    let below = below.map(|sum| sum.get());
+    let mut passed = [Sum::default(); 2];
+    (up, uf) = (0.0, 0.0);
+    for (place, (t, f)) in blocks().enumerate() {
+        let mut own = [0.0; 2];
+        if t > 0.0 {
+            let block = area.of(up, uf, t, f);
+            passed[0].add(block.above[0]);
+            passed[1].add(block.above[1]);
+            own = block.own;
+        }
+        let of_positive = own[0] + (below[0] - passed[0].get()) - value;
+        let of_negative = own[1] + (below[1] - passed[1].get());
+        each(place, [of_positive / total, of_negative / total]);
+        up += t;
+        uf += f;
+    }
+    value
+}
+
+/// Σ over the rows of a class of (weight·moved)², to a standard error.
+#[derive(Clone, Copy, Default)]
+struct Spread {
+    sum: Sum,
+    weight: f64,
+    squares: f64,
+}
+
+impl Spread {
+    #[inline]
+    fn add(&mut self, weight: f64, squares: f64, moved: f64) {
+        self.weight += weight;
+        self.squares += squares;
+        if squares > 0.0 {
+            self.sum.add(squares * moved * moved);
+        }
+    }
+
+    /// With n/(n − 1) for the effective number n of rows; NaN of one or none.
+    fn variance(&self) -> f64 {
+        let n = self.weight * self.weight / self.squares;
+        if n > 1.0 {
+            self.sum.get() * (n / (n - 1.0))
+        } else {
+            f64::NAN
+        }
+    }
+}
+
+/// An area and its standard error.
+fn spread(area: Area, columns: &Columns<'_>) -> (f64, f64) {
+    let mut of_class = [Spread::default(); 2];
+    let value = moved(area, columns.weight, |place, moved| {
+        for (class, spread) in of_class.iter_mut().enumerate() {
+            let (weight, squares) = (columns.weight[class], columns.squares[class]);
+            spread.add(weight[place], squares[place], moved[class]);
+        }
+    });
+    (
+        value,
+        (of_class[0].variance() + of_class[1].variance()).sqrt(),
+    )
+}
+
+/// The AUC and DeLong's standard error of it.
+fn delong(columns: &Columns<'_>) -> (f64, f64) {
+    let [positive, negative] = columns.weight;
+    let blocks = || positive.iter().copied().zip(negative.iter().copied());
+    let ([mut up, mut uf], mut won, mut lost) = ([0.0; 2], Sum::default(), Sum::default());
+    for (t, f) in blocks() {
+        won.add(f * (up + t / 2.0));
+        lost.add(t * (uf + f / 2.0));
+        up += t;
+        uf += f;
+    }
+    let totals = [up, uf];
+    // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
+    let value = won.get() / (won.get() + lost.get());
+    let mut of_class = [Spread::default(); 2];
+    (up, uf) = (0.0, 0.0);
+    for (place, (t, f)) in blocks().enumerate() {
+        let beaten = 1.0 - (uf + f / 2.0) / totals[1];
+        let beating = (up + t / 2.0) / totals[0];
+        of_class[0].add(t, columns.squares[0][place], (beaten - value) / totals[0]);
+        of_class[1].add(f, columns.squares[1][place], (beating - value) / totals[1]);
+        up += t;
+        uf += f;
+    }
+    (
+        value,
+        (of_class[0].variance() + of_class[1].variance()).sqrt(),
+    )
+}
+
+/// `area_error(name, positive, negative, positive_squares, negative_squares)`: AUC, PR-AUC, AP or
+/// AP-DG of a table of scores, and its standard error from the influence of rows.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn area_error(
+    py: Python<'_>,
+    name: &str,
+    positive: PyReadonlyArray1<'_, f64>,
+    negative: PyReadonlyArray1<'_, f64>,
+    positive_squares: PyReadonlyArray1<'_, f64>,
+    negative_squares: PyReadonlyArray1<'_, f64>,
+) -> PyResult<(f64, f64)> {
+    let columns = [positive, negative, positive_squares, negative_squares];
+    let columns = columns.each_ref().map(contiguous);
+    for column in &columns[1..] {
+        same_length("a column", column.len(), columns[0].len())?;
+    }
+    let [positive, negative, positive_squares, negative_squares] =
+        columns.each_ref().map(|column| &**column);
+    let columns = Columns {
+        weight: [positive, negative],
+        squares: [positive_squares, negative_squares],
+    };
+    if name == "AUC" {
+        return Ok(py.detach(|| delong(&columns)));
+    }
+    let area = Area::named(name)?;
+    Ok(py.detach(|| spread(area, &columns)))
+}
+
+type Influence<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// `area_influence(name, positive, negative, scores)`: how much a row of either class at each score
+/// moves PR-AUC, AP or AP-DG, of tables of so many scores one after the other.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn area_influence<'py>(
+    py: Python<'py>,
+    name: &str,
+    positive: PyReadonlyArray1<'py, f64>,
+    negative: PyReadonlyArray1<'py, f64>,
+    scores: usize,
+) -> PyResult<Influence<'py>> {
+    let area = Area::named(name)?;
+    let (positive, negative) = (contiguous(&positive), contiguous(&negative));
+    same_length("negative", negative.len(), positive.len())?;
+    let found = py.detach(|| {
+        let mut found = [vec![0.0; positive.len()], vec![0.0; positive.len()]];
+        let width = scores.max(1);
+        let tables = positive.chunks(width).zip(negative.chunks(width));
+        for (number, (positive, negative)) in tables.enumerate() {
+            moved(area, [positive, negative], |place, moved| {
+                for (column, moved) in found.iter_mut().zip(moved) {
+                    column[number * width + place] = moved;
+                }
+            });
+        }
+        found
+    });
+    let [positive, negative] = found.map(|column| column.into_pyarray(py));
+    Ok((positive, negative))
+}
+
+// ----------------------------------------------------------------------------------- other parts
+
+/// The table of the rows of all parts but one.
+fn without(
+    scores: &[f64],
+    [positive, last]: [&[bool]; 2],
+    part_of: &[u8],
+    weight: Option<&[f64]>,
+    part: u8,
+) -> (Vec<f64>, [Vec<f64>; 2], [Vec<f64>; 2]) {
+    let room = || Vec::with_capacity(scores.len());
+    let (mut kept, mut sums) = (room(), [room(), room()]);
+    let mut squares = match weight {
+        Some(_) => [room(), room()],
+        None => [Vec::new(), Vec::new()],
+    };
+    let (mut at, mut some) = (0, false);
+    let (mut sum, mut square) = ([0.0; 2], [0.0; 2]);
+    for row in 0..positive.len() {
+        if part_of[row] != part {
+            let class = usize::from(!positive[row]);
+            let weight = weight.map_or(1.0, |weight| weight[row]);
+            sum[class] += weight;
+            square[class] += weight * weight;
+            some = true;
+        }
+        if last[row] {
+            if some {
+                kept.push(scores[at]);
+                for class in 0..2 {
+                    sums[class].push(sum[class]);
+                    if weight.is_some() {
+                        squares[class].push(square[class]);
+                    }
+                }
+                (sum, square, some) = ([0.0; 2], [0.0; 2], false);
+            }
+            at += 1;
+        }
+    }
+    (kept, sums, squares)
+}
+
+type Column<'py> = Bound<'py, PyArray1<f64>>;
+type Table<'py> = (
+    Column<'py>,
+    Column<'py>,
+    Column<'py>,
+    Option<Column<'py>>,
+    Option<Column<'py>>,
+);
+
+/// `score_table_without(scores, positive, last, part_of, weight, part)`: what `score_table` makes of
+/// the rows of all parts but one, from the rows by descending score: their class, whether each is
+/// the last of its score, its part and its weight; `scores` are those of all rows.
+#[pyfunction]
+#[pyo3(signature = (scores, positive, last, part_of, weight, part))]
+#[allow(clippy::needless_pass_by_value)]
+pub fn score_table_without<'py>(
+    py: Python<'py>,
+    scores: PyReadonlyArray1<'py, f64>,
+    positive: PyReadonlyArray1<'py, bool>,
+    last: PyReadonlyArray1<'py, bool>,
+    part_of: PyReadonlyArray1<'py, u8>,
+    weight: Option<PyReadonlyArray1<'py, f64>>,
+    part: u8,
+) -> PyResult<Table<'py>> {
+    let (scores, positive, last) = (
+        contiguous(&scores),
+        contiguous(&positive),
+        contiguous(&last),
+    );
+    let (part_of, weight) = (contiguous(&part_of), weight.as_ref().map(contiguous));
+    same_length("last", last.len(), positive.len())?;
+    same_length("part_of", part_of.len(), positive.len())?;
+    if let Some(weight) = &weight {
+        same_length("weight", weight.len(), positive.len())?;
+    }
+    if last.iter().filter(|&&last| last).count() != scores.len() {
+        return Err(PyValueError::new_err(
+            "scores and their last rows do not match",
+        ));
+    }
+    let (scores, sums, squares) = py.detach(|| {
+        without(
+            &scores,
+            [&positive, &last],
+            &part_of,
+            weight.as_deref(),
+            part,
+        )
+    });
+    let [of_positives, of_negatives] = sums.map(|column| column.into_pyarray(py));
+    let weighted = weight.is_some();
+    let [positive_squares, negative_squares] =
+        squares.map(|column| weighted.then(|| column.into_pyarray(py)));
+    Ok((
+        scores.into_pyarray(py),
+        of_positives,
+        of_negatives,
+        positive_squares,
+        negative_squares,
+    ))
+}
