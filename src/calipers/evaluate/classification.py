@@ -27,6 +27,7 @@ from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_classification
 from calipers.evaluate.losses import loss_estimate, loss_influence, loss_replicates
 from calipers.evaluate.operating import Chosen, NoThresholdError, Rule
@@ -45,7 +46,7 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced, threshold_note
+from calipers.evaluate.slices import sliced, threshold_note
 from calipers.inference import intervals, paired
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
@@ -382,7 +383,7 @@ class System:
         """The system with these settings; itself, and what it has computed, where it has them."""
         return self if settings == self.settings else replace(self, settings=settings)
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> System:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> System:
         """The system on some of the rows."""
         columns = {
             name: column[rows]
@@ -405,9 +406,16 @@ class System:
             return None
         return Moments.from_rows(self.losses(measure), self.weight)
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
-        return self.counts.matrix if measure.definition.share_of else None
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; ``matrix`` may
+        stand in for that of the rows."""
+        return self.counts.share_of(measure, matrix) if measure.definition.share_of else None
+
+    def of_scores(self, measure: Measure) -> System | None:
+        """The problem of two classes whose table of scores a measure is a formula over."""
+        return self if measure.definition.family in ("scores", "calibration") else None
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure."""

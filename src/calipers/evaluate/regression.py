@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import as_numbers, as_weights, same_length
 from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.losses import loss_estimate, loss_replicates
 from calipers.evaluate.pairs import Rows, loss_contrast
@@ -24,7 +25,7 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
+from calipers.evaluate.slices import sliced
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast
 from calipers.inference.estimate import Settings
@@ -116,7 +117,7 @@ class Predictions:
     settings: Settings
     clusters: Clusters | None = None
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> Predictions:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Predictions:
         """The system on some of the rows."""
         return replace(
             self,
@@ -154,7 +155,9 @@ class Predictions:
         """The value of each row, where the measure is the mean of such."""
         return self.losses(measure)
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
         """No measure of numbers is a share of rows."""
         return None
 

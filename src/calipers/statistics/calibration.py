@@ -45,10 +45,8 @@ class Levels:
         """The levels of a table of probabilities (without leading axes), made once."""
         if "levels" not in table.__dict__:
             positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
-            columns, kept = (table.scores[::-1], positive, total), total > 0
-            if not kept.all():
-                columns = tuple(column[kept] for column in columns)  # type: ignore[assignment]
-            table.__dict__["levels"] = cls(*columns)
+            kept = total > 0
+            table.__dict__["levels"] = cls(table.scores[::-1][kept], positive[kept], total[kept])
         return table.__dict__["levels"]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:

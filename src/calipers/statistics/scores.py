@@ -59,6 +59,39 @@ class ScoreOrder:
 
 
 @dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """Rows by descending score, each of a part: its class, whether it is the last of its score, its
+    part and its weight; ``scores`` are the distinct ones and ``sizes`` the rows of the parts."""
+
+    scores: FloatArray
+    positive: npt.NDArray[np.bool_]
+    last: npt.NDArray[np.bool_]
+    part_of: npt.NDArray[np.uint8]
+    weight: FloatArray | None
+    sizes: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        order: ScoreOrder,
+        scores: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weight: FloatArray | None,
+        part: npt.NDArray[np.uint8],
+    ) -> Self:
+        """Of rows in any order."""
+        rows = order.rows
+        return cls(
+            scores,
+            positive[rows],
+            order.last,
+            part[rows],
+            None if weight is None else weight[rows],
+            np.bincount(part).tolist(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class ScoreTable(Statistic):
     """Distinct scores, descending, with the positive and the negative weight at each.
 
@@ -102,6 +135,23 @@ class ScoreTable(Statistic):
         table = cls(scores, positive, negative, positive, negative, 0)
         table.__dict__["running"] = tp, fp
         return table
+
+    @classmethod
+    def without(cls, parts: ScoreParts, part: int) -> Self:
+        """The table of the rows of all parts but one."""
+        from calipers import _core
+
+        scores, positive, negative, positive2, negative2 = _core.score_table_without(
+            parts.scores, parts.positive, parts.last, parts.part_of, parts.weight, part
+        )
+        return cls(
+            scores,
+            positive,
+            negative,
+            positive if positive2 is None else positive2,
+            negative if negative2 is None else negative2,
+            len(parts.last) - parts.sizes[part],
+        )
 
     def __add__(self, other: Self) -> Self:
         scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
