@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 use crate::scores::{contiguous, same_length};
 
 /// Sums are taken over so many addends at a time, so that long ones lose no digits.
-const ADDENDS: u32 = 64;
+const ADDENDS: usize = 64;
 
 /// A running sum.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     total: f64,
     part: f64,
-    addends: u32,
+    addends: usize,
 }
 
 impl Sum {
@@ -151,12 +151,6 @@ fn crossing(up: f64, uf: f64, t: f64, f: f64) -> Block {
     }
 }
 
-/// A table of scores: the weights of both classes at each, descending, and their squares.
-struct Columns<'a> {
-    weight: [&'a [f64]; 2],
-    squares: [&'a [f64]; 2],
-}
-
 /// The area, and how much a row of either class at each score moves it, which `each` is given:
 /// what it does to its own block and, as one more above them, to all blocks below, less its share
 /// of the positives.
@@ -198,108 +192,177 @@ fn moved(
     value
 }
 
-/// Σ over the rows of a class of (weight·moved)², to a standard error.
-#[derive(Clone, Copy, Default)]
-struct Spread {
-    sum: Sum,
-    weight: f64,
-    squares: f64,
+/// A block with positives: the weights above it and its own, the squares of its own, and those of
+/// the negatives between it and the one above.
+struct Step {
+    above: [f64; 2],
+    own: [f64; 2],
+    squares: [f64; 2],
+    between: f64,
 }
 
-impl Spread {
-    #[inline]
-    fn add(&mut self, weight: f64, squares: f64, moved: f64) {
-        self.weight += weight;
-        self.squares += squares;
-        if squares > 0.0 {
-            self.sum.add(squares * moved * moved);
+/// A table of scores by its blocks with positives, since negatives in between are all moved alike.
+struct Steps {
+    steps: Vec<Step>,
+    /// The squares of the negatives below the last of them.
+    below: f64,
+    weight: [f64; 2],
+    squares: [f64; 2],
+}
+
+impl Steps {
+    fn of([positive, negative, positive_squares, negative_squares]: [&[f64]; 4]) -> Self {
+        let (mut above, mut squares, mut between) = ([0.0; 2], [0.0; 2], 0.0);
+        let mut steps = Vec::with_capacity(positive.iter().filter(|&&t| t > 0.0).count());
+        for place in 0..positive.len() {
+            let own = [positive[place], negative[place]];
+            let of_own = [positive_squares[place], negative_squares[place]];
+            if own[0] > 0.0 {
+                steps.push(Step {
+                    above,
+                    own,
+                    squares: of_own,
+                    between,
+                });
+                between = 0.0;
+            } else {
+                between += of_own[1];
+            }
+            for class in 0..2 {
+                above[class] += own[class];
+                squares[class] += of_own[class];
+            }
+        }
+        Self {
+            steps,
+            below: between,
+            weight: above,
+            squares,
         }
     }
 
-    /// With n/(n − 1) for the effective number n of rows; NaN of one or none.
-    fn variance(&self) -> f64 {
-        let n = self.weight * self.weight / self.squares;
-        if n > 1.0 {
-            self.sum.get() * (n / (n - 1.0))
-        } else {
-            f64::NAN
+    /// The standard error, from Σ(weight·moved)² over the rows of each class, with n/(n − 1) for
+    /// their effective number n; NaN where a class has one row or none.
+    fn error(&self, sums: [f64; 2]) -> f64 {
+        let variance = |class: usize| {
+            let n = self.weight[class] * self.weight[class] / self.squares[class];
+            if n > 1.0 {
+                sums[class] * (n / (n - 1.0))
+            } else {
+                f64::NAN
+            }
+        };
+        (variance(0) + variance(1)).sqrt()
+    }
+
+    /// An area and its standard error.
+    fn spread(&self, area: Area) -> (f64, f64) {
+        let block = |step: &Step| area.of(step.above[0], step.above[1], step.own[0], step.own[1]);
+        let (mut value, mut below) = (0.0, [0.0; 2]);
+        for steps in self.steps.chunks(ADDENDS) {
+            let (mut of_value, mut of_below) = (0.0, [0.0; 2]);
+            for step in steps {
+                let block = block(step);
+                of_value += block.value;
+                of_below[0] += block.above[0];
+                of_below[1] += block.above[1];
+            }
+            value += of_value;
+            below[0] += of_below[0];
+            below[1] += of_below[1];
         }
-    }
-}
-
-/// An area and its standard error.
-fn spread(area: Area, columns: &Columns<'_>) -> (f64, f64) {
-    let mut of_class = [Spread::default(); 2];
-    let value = moved(area, columns.weight, |place, moved| {
-        for (class, spread) in of_class.iter_mut().enumerate() {
-            let (weight, squares) = (columns.weight[class], columns.squares[class]);
-            spread.add(weight[place], squares[place], moved[class]);
+        let total = self.weight[0];
+        value /= total;
+        let (mut passed, mut sums) = ([0.0; 2], [0.0; 2]);
+        for steps in self.steps.chunks(ADDENDS) {
+            let (mut of_passed, mut of_sums) = ([0.0; 2], [0.0; 2]);
+            for step in steps {
+                let block = block(step);
+                let negative = below[1] - (passed[1] + of_passed[1]);
+                of_sums[1] += step.between * negative * negative;
+                of_passed[0] += block.above[0];
+                of_passed[1] += block.above[1];
+                let positive = block.own[0] + (below[0] - (passed[0] + of_passed[0])) - value;
+                of_sums[0] += step.squares[0] * positive * positive;
+                let negative = block.own[1] + (below[1] - (passed[1] + of_passed[1]));
+                of_sums[1] += step.squares[1] * negative * negative;
+            }
+            for class in 0..2 {
+                passed[class] += of_passed[class];
+                sums[class] += of_sums[class];
+            }
         }
-    });
-    (
-        value,
-        (of_class[0].variance() + of_class[1].variance()).sqrt(),
-    )
+        (value, self.error(sums.map(|sum| sum / (total * total))))
+    }
+
+    /// The AUC and DeLong's standard error of it.
+    fn delong(&self) -> (f64, f64) {
+        let [positives, negatives] = self.weight;
+        let (mut won, mut lost) = (0.0, 0.0);
+        for steps in self.steps.chunks(ADDENDS) {
+            let (mut of_won, mut of_lost) = (0.0, 0.0);
+            for &Step { above, own, .. } in steps {
+                of_won += own[0] * (negatives - (above[1] + own[1]) + own[1] / 2.0);
+                of_lost += own[0] * (above[1] + own[1] / 2.0);
+            }
+            won += of_won;
+            lost += of_lost;
+        }
+        // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
+        let value = won / (won + lost);
+        let [share, other] = self.weight.map(f64::recip);
+        let mut sums = [0.0, self.below * (1.0 - value) * (1.0 - value)];
+        for steps in self.steps.chunks(ADDENDS) {
+            let mut of_sums = [0.0; 2];
+            for step in steps {
+                let ([up, uf], [t, f]) = (step.above, step.own);
+                let beaten = 1.0 - (uf + f / 2.0) * other - value;
+                let (beating, tied) = (up * share - value, (up + t / 2.0) * share - value);
+                of_sums[0] += step.squares[0] * beaten * beaten;
+                of_sums[1] += step.between * beating * beating + step.squares[1] * tied * tied;
+            }
+            sums[0] += of_sums[0];
+            sums[1] += of_sums[1];
+        }
+        let of_class = [
+            sums[0] / (positives * positives),
+            sums[1] / (negatives * negatives),
+        ];
+        (value, self.error(of_class))
+    }
 }
 
-/// The AUC and DeLong's standard error of it.
-fn delong(columns: &Columns<'_>) -> (f64, f64) {
-    let [positive, negative] = columns.weight;
-    let blocks = || positive.iter().copied().zip(negative.iter().copied());
-    let ([mut up, mut uf], mut won, mut lost) = ([0.0; 2], Sum::default(), Sum::default());
-    for (t, f) in blocks() {
-        won.add(f * (up + t / 2.0));
-        lost.add(t * (uf + f / 2.0));
-        up += t;
-        uf += f;
-    }
-    let totals = [up, uf];
-    // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
-    let value = won.get() / (won.get() + lost.get());
-    let mut of_class = [Spread::default(); 2];
-    (up, uf) = (0.0, 0.0);
-    for (place, (t, f)) in blocks().enumerate() {
-        let beaten = 1.0 - (uf + f / 2.0) / totals[1];
-        let beating = (up + t / 2.0) / totals[0];
-        of_class[0].add(t, columns.squares[0][place], (beaten - value) / totals[0]);
-        of_class[1].add(f, columns.squares[1][place], (beating - value) / totals[1]);
-        up += t;
-        uf += f;
-    }
-    (
-        value,
-        (of_class[0].variance() + of_class[1].variance()).sqrt(),
-    )
-}
-
-/// `area_error(name, positive, negative, positive_squares, negative_squares)`: AUC, PR-AUC, AP or
-/// AP-DG of a table of scores, and its standard error from the influence of rows.
+/// `area_errors(names, positive, negative, positive_squares, negative_squares)`: AUC, PR-AUC, AP or
+/// AP-DG of a table of scores, each with its standard error from the influence of rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
-pub fn area_error(
+pub fn area_errors(
     py: Python<'_>,
-    name: &str,
+    names: Vec<String>,
     positive: PyReadonlyArray1<'_, f64>,
     negative: PyReadonlyArray1<'_, f64>,
     positive_squares: PyReadonlyArray1<'_, f64>,
     negative_squares: PyReadonlyArray1<'_, f64>,
-) -> PyResult<(f64, f64)> {
+) -> PyResult<Vec<(f64, f64)>> {
     let columns = [positive, negative, positive_squares, negative_squares];
     let columns = columns.each_ref().map(contiguous);
     for column in &columns[1..] {
         same_length("a column", column.len(), columns[0].len())?;
     }
-    let [positive, negative, positive_squares, negative_squares] =
-        columns.each_ref().map(|column| &**column);
-    let columns = Columns {
-        weight: [positive, negative],
-        squares: [positive_squares, negative_squares],
-    };
-    if name == "AUC" {
-        return Ok(py.detach(|| delong(&columns)));
-    }
-    let area = Area::named(name)?;
-    Ok(py.detach(|| spread(area, &columns)))
+    // None is the AUC.
+    let areas = names.iter().map(|name| match name.as_str() {
+        "AUC" => Ok(None),
+        _ => Area::named(name).map(Some),
+    });
+    let areas = areas.collect::<PyResult<Vec<_>>>()?;
+    Ok(py.detach(|| {
+        let steps = Steps::of(columns.each_ref().map(|column| &**column));
+        let found = areas.into_iter().map(|area| match area {
+            Some(area) => steps.spread(area),
+            None => steps.delong(),
+        });
+        found.collect()
+    }))
 }
 
 type Influence<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);

@@ -14,7 +14,7 @@ pub mod trec;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::areas::{area_error, area_influence, score_table_without};
+    use crate::areas::{area_errors, area_influence, score_table_without};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -83,17 +83,12 @@ class Part(Protocol):
         """The matrix of whose margin the measure is a share of rows, if it is one; were the
         statistic of the rows another, that of it."""
 
+    def of_scores(self, measure: Measure) -> System | None:
+        """The problem of two classes whose table of scores a measure is a formula over."""
+
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of its value, where there are any; with clusters each is drawn by
         its own number."""
-
-
-@runtime_checkable
-class Scored(Protocol):
-    """A part some of whose measures are read off tables of scores."""
-
-    def of_scores(self, measure: Measure) -> System | None:
-        """The problem of two classes whose table of scores a measure is a formula over."""
 
 
 class Value(NamedTuple):
@@ -143,7 +138,7 @@ class Parts:
         return self._once(("others", measure), lambda: self._others(measure))
 
     def _others(self, measure: Measure) -> list[Any] | None:
-        if self.of_scores(self.system, measure) is not None:
+        if self.system.of_scores(measure) is not None:
             return None
         found = self._once(("own", measure), lambda: self._own(measure))
         return None if found is None else all_but_one(found)
@@ -170,13 +165,9 @@ class Parts:
             return self.part(part).statistic(measure)
         return self._kept["own", measure][part]  # type: ignore[no-any-return]
 
-    def of_scores(self, part: Part, measure: Measure) -> System | None:
-        """The problem of two classes whose table of scores a measure is a formula over."""
-        return part.of_scores(measure) if isinstance(part, Scored) else None
-
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """The table of scores of the rest, where the measure is a formula over one."""
-        whole = self.of_scores(self.system, measure)
+        whole = self.system.of_scores(measure)
         if whole is None:
             return None
         rows = self._once(
@@ -194,7 +185,7 @@ class Parts:
     def line_without(self, part: int, measure: Measure) -> Line | None:
         """The recalibration of the rest that a measure is a coefficient of; None of other measures,
         and where it has to be looked for row by row."""
-        whole = self.of_scores(self.system, measure)
+        whole = self.system.of_scores(measure)
         if whole is None or measure.definition.interval != "recalibration":
             return None
         if self.system.clusters is not None:
@@ -222,7 +213,7 @@ class Parts:
         rest has a likeliest line too."""
         found: list[int] = []
         for k in range(len(self)):
-            own = self.of_scores(self.part(k), measure)
+            own = self.part(k).of_scores(measure)
             assert own is not None
             levels = Levels.of(own.table)
             if len(levels) and not levels.clipped(delta).separated:
@@ -272,7 +263,7 @@ class Rest:
         added = self.parts.others(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
-        whole = self.parts.of_scores(self.parts.system, measure)
+        whole = self.parts.system.of_scores(measure)
         if whole is None:
             return self.plain.statistic(measure)
         if id(whole) not in self._kept:
@@ -296,7 +287,7 @@ class Rest:
             coefficient = (line.intercept, line.slope)[_coefficient(measure)]
             return Value(coefficient, self._number, {})
         added = self.parts.others(measure) is not None
-        if not added and self.parts.of_scores(self.parts.system, measure) is None:
+        if not added and self.parts.system.of_scores(measure) is None:
             found = self.plain.estimate(measure)
             return Value(found.value, found.of, found.undefined)
         statistic = self.statistic(measure)

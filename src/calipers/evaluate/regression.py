@@ -161,6 +161,10 @@ class Predictions:
         """No measure of numbers is a share of rows."""
         return None
 
+    def of_scores(self, measure: Measure) -> None:
+        """No measure of numbers is read off scores."""
+        return
+
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure."""
         loss = self.losses(measure)

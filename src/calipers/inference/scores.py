@@ -24,12 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
+from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     from calipers.inference.estimate import MeasureLike, Settings
 
 #: What the core computes as it draws, in the order of its columns.
-AREAS = ("AUC", "PR-AUC", "AP")
+AREAS = USUAL_AREAS
 
 #: How many points of coarse curves are looked through at a time, per thread.
 COARSE_AT_A_TIME = 100_000

@@ -62,7 +62,7 @@ class LogitSums(Statistic):
         if bins > MOST_BINS:
             return None
         place = np.floor(logit / WIDTH).astype(np.int64) - lowest
-        middle = (np.arange(bins) + lowest + 0.5) * WIDTH
+        middle = np.asarray((np.arange(bins) + lowest + 0.5) * WIDTH, np.float64)
         apart = logit - middle[place]
         place += (part.astype(np.int64) * 2 + positive) * bins
         columns = [weight] if weight is None else [weight, np.square(weight)]
@@ -73,9 +73,10 @@ class LogitSums(Statistic):
             power: FloatArray = np.ones(len(logit)) if column is None else column
             for _ in range(TERMS + 2):
                 powers.append(np.bincount(place, power, size).astype(np.float64))
-                power = power * apart
+                power = np.asarray(power * apart)
             made.append(np.stack(powers, axis=-1).reshape(parts, 2, bins, TERMS + 2))
-        return [cls(middle, made[0][k], made[-1][k]) for k in range(parts)]
+        squares = made[-1]
+        return [cls(middle, made[0][k], squares[k]) for k in range(parts)]
 
     def __add__(self, other: Self) -> Self:
         return replace(self, sums=self.sums + other.sums, squares=self.squares + other.squares)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Scores = npt.NDArray[np.floating[Any]]
 
+USUAL_AREAS = ("AUC", "PR-AUC", "AP")
+
 
 @dataclass(frozen=True, eq=False)
 class ScoreOrder:
@@ -184,12 +186,12 @@ class ScoreTable(Statistic):
             and np.array_equal(self.negative_squares, self.negative)
         )
 
-    @property
+    @cached_property
     def total_positive(self) -> FloatArray:
         """Weight of all positives."""
         return np.asarray(self.positive.sum(axis=-1))
 
-    @property
+    @cached_property
     def total_negative(self) -> FloatArray:
         """Weight of all negatives."""
         return np.asarray(self.negative.sum(axis=-1))
@@ -211,8 +213,10 @@ class ScoreTable(Statistic):
         if name not in self._areas:
             from calipers import _core
 
+            # Those that are usually asked for together, in one go over the table.
+            names = USUAL_AREAS if name in USUAL_AREAS else (name,)
             columns = self.positive, self.negative, self.positive_squares, self.negative_squares
-            self._areas[name] = _core.area_error(name, *columns)
+            self._areas.update(zip(names, _core.area_errors(names, *columns), strict=True))
         return self._areas[name]
 
     @cached_property
