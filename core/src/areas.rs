@@ -203,7 +203,7 @@ struct Step {
 
 /// A table of scores by its blocks with positives, since negatives in between are all moved alike.
 struct Steps {
-    steps: Vec<Step>,
+    blocks: Vec<Step>,
     /// The squares of the negatives below the last of them.
     below: f64,
     weight: [f64; 2],
@@ -234,7 +234,7 @@ impl Steps {
             }
         }
         Self {
-            steps,
+            blocks: steps,
             below: between,
             weight: above,
             squares,
@@ -259,7 +259,7 @@ impl Steps {
     fn spread(&self, area: Area) -> (f64, f64) {
         let block = |step: &Step| area.of(step.above[0], step.above[1], step.own[0], step.own[1]);
         let (mut value, mut below) = (0.0, [0.0; 2]);
-        for steps in self.steps.chunks(ADDENDS) {
+        for steps in self.blocks.chunks(ADDENDS) {
             let (mut of_value, mut of_below) = (0.0, [0.0; 2]);
             for step in steps {
                 let block = block(step);
@@ -274,7 +274,7 @@ impl Steps {
         let total = self.weight[0];
         value /= total;
         let (mut passed, mut sums) = ([0.0; 2], [0.0; 2]);
-        for steps in self.steps.chunks(ADDENDS) {
+        for steps in self.blocks.chunks(ADDENDS) {
             let (mut of_passed, mut of_sums) = ([0.0; 2], [0.0; 2]);
             for step in steps {
                 let block = block(step);
@@ -295,11 +295,11 @@ impl Steps {
         (value, self.error(sums.map(|sum| sum / (total * total))))
     }
 
-    /// The AUC and DeLong's standard error of it.
+    /// The AUC and `DeLong`'s standard error of it.
     fn delong(&self) -> (f64, f64) {
         let [positives, negatives] = self.weight;
         let (mut won, mut lost) = (0.0, 0.0);
-        for steps in self.steps.chunks(ADDENDS) {
+        for steps in self.blocks.chunks(ADDENDS) {
             let (mut of_won, mut of_lost) = (0.0, 0.0);
             for &Step { above, own, .. } in steps {
                 of_won += own[0] * (negatives - (above[1] + own[1]) + own[1] / 2.0);
@@ -312,7 +312,7 @@ impl Steps {
         let value = won / (won + lost);
         let [share, other] = self.weight.map(f64::recip);
         let mut sums = [0.0, self.below * (1.0 - value) * (1.0 - value)];
-        for steps in self.steps.chunks(ADDENDS) {
+        for steps in self.blocks.chunks(ADDENDS) {
             let mut of_sums = [0.0; 2];
             for step in steps {
                 let ([up, uf], [t, f]) = (step.above, step.own);
