@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+pub mod areas;
 mod arrays;
 pub mod classes;
 pub mod parallel;
@@ -15,6 +16,8 @@ pub mod trec;
 // Nobody has run it in an interpreter without the GIL yet: there, importing it switches the GIL on.
 #[pymodule(gil_used = true)]
 mod _core {
+    #[pymodule_export]
+    use crate::areas::{area_errors, area_influence, score_table_without};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 """The compiled core: loops over data. Arrays are C-contiguous or copied."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -90,6 +90,24 @@ def class_rows(
     table: npt.NDArray[np.floating[Any]], truth: _Ints, tolerance: float | None = None
 ) -> tuple[_Ints, _Floats, _Floats, tuple[int, int], tuple[int, int]]: ...
 def class_ranks(table: npt.NDArray[np.floating[Any]], truth: _Ints) -> _Ints: ...
+def area_errors(
+    names: Sequence[str],
+    positive: _Floats,
+    negative: _Floats,
+    positive_squares: _Floats,
+    negative_squares: _Floats,
+) -> list[tuple[float, float]]: ...
+def area_influence(
+    name: str, positive: _Floats, negative: _Floats, scores: int
+) -> tuple[_Floats, _Floats]: ...
+def score_table_without(
+    scores: _Floats,
+    positive: _Bools,
+    last: _Bools,
+    part_of: npt.NDArray[np.uint8],
+    weight: _Floats | None,
+    part: int,
+) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
 def bootstrap_scores(

@@ -14,7 +14,7 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluate.slices import cuts
+from calipers.evaluate.cuts import cuts
 from calipers.inference import intervals, unpaired
 from calipers.inference.scores import Drawn
 from calipers.report.slices import slice_groups

@@ -112,7 +112,9 @@ def test_the_error_of_an_auc_is_obuchowskis(seed: int) -> None:
     rows = clustered(14, 6, seed)
     score = np.round(rows["probability"], 1)  # ties
     placed = placements(rows["truth"], score)
-    assert paired.row_placements(rows["truth"], score, None) == pytest.approx(placed, abs=1e-12)
+    assert paired.row_placements(
+        ScoreTable.from_rows(rows["truth"], score, None), rows["truth"], score
+    ) == pytest.approx(placed, abs=1e-12)
     expected = obuchowski(rows["truth"], placed, rows["user"])
     found = Clusters.from_names(rows["user"]).auc_error(rows["truth"], placed)
     assert found == pytest.approx(expected, rel=1e-12)
@@ -123,11 +125,15 @@ def test_every_row_its_own_cluster_is_delong() -> None:
     truth, score = rows["truth"], rows["probability"]
     weight = np.random.default_rng(0).uniform(0.5, 2, 80)
     own = Clusters.from_names(np.arange(80))
-    found = own.auc_error(truth, paired.row_placements(truth, score, None))
+    found = own.auc_error(
+        truth, paired.row_placements(ScoreTable.from_rows(truth, score, None), truth, score)
+    )
     assert found == pytest.approx(intervals.delong(ScoreTable.from_rows(truth, score)), rel=1e-12)
     # With weights the two differ by what they divide by: clusters less one, or Kish's size.
     weighted = Clusters.from_names(np.arange(80), weight)
-    found = weighted.auc_error(truth, paired.row_placements(truth, score, weight))
+    found = weighted.auc_error(
+        truth, paired.row_placements(ScoreTable.from_rows(truth, score, weight), truth, score)
+    )
     expected = intervals.delong(ScoreTable.from_rows(truth, score, weight))
     assert found == pytest.approx(expected, rel=0.02)
 

@@ -11,6 +11,8 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+import calipers as cal
+from calipers import _core
 from calipers.inference import intervals, paired
 from calipers.inference.clusters import Clusters
 from calipers.inference.influence import (
@@ -54,7 +56,7 @@ def of(name: str, table: ScoreTable) -> Influence:
 
 def rows_of(name: str, truth: Any, score: FloatArray, weight: FloatArray | None) -> FloatArray:
     table = ScoreTable.from_rows(truth, score, weight)
-    return of(name, table).of_rows(table, truth, score)
+    return of(name, table).of_rows(truth, score)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -117,6 +119,17 @@ def test_leading_axes_are_replicates(name: str) -> None:
         assert errors[b] == pytest.approx(float(one.error(single)), abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.parametrize("name", [name for name in KNOWN if name != "Gini"])
+def test_the_core_finds_the_same_area_and_error(name: str) -> None:
+    """Of the table in one go as of the influences of its rows, and as the catalogue's formula."""
+    for seed in range(60):
+        truth, score, weight = example(seed, weighted=seed % 2 == 0)
+        table = ScoreTable.from_rows(truth, score, weight)
+        value, error = table.area(name)
+        assert value == pytest.approx(float(parse(name, "scores").apply(table)), rel=1e-13)
+        assert error == pytest.approx(float(of(name, table).error(table)), rel=1e-11, abs=1e-15)
+
+
 # ------------------------------------------------------------------------------- published values
 
 
@@ -144,7 +157,7 @@ def test_the_error_of_an_auc_is_delongs() -> None:
         table = ScoreTable.from_rows(truth, score, weight)
         expected = intervals.delong(table)
         assert float(of("AUC", table).error(table)) == pytest.approx(expected, abs=1e-12)
-        moved = of("AUC", table).of_rows(table, truth, score)
+        moved = of("AUC", table).of_rows(truth, score)
         by_class = class_error(moved if weight is None else moved * weight, truth, weight)
         assert by_class == pytest.approx(expected, abs=1e-12)
 
@@ -155,7 +168,10 @@ def test_the_error_of_a_difference_of_aucs_is_delongs() -> None:
         other = score + np.random.default_rng(seed).normal(0, 1, len(score))
         moved = rows_of("AUC", truth, score, weight) - rows_of("AUC", truth, other, weight)
         moved = moved if weight is None else moved * weight
-        placed = [paired.row_placements(truth, s, weight) for s in (score, other)]
+        placed = [
+            paired.row_placements(ScoreTable.from_rows(truth, s, weight), truth, s)
+            for s in (score, other)
+        ]
         expected = paired.placement_error(truth, placed[0] - placed[1], weight)
         assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
 
@@ -303,3 +319,35 @@ def test_what_is_not_known() -> None:
     long = ScoreTable.from_rows(many > stats.uniform.rvs(size=2000, random_state=0), many)
     assert influence(parse("KS", "scores"), long) is None
     assert influence(parse("AP", "scores"), long) is not None
+
+
+# --------------------------------------------------------------------------------- work, not time
+
+
+def test_the_scores_of_a_system_are_sorted_once_and_searched_never(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two systems, compared and in clusters: a row's place among the scores comes from one sort."""
+    sorted_rows, searched = [], []
+    sort, search = _core.order_descending, np.searchsorted
+
+    def counted_sort(score: Any) -> Any:
+        sorted_rows.append(len(score))
+        return sort(score)
+
+    def counted_search(among: Any, values: Any, *given: Any, **named: Any) -> Any:
+        searched.append(np.size(values))
+        return search(among, values, *given, **named)
+
+    monkeypatch.setattr(_core, "order_descending", counted_sort)
+    monkeypatch.setattr(np, "searchsorted", counted_search)
+    random = np.random.default_rng(0)
+    truth = random.random(3000) < 0.3
+    both = {name: np.clip(random.random(3000) * 0.8 + 0.1 * truth, 0.01, 0.99) for name in "ab"}
+    clustered: dict[str, Any] = {"cluster": random.integers(0, 300, 3000), "interval": "analytic"}
+    for given in ({}, clustered):
+        sorted_rows.clear()
+        searched.clear()
+        cal.classification(truth, probability=both, curves=False, resamples=100, **given)
+        assert sorted_rows == [3000, 3000]
+        assert sum(size for size in searched if size >= 3000) == 0

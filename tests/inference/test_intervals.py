@@ -172,8 +172,8 @@ def test_delong_by_brute_force() -> None:
         expected = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
         found = paired.placement_error(
             truth,
-            paired.row_placements(truth, scores[0], None)
-            - paired.row_placements(truth, scores[1], None),
+            paired.row_placements(ScoreTable.from_rows(truth, scores[0], None), truth, scores[0])
+            - paired.row_placements(ScoreTable.from_rows(truth, scores[1], None), truth, scores[1]),
             None,
         )
         assert found**2 == pytest.approx(expected, abs=1e-12)
@@ -222,8 +222,10 @@ def test_delong_with_weights() -> None:
             assert intervals.delong(table) == pytest.approx(corrected(slopes[:, k]), rel=1e-6)
         found = paired.placement_error(
             truth,
-            paired.row_placements(truth, scores[0], weight)
-            - paired.row_placements(truth, scores[1], weight),
+            paired.row_placements(ScoreTable.from_rows(truth, scores[0], weight), truth, scores[0])
+            - paired.row_placements(
+                ScoreTable.from_rows(truth, scores[1], weight), truth, scores[1]
+            ),
             weight,
         )
         assert found == pytest.approx(corrected(slopes[:, 0] - slopes[:, 1]), rel=1e-6)

@@ -59,11 +59,10 @@ class ScoreAverage:
         """How much each row moves the average, times its weight; None where that is not known."""
         out = np.zeros(self.rows)
         for w, part in self.parts:
-            assert part.score is not None
             found = influence(self.measure.plain, part.table)
             if found is None:
                 return None
-            of_row = found.of_rows(part.table, part.labels.positive, part.score)
+            of_row = found.of_rows(part.labels.positive, part.order)
             of_row *= _corrections(part)[part.labels.positive.astype(np.intp)]
             out += w * of_row.reshape(self.rows, -1).sum(axis=1)
         return out if self.weight is None else out * self.weight

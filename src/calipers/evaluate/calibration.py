@@ -132,56 +132,69 @@ class Calibrated:
         gradients g of rows or clusters where there are weights, which need not be counts, or
         clusters; and of the intercept with slope 1, whose model is wrong where the slope is not.
         """
-        fit = self._fit(measure)
-        if self.weight is None and self.clusters is None and fit.both:
-            se, name = math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
-        elif self.clusters is None:
-            moved = self.influence(measure)
-            se, name = math.sqrt(dot(moved, moved)), "Wald, sandwich"
-        else:
+        if self.clusters is not None:
             se = self.clusters.sum_error(self.influence(measure))
             return self.clusters.normal(value, se, self.settings.level, "Wald, sandwich")
+        fit = self._fit(measure)
+        if self.weight is None and fit.both:
+            se, name = math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information"
+        else:
+            se, name = fit.error(self.table), "Wald, sandwich"
         return replace(intervals.normal_mean(value, se, self.settings.level), method=name)
 
     def influence(self, measure: Measure) -> FloatArray:
         """How much each row moves a coefficient of the recalibration, times the row's weight: its
         part of H⁻¹g, shape ``(n,)``."""
-        fit = self._fit(measure)
-        to = fit.variance[fit.place]
-        if fit.both:
-            return np.asarray(fit.residual * (to[0] + to[1] * fit.logit))
-        return np.asarray(fit.residual * to[0])
+        fit, delta = self._fit(measure), measure.parameters["delta"]
+        p = np.clip(self.probability, delta, 1 - delta)
+        weight = np.ones(len(p)) if self.weight is None else self.weight
+        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+        logit = np.log(p) - np.log1p(-p)
+        residual = weight * (self.positive - expit(fit.intercept + fit.slope * logit))
+        return np.asarray(residual * fit.to(logit))
 
     def _fit(self, measure: Measure) -> _Fit:
         """The recalibration whose coefficient the measure is."""
         both = measure.parameters.get("slope") != "one"
         x = Levels.of(self.table).clipped(measure.parameters["delta"])
         intercept, slope = x.line() if both else (x.offset(), 1.0)
-        delta = measure.parameters["delta"]
-        p = np.clip(self.probability, delta, 1 - delta)
-        weight = np.ones(len(p)) if self.weight is None else self.weight
-        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
-        logit = np.log(p) - np.log1p(-p)
-        fitted = expit(intercept + slope * logit)
-        of_fit = information(logit, weight * fitted * (1 - fitted))
+        fitted = expit(intercept + slope * x.logit)
+        of_fit = information(x.logit, x.total * fitted * (1 - fitted))
         return _Fit(
             both,
             1 if measure.definition.name == "calibration-slope" else 0,
-            logit,
-            weight * (self.positive - fitted),
+            intercept,
+            slope,
+            x.logit,
+            fitted,
             np.linalg.inv(of_fit[: 1 + both, : 1 + both]).astype(np.float64),
         )
 
 
 class _Fit(NamedTuple):
     """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
-    asked for, logit(p) and the weighted residual of each row, and the inverse information."""
+    asked for, logit(p) and the fitted probability at each level, and the inverse information."""
 
     both: bool
     place: int
+    intercept: float
+    slope: float
     logit: FloatArray
-    residual: FloatArray
+    fitted: FloatArray
     variance: FloatArray
+
+    def to(self, logit: FloatArray) -> FloatArray | float:
+        """By how much a residual at a logit moves the coefficient."""
+        to = self.variance[self.place]
+        return np.asarray(to[0] + to[1] * logit) if self.both else float(to[0])
+
+    def error(self, table: ScoreTable) -> float:
+        """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
+        kept = (table.positive + table.negative)[::-1] > 0
+        to = np.square(self.to(self.logit))
+        of_positive = dot(table.positive_squares[::-1][kept], np.square(1 - self.fitted) * to)
+        of_negative = dot(table.negative_squares[::-1][kept], np.square(self.fitted) * to)
+        return math.sqrt(of_positive + of_negative)
 
 
 def is_pivotal(measure: Measure) -> bool:

@@ -29,6 +29,7 @@ from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_classification
 from calipers.evaluate.losses import loss_estimate, loss_influence, loss_replicates
 from calipers.evaluate.operating import Chosen, NoThresholdError, Rule
@@ -47,7 +48,7 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced, threshold_note
+from calipers.evaluate.slices import sliced, threshold_note
 from calipers.inference import intervals, paired
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
@@ -58,7 +59,14 @@ from calipers.inference.scores import Drawn
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
-from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    Moments,
+    ScoreOrder,
+    ScoreTable,
+    Statistic,
+)
 
 OF_COUNTS = (
     "accuracy",
@@ -389,6 +397,12 @@ class System:
         )
 
     @cached_property
+    def order(self) -> ScoreOrder:
+        """The scores by size."""
+        assert self.score is not None
+        return ScoreOrder(self.score)
+
+    @cached_property
     def table(self) -> ScoreTable:
         """The table of distinct scores."""
         assert self.score is not None
@@ -398,7 +412,7 @@ class System:
         """The system with these settings; itself, and what it has computed, where it has them."""
         return self if settings == self.settings else replace(self, settings=settings)
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> System:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> System:
         """The system on some of the rows."""
         columns = {
             name: column[rows]
@@ -421,9 +435,16 @@ class System:
             return None
         return Moments.from_rows(self.losses(measure), self.weight)
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
-        return self.counts.matrix if measure.definition.share_of else None
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; ``matrix`` may
+        stand in for that of the rows."""
+        return self.counts.share_of(measure, matrix) if measure.definition.share_of else None
+
+    def of_scores(self, measure: Measure) -> System | None:
+        """The problem of two classes whose table of scores a measure is a formula over."""
+        return self if measure.definition.family in ("scores", "calibration") else None
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure."""
@@ -445,9 +466,8 @@ class System:
             named = measure.definition.interval
             return self.calibrated.influence(measure) if named == "recalibration" else None
         if family == "scores":
-            assert self.score is not None
             made = influence(measure, self.table)
-            moved = None if made is None else made.of_rows(self.table, positive, self.score)
+            moved = None if made is None else made.of_rows(positive, self.order)
         elif family == "counts":
             assert self.predicted is not None
             of_cell = gradient(measure, self.counts.matrix)
@@ -493,13 +513,12 @@ class System:
             unit = self.clusters.code
         if self.weight is None and unit is None:
             return None
-        return self.labels.positive, self.score, self.weight, unit
+        return self.labels.positive, self.order, self.weight, unit
 
     @cached_property
     def placement(self) -> FloatArray:
         """Each row's placement among the rows of the other class."""
-        assert self.score is not None
-        return paired.row_placements(self.labels.positive, self.score, self.weight)
+        return paired.row_placements(self.table, self.labels.positive, self.order)
 
     def _clustered_area(self, area: float) -> intervals.Interval:
         """The interval of an AUC that needs no bootstrap, of clustered rows."""

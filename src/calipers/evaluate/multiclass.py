@@ -30,6 +30,7 @@ from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
+from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.findings import of_classes
 from calipers.evaluate.losses import loss_replicates
 from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
@@ -46,7 +47,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.skill import SKILLS, Skill
-from calipers.evaluate.slices import Bins, cuts, sliced
+from calipers.evaluate.slices import sliced
 from calipers.inference import intervals
 from calipers.inference.cells import Cells, ClassCounts
 from calipers.inference.clusters import Clusters
@@ -283,7 +284,7 @@ class ClassSystem:
             return self
         return replace(self, problem=replace(self.problem, settings=settings), _binary={})
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> ClassSystem:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassSystem:
         """The system on some of the rows; the classes stay."""
         p = self.problem
         return replace(
@@ -314,9 +315,21 @@ class ClassSystem:
             return self.confidence.statistic(measure)
         return Moments.from_rows(self.losses(measure), self.problem.weight)
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
-        return self.counts.share_of(measure) if measure.definition.share_of else None
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; ``matrix`` may
+        stand in for that of the rows."""
+        return self.counts.share_of(measure, matrix) if measure.definition.share_of else None
+
+    def of_scores(self, measure: Measure) -> System | None:
+        """The problem of two classes whose table of scores a measure is a formula over."""
+        family = measure.definition.family
+        if measure.label is not None and family != "counts":
+            return self.against_rest(measure.label).of_scores(measure.plain)
+        if family == "calibration" and measure.definition.name not in SKILLS:
+            return self.confidence
+        return None
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure, where there are any."""

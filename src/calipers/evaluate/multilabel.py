@@ -34,6 +34,7 @@ from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_label_sets
 from calipers.evaluate.pairs import Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
@@ -48,7 +49,7 @@ from calipers.evaluate.shared import (
     names_of,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
+from calipers.evaluate.slices import sliced
 from calipers.inference.cells import class_gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error
@@ -323,7 +324,7 @@ class LabelSystem:
         """The system with these settings; itself, and what it has computed, where it has them."""
         return self if settings == self.settings else replace(self, settings=settings, _kept={})
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> LabelSystem:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> LabelSystem:
         """The system on some of the rows; the labels stay."""
         columns = {
             name: column[rows]
@@ -432,11 +433,20 @@ class LabelSystem:
             return self.matrices
         return self.moments(measure) if family in OF_ROWS else None
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; ``matrix`` may
+        stand in for that of the rows."""
         if measure.label is None:
             return None
-        return self.of_label(measure.label).share_of(measure.plain)
+        return self.of_label(measure.label).share_of(measure.plain, matrix)
+
+    def of_scores(self, measure: Measure) -> System | None:
+        """The problem of two classes whose table of scores a measure is a formula over."""
+        if measure.label is None:
+            return None
+        return self.of_label(measure.label).of_scores(measure.plain)
 
     # --- How far values could move ---------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from calipers.data.arrays import as_quantities, as_weights, same_length
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.losses import loss_estimate, loss_replicates
 from calipers.evaluate.pairs import Rows, loss_contrast
@@ -25,7 +26,7 @@ from calipers.evaluate.shared import (
     named_systems,
     provenance,
 )
-from calipers.evaluate.slices import Bins, cuts, slice_columns, sliced
+from calipers.evaluate.slices import sliced
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast
 from calipers.inference.estimate import Settings
@@ -118,7 +119,7 @@ class Predictions:
     settings: Settings
     clusters: Clusters | None = None
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> Predictions:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Predictions:
         """The system on some of the rows."""
         return replace(
             self,
@@ -156,9 +157,15 @@ class Predictions:
         """The value of each row, where the measure is the mean of such."""
         return self.losses(measure)
 
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
+    def share_of(
+        self, measure: Measure, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
         """No measure of numbers is a share of rows."""
         return None
+
+    def of_scores(self, measure: Measure) -> None:
+        """No measure of numbers is read off scores."""
+        return
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure."""

@@ -3,77 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
-from calipers.data.arrays import Coded, as_numbers, coded, same_length
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluate.cuts import Cut
 from calipers.evaluate.losses import slope
+from calipers.evaluate.parts import Part, Parts, Rest
 from calipers.inference import intervals, paired, unpaired
-from calipers.inference.clusters import Clusters, two_parts_error
+from calipers.inference.clusters import two_parts_error
 from calipers.inference.estimate import MeasureLike, Scores, Settings
-from calipers.inference.influence import influence
+from calipers.inference.influence import error
 from calipers.inference.intervals import Interval
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices
-from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
+from calipers.statistics import FloatArray, Moments, ScoreTable
 
-#: A column may have this many slices; more can be neither read nor corrected for.
-MOST_SLICES = 50
-#: A column of numbers with more distinct values than these is cut.
-MOST_VALUES = 10
 #: How a slice is called that is compared with the rest, and the other way round.
 REST = "the rest"
 #: With fewer positives in a part, influence functions say too little of how areas under its
 #: precision-recall curve vary; the interval of Boyd, Eng and Page is then wide enough.
 FEW_POSITIVES = 30
 
-Bins = Mapping[str, Sequence[float]]
-
 #: How p-values account for the number of slices.
 HOLM = ADJUSTMENTS["holm"]
-
-
-class Part(Protocol):
-    """A system on some rows. Systems of every task can be sliced that answer to this."""
-
-    @property
-    def name(self) -> str:
-        """Of the system."""
-
-    @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-
-    @property
-    def clusters(self) -> Clusters | None:
-        """Of the rows."""
-
-    def taken(self, rows: npt.NDArray[np.bool_]) -> Any:
-        """The system on some of the rows."""
-
-    def under(self, settings: Settings) -> Any:
-        """The system with other settings."""
-
-    def estimate(self, measure: Measure) -> Estimate:
-        """The value of a measure with its interval."""
-
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What the measure is a formula over, where there is one for all rows."""
-
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
-
-    def replicates(self, measure: Measure) -> FloatArray | None:
-        """Bootstrap replicates of its value, where there are any; with clusters each is drawn by
-        its own number."""
 
 
 @runtime_checkable
@@ -83,143 +40,6 @@ class Linear(Protocol):
 
     def moved(self, measure: Measure) -> FloatArray | None:
         """The influence of each row on the value, times its weight; None where it is not known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """A way to cut the rows: the slice of each, as a position among the names."""
-
-    column: str
-    names: tuple[str, ...]
-    codes: npt.NDArray[np.intp]
-
-
-def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
-    """The columns of each way to cut, one or several to be crossed, by name.
-
-    Under a name such as ``"age*site"`` stands a tuple of columns. One name, or a list of names,
-    stands for the columns of a table that are called so.
-    """
-    if slices is None:
-        return None
-    if isinstance(slices, str):
-        slices = [slices]
-    if isinstance(slices, Mapping):
-        return {str(name): _parts(str(name), given) for name, given in slices.items()}
-    if not isinstance(slices, list | tuple) or not all(isinstance(name, str) for name in slices):
-        raise InputError("slices: expected a dict of columns by name, or names of columns of data=")
-    return {name: {part: part for part in _split(name)} for name in slices}
-
-
-def cuts(
-    slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int
-) -> tuple[list[Cut], list[str]]:
-    """The ways to cut that :func:`slice_columns` describes, and what a reader has to know of them.
-
-    A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles.
-    """
-    if bins is not None and not isinstance(bins, Mapping):
-        raise InputError(
-            f"slice_bins is {shown(bins)}, expected a dict from slices to where to cut them"
-        )
-    slices, bins = slices or {}, {str(name): edges for name, edges in (bins or {}).items()}
-    known = list(dict.fromkeys(part for columns in slices.values() for part in columns))
-    for name in bins:
-        if name not in known:
-            raise InputError(f"bins for {name!r}, which is no slice; {did_you_mean(name, known)}")
-    made, notes = [], []
-    for name, columns in slices.items():
-        found = []
-        for part, column in columns.items():
-            values = coded(column, f"slice {part!r}")
-            same_length(values.codes, rows, f"slice {part!r}")
-            cut, note = _binned(part, values, bins.get(part))
-            found.append(cut)
-            notes += note
-        cut = _crossed(name, found) if len(found) > 1 else found[0]
-        if len(cut.names) > MOST_SLICES:
-            raise InputError(
-                f"slice {name!r}: has {len(cut.names):,} slices, expected at most {MOST_SLICES}; "
-                "give a coarser column, or bins of its numbers"
-            )
-        made.append(cut)
-    return made, list(dict.fromkeys(notes))
-
-
-def _parts(name: str, given: Any) -> dict[str, Any]:
-    """The columns that are to be crossed, or the one, by name."""
-    parts = _split(name)
-    if isinstance(given, tuple) and len(parts) > 1:
-        if len(given) != len(parts):
-            raise InputError(
-                f"slice {name!r}: has {len(given)} columns, expected {len(parts)}, one for each of "
-                f"{', '.join(parts)}"
-            )
-        return dict(zip(parts, given, strict=True))
-    return {name: given}
-
-
-def _split(name: str) -> list[str]:
-    return [part.strip() for part in name.split("*")]
-
-
-def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut, list[str]]:
-    """The slices of one column, and how its numbers were cut."""
-    numeric = all(
-        isinstance(label, int | float | np.number) and not isinstance(label, bool)
-        for label in values.labels
-    )
-    if bins is not None:
-        edges = _edges(name, bins)
-        if not numeric:
-            raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
-    elif numeric and not values.ordered and len(values.labels) > MOST_VALUES:
-        numbers = np.asarray(values.labels, np.float64)[values.codes]
-        # Rounded as they are written, so that the names say exactly where the cuts are.
-        quartiles = (float(f"{x:.6g}") for x in np.quantile(numbers, [0.25, 0.5, 0.75]))
-        edges = list(dict.fromkeys(quartiles))
-    else:
-        return Cut(name, values.names, values.codes), []
-    place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
-    occurs = np.unique(place)
-    names = _between(edges)
-    codes = np.searchsorted(occurs, place)[values.codes]
-    how = "as asked" if bins is not None else "at its quartiles"
-    note = f"{name} is cut {how}: {', '.join(map(_number, edges))}."
-    return Cut(name, tuple(names[k] for k in occurs), codes), [note]
-
-
-def _edges(name: str, bins: Sequence[float]) -> list[float]:
-    edges = [float(edge) for edge in as_numbers(bins, f"bins of {name!r}")]
-    if (np.diff(edges) <= 0).any():
-        raise InputError(
-            f"bins of {name!r}: {shown(edges)}, expected numbers in ascending order: where to cut"
-        )
-    return edges
-
-
-def _number(x: float) -> str:
-    return f"{int(x)}" if x.is_integer() and abs(x) < 1e15 else repr(x)
-
-
-def _between(edges: Sequence[float]) -> list[str]:
-    """``below 40``, ``40 to below 65``, ``65 and above``."""
-    shown = [_number(x) for x in edges]
-    inner = [f"{low} to below {high}" for low, high in pairwise(shown)]
-    return [f"below {shown[0]}", *inner, f"{shown[-1]} and above"]
-
-
-def _crossed(name: str, found: Sequence[Cut]) -> Cut:
-    """The combinations that occur, in the order of the first column, then of the second."""
-    shape = tuple(len(cut.names) for cut in found)
-    flat = np.ravel_multi_index(tuple(cut.codes for cut in found), shape)
-    occurs, codes = np.unique(flat, return_inverse=True)
-    places = np.unravel_index(occurs, shape)
-    names = tuple(
-        ", ".join(cut.names[k] for cut, k in zip(found, at, strict=True))
-        for at in zip(*places, strict=True)
-    )
-    return Cut(name, names, codes.reshape(-1))
 
 
 # ------------------------------------------------------------------------------------- evaluation
@@ -247,48 +67,19 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
 def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
     """One system on the slices of one column."""
     rows: list[Slice] = []
+    parts = Parts(system, cut)
     for k, name in enumerate(cut.names):
-        inside = cut.codes == k
-        part = system.taken(inside)
-        rest = None
-        if len(cut.names) > 1:
-            rest = Rest.of(system.taken(~inside).under(_other_draws(system)))
+        rest = parts.rest(k)
         for j, measure in enumerate(measures):
+            own = parts.part(k).estimate(measure)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
                 apart = _opposite(rows[j])
             else:
-                apart = _to_rest(measure, part, rest)
-            rows.append(Slice(cut.column, name, part.estimate(measure), apart))
+                apart = _to_rest(measure, parts.part(k), rest, own)
+            rows.append(Slice(cut.column, name, own, apart))
+        parts.forget(k)
     return rows
-
-
-@dataclass(frozen=True, eq=False)
-class Rest:
-    """The rows outside of a slice; ``plain`` has the same values without intervals, which need not
-    be drawn where those of the difference do not come from them."""
-
-    part: Part
-    plain: Part
-
-    @classmethod
-    def of(cls, part: Part) -> Rest:
-        """Only where rows come in clusters are intervals dear."""
-        if part.clusters is None:
-            return cls(part, part)
-        return cls(part, part.under(replace(part.settings, interval="none", methods=())))
-
-
-def _other_draws(system: Part) -> Settings:
-    """Settings under which the rest is drawn independently of the slice.
-
-    With clusters the draws stay: a cluster in both parts has to be drawn equally often in both, and
-    one that is in one part only is drawn independently of all others anyway.
-    """
-    settings = system.settings
-    if system.clusters is not None:
-        return settings
-    return replace(settings, seed=(settings.seed + 2**62) % 2**63)
 
 
 def _opposite(row: Slice) -> Difference:
@@ -319,10 +110,9 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
 # -------------------------------------------------------------------------- difference to the rest
 
 
-def _to_rest(measure: Measure, part: Part, rest: Rest | None) -> Difference:
+def _to_rest(measure: Measure, part: Part, rest: Rest | None, own: Estimate) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
-    own = part.estimate(measure)
-    other = None if rest is None else rest.plain.estimate(measure)
+    other = None if rest is None else rest.value(measure)
     value = own.value - other.value if other is not None else float("nan")
     made, test = intervals.missing("none", "undefined_value"), Test(float("nan"), "none")
     if rest is None or other is None:
@@ -330,7 +120,7 @@ def _to_rest(measure: Measure, part: Part, rest: Rest | None) -> Difference:
     elif part.settings.interval == "none":
         made = intervals.missing("none", "not_asked")
     elif np.isfinite(value):
-        made, test = _inference(measure, part, rest, own, other)
+        made, test = _inference(measure, part, rest, own, other.value)
     return Difference(
         measure=own.measure,
         system=own.system,
@@ -350,17 +140,15 @@ def _to_rest(measure: Measure, part: Part, rest: Rest | None) -> Difference:
 
 
 def _inference(
-    measure: Measure, part: Part, outside: Rest, own: Estimate, other: Estimate
+    measure: Measure, part: Part, rest: Rest, own: Estimate, other: float
 ) -> tuple[Interval, Test]:
     settings, clusters = part.settings, part.clusters
-    value = own.value - other.value
+    value = own.value - other
     if not settings.prefers_bootstrap:
         find = _analytic if clusters is None else _clustered
-        made = find(measure, part, outside.plain, own, other)
+        made = find(measure, part, rest, own, other)
         if made is not None:
             return made
-    rest = outside.part
-    other = rest.estimate(measure)
     drawn: Interval | None = None
     if settings.interval != "analytic":
         of_part, of_rest = part.replicates(measure), rest.replicates(measure)
@@ -375,45 +163,54 @@ def _inference(
             drawn = intervals.percentile(apart, settings.level, made_of)
             if drawn.reason is None:
                 return drawn, replace(paired.bootstrap(apart), name=name)
-    limits = _from_limits(part, rest, own, other)
+    limits = _from_limits(part, rest.rows, own, rest.rows.estimate(measure))
     if drawn is not None and (settings.prefers_bootstrap or limits.reason is not None):
         limits = drawn
     return limits, Test(float("nan"), "none")
 
 
 def _analytic(
-    measure: Measure, part: Part, rest: Part, own: Estimate, other: Estimate
+    measure: Measure, part: Part, rest: Rest, own: Estimate, other: float
 ) -> tuple[Interval, Test] | None:
     """What a kind of measure has that needs no bootstrap."""
-    level, value = part.settings.level, own.value - other.value
+    level, value = part.settings.level, own.value - other
     margin, seen = measure.definition.share_of, (part.share_of(measure), rest.share_of(measure))
     if margin is not None and seen[0] is not None and seen[1] is not None:
         n, m = (float(matrix.effective_size(margin)) for matrix in seen if matrix is not None)
-        limits = (intervals.wilson(e.value, k, level) for e, k in ((own, n), (other, m)))
-        made = intervals.difference(own.value, next(limits), other.value, next(limits))
-        test = unpaired.shares(own.value, n, other.value, m)
+        limits = (intervals.wilson(v, k, level) for v, k in ((own.value, n), (other, m)))
+        made = intervals.difference(own.value, next(limits), other, next(limits))
+        test = unpaired.shares(own.value, n, other, m)
         return replace(made, method="Newcombe"), test
-    a, b = part.statistic(measure), rest.statistic(measure)
+    if measure.definition.interval == "recalibration":
+        return _coefficients(measure, rest, own, value)
+    a, b = rest.part_statistic(measure), rest.statistic(measure)
     if isinstance(a, Moments) and isinstance(b, Moments):
-        slopes = (slope(measure, own.value, a), slope(measure, other.value, b))
+        slopes = (slope(measure, own.value, a), slope(measure, other, b))
         errors = (slopes[0] * a.standard_error, slopes[1] * b.standard_error)
         return unpaired.welch(value, errors, (a.effective_size, b.effective_size), level)
-    if measure.definition.interval == "recalibration" and own.has_interval and other.has_interval:
-        # Wald's intervals: as wide as 2z standard errors.
-        widths = (own.high - own.low, other.high - other.low)
-        se = float(np.hypot(*widths)) / (2 * intervals.z_of(level))
-        made = replace(intervals.normal_mean(value, se, level), method="Wald, two samples")
-        return made, paired.normal(value, se, "Wald, two samples")
     if isinstance(a, ScoreTable) and isinstance(b, ScoreTable):
-        return _areas(measure, own.value, a, other.value, b, level)
+        return _areas(measure, own.value, a, other, b, level)
     return None
 
 
+def _coefficients(
+    measure: Measure, rest: Rest, own: Estimate, value: float
+) -> tuple[Interval, Test] | None:
+    """Of a recalibration, by Wald's intervals: as wide as 2z standard errors."""
+    widths = (own.high - own.low, rest.width(measure))
+    if not own.has_interval or math.isnan(widths[1]):
+        return None
+    se = math.hypot(*widths) / (2 * intervals.z_of(own.level))
+    made = replace(intervals.normal_mean(value, se, own.level), method="Wald, two samples")
+    return made, paired.normal(value, se, "Wald, two samples")
+
+
 def _clustered(
-    measure: Measure, part: Part, rest: Part, own: Estimate, other: Estimate
+    measure: Measure, part: Part, outside: Rest, own: Estimate, other: float
 ) -> tuple[Interval, Test] | None:
     """Of rows in clusters, some of which may be in both parts, by how much each cluster moves the
     two values. None where that is not known, or says nothing because a part does not vary."""
+    rest = outside.plain
     if not (isinstance(part, Linear) and isinstance(rest, Linear)):
         return None
     if part.clusters is None or rest.clusters is None:
@@ -423,7 +220,7 @@ def _clustered(
         return None
     se, degrees = two_parts_error(part.clusters, moved, rest.clusters, others)
     return unpaired.by_error(
-        own.value - other.value, se, degrees, part.settings.level, "clustered, two samples"
+        own.value - other, se, degrees, part.settings.level, "clustered, two samples"
     )
 
 
@@ -474,9 +271,8 @@ def _limits(measure: Measure, value: float, table: ScoreTable) -> _Limits | None
         enough = intervals.class_sizes(table)[0] >= FEW_POSITIVES
     else:
         enough = made.method == "DeLong, logit"
-    moved = influence(measure, table) if enough else None
-    se = 0.0 if moved is None else float(moved.error(table))
-    if not se > 0:
+    se = error(measure, table) if enough else None
+    if se is None or not se > 0:
         return _Limits(usual)
     if kind == "gini":
         return _Limits(usual, se)

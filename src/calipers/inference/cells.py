@@ -79,7 +79,11 @@ class Cells:
 
     def row(self) -> npt.NDArray[np.uint32]:
         """Which of the cells each row falls into."""
-        return np.searchsorted(self.place, self.flat).astype(np.uint32)
+        if (size := math.prod(self.shape)) > 4 * len(self.flat) + 10_000:
+            return np.searchsorted(self.place, self.flat).astype(np.uint32)
+        at = np.zeros(size, np.uint32)
+        at[self.place] = np.arange(len(self.place), dtype=np.uint32)
+        return at[self.flat]
 
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Counts of the cells (..., C) added up along the other axes, an array of these axes."""
@@ -307,13 +311,24 @@ class ClassCounts:
         matrix = ConfusionMatrix(counts, squares, labels, len(truth))
         return cls(matrix, cells, settings, together)
 
+    @classmethod
+    def from_matrix(cls, matrix: ConfusionMatrix, settings: Settings) -> ClassCounts:
+        """The same of rows that weigh one each and are independent, of whom the matrix is all."""
+        place = np.flatnonzero(matrix.counts)
+        counts = matrix.counts.ravel()[place]
+        nobody = np.zeros(0, np.int64)
+        return cls(matrix, Cells(matrix.counts.shape, place, counts, counts, nobody), settings)
+
     @property
     def clusters(self) -> Clusters | None:
         """What the rows come from."""
         return self.cells.clusters
 
-    def share_of(self, measure: Any) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one.
+    def share_of(
+        self, measure: Any, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; of another
+        ``matrix`` in place of these rows', where that is given.
 
         Of micro averages these are shares of what is, or is called, positive, where every row
         stands once; as a negative it stands K − 1 times.
@@ -321,11 +336,12 @@ class ClassCounts:
         margin = measure.definition.share_of
         if margin is None or measure.average in ("macro", "weighted"):
             return None
-        seen: ConfusionMatrix | None = self.matrix
+        whole = self.matrix if matrix is None else matrix
+        seen: ConfusionMatrix | None = whole
         if measure.label is not None:
-            seen = self.matrix.of_class(measure.label)
+            seen = whole.of_class(measure.label)
         elif measure.average == "micro":
-            seen = self.matrix.pooled() if margin in ("positive", "predicted_positive") else None
+            seen = whole.pooled() if margin in ("positive", "predicted_positive") else None
         return seen
 
     def _wilson(self, measure: Any, seen: ConfusionMatrix, value: float) -> Interval:

@@ -82,7 +82,7 @@ class Clusters:
         found, code = np.unique(names, return_inverse=True)
         return cls(code.astype(np.uint32).reshape(-1), len(found), weight)
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> Clusters:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Clusters:
         """Of some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, code=self.code[rows], weight=weight)

@@ -33,8 +33,9 @@ import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
-from calipers.inference.influence import SMOOTH, Influence, influence, jackknife, row_error
+from calipers.inference.influence import SMOOTH, error, influence, jackknife, row_error
 from calipers.inference.intervals import Interval
+from calipers.inference.paired import row_placements
 from calipers.inference.summaries import Summary
 from calipers.statistics import FloatArray, Moments, ScoreTable, Statistic
 
@@ -415,8 +416,7 @@ class Scores:
             return None
         scale = 2.0 if measure.definition.name == "Gini" else 1.0
         positive, score, _, _ = self.drawn.rows
-        of_positive, of_negative = self.table.placements()
-        placed = Influence(of_positive, of_negative).of_rows(self.table, positive, score)
+        placed = row_placements(self.table, positive, score)
         se = scale * self.clusters.auc_error(positive, placed)
         return normal_of(value, se, self.settings, self.clusters, "Obuchowski")
 
@@ -427,21 +427,18 @@ class Scores:
         if found is None or self.drawn is None or self.drawn.rows is None:
             return None
         positive, score, weight, _ = self.drawn.rows
-        moved = found.of_rows(self.table, positive, score)
+        moved = found.of_rows(positive, score)
         return moved if weight is None else moved * weight
 
     def _delta(self, measure: MeasureLike, value: float) -> Interval | None:
         """By the influence of rows; on the logit scale where that is the range of the measure."""
-        found = influence(measure, self.table)
-        if found is None:
-            return None
         if self.clusters is None:
-            se = float(found.error(self.table))
+            se = error(measure, self.table)
         else:
             moved = self.influence(measure)
-            if moved is None:
-                return None
-            se = row_error(moved, clusters=self.clusters)
+            se = None if moved is None else row_error(moved, clusters=self.clusters)
+        if se is None:
+            return None
         if measure.definition.range != (0, 1) or not se > 0:
             return normal_of(value, se, self.settings, self.clusters, "delta")
         if not 0 < value < 1:

@@ -14,13 +14,13 @@ For the AUC the first two are DeLong's, the third is Obuchowski's.
 AP, PR-AUC and AP-DG are sums over the blocks of tied scores, divided by all positives: (1/P)·Σ g(T,
 F, t, f), with T positives and F negatives above a block, which has t and f of its own. So a row's
 influence is what it does to its own block, plus what it does to all blocks below as one more above
-them, less its share of P. Those are running sums, and ties and weights need no case of their own.
+them, less its share of P. Those are running sums, and ties and weights need no case of their own;
+the core goes over them (``core/src/areas.rs``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.intervals import left_out
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ MOST_BLOCKS = 500
 #: those of them that have no formula here are differentiated numerically. (Of a maximum over
 #: thresholds the derivative is that at the best threshold.)
 SMOOTH = ("pAUC", "PRG-AUC", "KS", "max-F", "max-accuracy")
+
+#: Areas that are sums over the blocks of tied scores; the core goes over these.
+OF_BLOCKS = ("AP", "PR-AUC", "AP-DG")
 
 #: The step of a numerical derivative, as a share of the weight.
 _STEP = 1e-5
@@ -62,12 +65,12 @@ class Influence(NamedTuple):
 
     def of_rows(
         self,
-        table: ScoreTable,
         positive: npt.NDArray[np.bool_],
-        score: npt.NDArray[np.floating[Any]],
+        score: npt.NDArray[np.floating[Any]] | ScoreOrder,
     ) -> FloatArray:
-        """The influence of each row, from its class and its score, both shape ``(n,)``."""
-        place = len(table.scores) - 1 - np.searchsorted(table.scores[::-1], score)
+        """The influence of each row of the table, from its class and its score, both shape
+        ``(n,)``."""
+        place = ScoreOrder.of(score).place
         return np.where(positive, self.positive[place], self.negative[place])
 
     def error(self, table: ScoreTable) -> FloatArray:
@@ -97,17 +100,28 @@ def influence(measure: MeasureLike, table: ScoreTable) -> Influence | None:
     >>> from calipers import measure
     >>> truth, score = np.array([True, True, False]), np.array([0.9, 0.4, 0.6])
     >>> table = ScoreTable.from_rows(truth, score)
-    >>> influence(measure("AUC"), table).of_rows(table, truth, score).tolist()
+    >>> influence(measure("AUC"), table).of_rows(truth, score).tolist()
     [0.25, -0.25, 0.0]
     """
     name = measure.definition.name
     if name in ("AUC", "Gini"):
         return _of_auc(table, 2.0 if name == "Gini" else 1.0)
-    if name in _BLOCKS:
-        return _of_blocks(table, _BLOCKS[name])
+    if name in OF_BLOCKS:
+        return _of_blocks(table, name)
     if name in SMOOTH and table.positive.ndim == 1 and len(table.scores) <= MOST_BLOCKS:
         return numerical(measure, table)
     return None
+
+
+def error(measure: MeasureLike, table: ScoreTable) -> float | None:
+    """The standard error of a measure of a single table, as :meth:`Influence.error` has it; None
+    where the influence of rows is not known."""
+    name = measure.definition.name
+    if name in ("AUC", "Gini", *OF_BLOCKS):
+        scale, area = (2.0, "AUC") if name == "Gini" else (1.0, name)
+        return scale * table.area(area)[1]
+    found = influence(measure, table)
+    return None if found is None else float(found.error(table))
 
 
 def row_error(
@@ -222,93 +236,10 @@ def _of_auc(table: ScoreTable, scale: float) -> Influence:
         )
 
 
-class _Block(NamedTuple):
-    """What blocks of tied scores add, and its derivatives by the positives and negatives above the
-    block and within it."""
+def _of_blocks(table: ScoreTable, name: str) -> Influence:
+    from calipers import _core
 
-    value: FloatArray
-    above_positive: FloatArray
-    above_negative: FloatArray
-    own_positive: FloatArray
-    own_negative: FloatArray
-
-
-def _of_blocks(table: ScoreTable, block: Callable[..., _Block]) -> Influence:
-    t, f = table.positive, table.negative
-    above = np.cumsum(t, axis=-1) - t, np.cumsum(f, axis=-1) - f
-    total = table.total_positive[..., None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        made = block(*above, t, f)
-        value = made.value.sum(axis=-1, keepdims=True) / total
-        return Influence(
-            (made.own_positive + _below(made.above_positive) - value) / total,
-            (made.own_negative + _below(made.above_negative)) / total,
-        )
-
-
-def _below(column: FloatArray) -> FloatArray:
-    """Sums over all blocks below each."""
-    return np.asarray(np.cumsum(column[..., ::-1], axis=-1)[..., ::-1] - column)
-
-
-def _step(up: FloatArray, uf: FloatArray, t: FloatArray, f: FloatArray) -> _Block:
-    """AP: t times the precision below the block, (T + t)/(T + F + t + f)."""
-    tp, fp = up + t, uf + f
-    taken = np.where(tp + fp > 0, tp + fp, 1.0)
-    precision, slope = tp / taken, fp / taken**2
-    fall = -t * tp / taken**2
-    return _Block(t * precision, t * slope, fall, precision + t * slope, fall)
-
-
-def _crossing(up: FloatArray, uf: FloatArray, t: FloatArray, f: FloatArray) -> _Block:
-    """Davis and Goadrich: t/a − b/a²·L, where a = 1 + f/t, b = F − T·f/t and L = ln(1 + (t + f)/(T
-    + F)); t/a in the first block. Blocks without positives add nothing."""
-    some, before = t > 0, up + uf
-    later = before > 0
-    t, before = np.where(some, t, 1.0), np.where(later, before, 1.0)
-    a, b = 1 + f / t, np.where(later, uf - up * f / t, 0.0)
-    grown = np.log1p((t + f) / before)
-    after = before + t + f
-    by_size = (t + f) / (before * after)  # −∂L/∂(T + F)
-    part = b / a**2
-
-    def total(da: FloatArray, db: FloatArray, rest: FloatArray) -> FloatArray:
-        """The derivative of the value, from those of a and b and what comes through t and L."""
-        through_a = (-t / a**2 + 2 * b * grown / a**3) * da
-        return np.where(some, rest + through_a - np.where(later, grown / a**2 * db, 0.0), 0.0)
-
-    nothing = np.zeros_like(a)
-    moved = np.where(later, part * by_size, 0.0)
-    in_block = np.where(later, part / after, 0.0)
-    return _Block(
-        np.where(some, t / a - part * grown, 0.0),
-        np.where(later, total(nothing, -f / t, moved), 0.0),
-        np.where(later, total(nothing, nothing + 1, moved), 0.0),
-        total(-f / t**2, up * f / t**2, 1 / a - in_block),
-        total(1 / t, -up / t, -in_block),
-    )
-
-
-def _trapezoid(up: FloatArray, uf: FloatArray, t: FloatArray, f: FloatArray) -> _Block:
-    """PR-AUC: t·(precision above + precision below)/2 in blocks of positives only, and Davis and
-    Goadrich's crossing where both classes are tied."""
-    before = up + uf
-    later = before > 0
-    after = np.where(before + t > 0, before + t, 1.0)
-    before = np.where(later, before, 1.0)
-    below = (up + t) / after
-    above = np.where(later, up / before, below)
-    up_by = np.where(later, t / 2 * (uf / before**2 + uf / after**2), 0.0)
-    uf_by = np.where(later, -t / 2 * (up / before**2 + (up + t) / after**2), 0.0)
-    own = np.where(later, (above + below) / 2 + t / 2 * uf / after**2, 1.0)
-    pure = _Block(t * (above + below) / 2, up_by, uf_by, own, np.zeros_like(t))
-    mixed = (t > 0) & (f > 0)
-    tied = _crossing(up, uf, t, f)
-    return _Block(*(np.where(mixed, *parts) for parts in zip(tied, pure, strict=True)))
-
-
-_BLOCKS: dict[str, Callable[..., _Block]] = {
-    "AP": _step,
-    "PR-AUC": _trapezoid,
-    "AP-DG": _crossing,
-}
+    shape = table.positive.shape
+    columns = table.positive.ravel(), table.negative.ravel()
+    positive, negative = _core.area_influence(name, *columns, scores=shape[-1])
+    return Influence(positive.reshape(shape), negative.reshape(shape))

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.statistics.base import dot
-
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
 
@@ -201,21 +199,7 @@ def delong(table: ScoreTable) -> float:
     The variance of the placements among positives over the number of positives, plus that among
     negatives. With weights, squared weights take the place of counts and Kish's sizes that of n.
     """
-    of_positive, of_negative = table.placements()
-    return math.sqrt(
-        _mean_variance(of_positive, table.positive, table.positive_squares)
-        + _mean_variance(of_negative, table.negative, table.negative_squares)
-    )
-
-
-def _mean_variance(value: FloatArray, weight: FloatArray, squares: FloatArray) -> float:
-    """Variance of a weighted mean of values that stand for ``weight`` rows each."""
-    total = weight.sum()
-    n = total**2 / squares.sum()
-    if n <= 1:
-        return NAN
-    mean = dot(weight, value) / total
-    return float(dot(squares, np.square(value - mean)) / total**2 * n / (n - 1))
+    return table.area("AUC")[1]
 
 
 def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:

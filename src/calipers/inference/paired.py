@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.inference.influence import Influence
 from calipers.inference.intervals import Interval, missing
-from calipers.statistics import FloatArray, Moments, ScoreTable
+from calipers.statistics import FloatArray, Moments, ScoreOrder, ScoreTable
 
 Scores = npt.NDArray[np.floating[Any]]
 
@@ -405,13 +406,10 @@ def placement_error(
 
 
 def row_placements(
-    positive: npt.NDArray[np.bool_], score: Scores, weight: FloatArray | None
+    table: ScoreTable, positive: npt.NDArray[np.bool_], score: Scores | ScoreOrder
 ) -> FloatArray:
-    """Each row's placement among the rows of the other class."""
-    table = ScoreTable.from_rows(positive, score, weight)
-    of_positive, of_negative = table.placements()
-    place = len(table.scores) - 1 - np.searchsorted(table.scores[::-1], score)
-    return np.where(positive, of_positive[place], of_negative[place])
+    """The placement of each row of a table among the rows of the other class."""
+    return Influence(*table.placements()).of_rows(positive, score)
 
 
 # ------------------------------------------------------------------------------------ effect sizes

@@ -24,13 +24,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.once import cached_property
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
+from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     from calipers.inference.estimate import MeasureLike, Settings
 
 #: What the core computes as it draws, in the order of its columns.
-AREAS = ("AUC", "PR-AUC", "AP")
+AREAS = USUAL_AREAS
 
 #: How many points of coarse curves are looked through at a time, per thread.
 COARSE_AT_A_TIME = 100_000
@@ -64,7 +65,7 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
     """The rows of a table of scores, for the core to draw.
 
     Without weights the table is enough: each of its counts stands for that many equal rows. Else
-    ``rows`` are (truth, score, weight or None, what each row is drawn by or None).
+    ``rows`` are (truth, score or its order, weight or None, what each row is drawn by or None).
     """
     if rows is None:
         positive = np.repeat(
@@ -75,16 +76,13 @@ def ranked_rows(table: ScoreTable, rows: Any = None) -> RankedRows:
         last = np.zeros(len(positive), bool)
         last[np.cumsum(size) - 1] = True
         return RankedRows(positive, last, None, None)
-    from calipers import _core
-
     truth, score, weight, unit = rows
-    order = _core.order_descending(score)
-    ordered = score[order]
+    order = ScoreOrder.of(score)
     return RankedRows(
-        truth[order],
-        np.append(ordered[1:] != ordered[:-1], True),
-        None if weight is None else weight[order],
-        None if unit is None else unit[order],
+        truth[order.rows],
+        order.last,
+        None if weight is None else weight[order.rows],
+        None if unit is None else unit[order.rows],
     )
 
 

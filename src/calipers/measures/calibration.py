@@ -37,7 +37,7 @@ def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArra
         of = replace(
             table, scores=scores, positive=table.positive[place], negative=table.negative[place]
         )
-        levels = Levels.of(of)
+        levels = Levels.of(of if shape else table)
         if len(levels):
             out[place] = compute(levels)
     return out

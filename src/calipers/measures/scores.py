@@ -93,9 +93,9 @@ def pr_auc(s: ScoreTable) -> FloatArray:
     tp0, fp0 = tp - s.positive, fp - s.negative
     after = _precision(tp, fp)
     before = np.where(tp0 + fp0 > 0, _precision(tp0, fp0), after)
-    trapezoid = s.positive * (before + after) / 2
+    area = s.positive * (before + after) / 2
     mixed = (s.positive > 0) & (s.negative > 0)
-    area = np.where(mixed, _tied_area(tp0, fp0, s.positive, s.negative), trapezoid)
+    area[mixed] = _tied_area(*(each[mixed] for each in (tp0, fp0, s.positive, s.negative)))
     return np.asarray(area.sum(axis=-1) / s.total_positive)
 
 

@@ -1,13 +1,13 @@
 """Sufficient statistics: built from batches of data, merged by ``+``, read by measures."""
 
-from calipers.statistics.base import GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic
+from calipers.statistics.base import GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one
 from calipers.statistics.classes import ClassRows
 from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
 from calipers.statistics.groups import GroupedRankings
 from calipers.statistics.moments import Moments
 from calipers.statistics.rankings import JudgedRankings
 from calipers.statistics.ranks import ClassRanks, rank_cells
-from calipers.statistics.scores import ScoreTable
+from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
 
 __all__ = [
     "GEOMETRIC_FLOOR",
@@ -20,7 +20,10 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "Moments",
+    "ScoreOrder",
+    "ScoreParts",
     "ScoreTable",
     "Statistic",
+    "all_but_one",
     "rank_cells",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+S = TypeVar("S", bound=Any)
 
 #: What a value counts as at least in a geometric mean: trec_eval's floor.
 GEOMETRIC_FLOOR = 1e-5
@@ -57,3 +60,19 @@ class Statistic:
             arrays = {name: stored[name] for name in stored.files if name != "_plain"}
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()}
         return cls(**values, **arrays)
+
+
+def all_but_one(parts: Sequence[S]) -> list[S]:
+    """Of each of several statistics the sum of all others, by sums from either end. Nothing is
+    subtracted, so that no digit is lost where one of them outweighs the others.
+
+    >>> all_but_one([1, 20, 300])
+    [320, 301, 21]
+    """
+    last = len(parts) - 1
+    before, after = list(parts), list(parts)
+    for k in range(1, last):
+        before[k] = before[k - 1] + parts[k]
+        after[last - k] = parts[last - k] + after[last - k + 1]
+    inner = [before[k - 1] + after[k + 1] for k in range(1, last)]
+    return [after[1], *inner, before[last - 1]]

@@ -42,10 +42,12 @@ class Levels:
 
     @classmethod
     def of(cls, table: ScoreTable) -> Self:
-        """The levels of a table of probabilities (without leading axes)."""
-        positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
-        kept = total > 0
-        return cls(table.scores[::-1][kept], positive[kept], total[kept])
+        """The levels of a table of probabilities (without leading axes), made once."""
+        if "levels" not in table.__dict__:
+            positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
+            kept = total > 0
+            table.__dict__["levels"] = cls(table.scores[::-1][kept], positive[kept], total[kept])
+        return table.__dict__["levels"]  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         return len(self.total)
@@ -78,6 +80,8 @@ class Levels:
 
     def clipped(self, delta: float) -> Self:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
+        if delta == 0:
+            return self
         moved = np.clip(self.probability, delta, 1 - delta)
         return type(self)(moved, self.positive, self.total)
 
@@ -145,7 +149,7 @@ class Levels:
         """Whether a probability is 0 or 1, so that its logit is infinite."""
         return bool(self.probability[0] <= 0 or self.probability[-1] >= 1)
 
-    @property
+    @cached_property
     def separated(self) -> bool:
         """Whether a threshold separates the classes (or all probabilities are equal), so that no
         slope is the most likely."""
@@ -157,7 +161,7 @@ class Levels:
         upwards = p[of_positive[0]] >= p[of_negative[-1]]
         return bool(upwards or p[of_positive[-1]] <= p[of_negative[0]])
 
-    @property
+    @cached_property
     def logit(self) -> FloatArray:
         """ln(p/(1 − p)) of each probability."""
         return np.asarray(np.log(self.probability) - np.log1p(-self.probability))
@@ -169,6 +173,11 @@ class Levels:
         return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
 
     def offset(self) -> float:
+        """The most likely a in logit P(y) = a + logit(p)."""
+        return self._offset
+
+    @cached_property
+    def _offset(self) -> float:
         """The most likely a in logit P(y) = a + logit(p).
 
         It is where Σw·expit(a + logit p) equals the weight of the positives: Newton's steps, halved
@@ -190,6 +199,11 @@ class Levels:
         return a
 
     def line(self) -> tuple[float, float]:
+        """The most likely a and b in logit P(y) = a + b·logit(p)."""
+        return self._line
+
+    @cached_property
+    def _line(self) -> tuple[float, float]:
         """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
         squares whose steps are halved until they gain."""
         logit = self.logit

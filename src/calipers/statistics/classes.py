@@ -44,7 +44,7 @@ class ClassRows:
         highest, own, squares, *_ = _core.class_rows(values, truth.astype(np.int64, copy=False))
         return cls(values, highest, own, squares)
 
-    def taken(self, rows: npt.NDArray[np.bool_]) -> ClassRows:
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassRows:
         """Some of the rows."""
         return ClassRows(
             self.table[rows], self.highest[rows], self.own[rows], self.other_squares[rows]

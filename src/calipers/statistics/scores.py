@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,83 @@ from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+Scores = npt.NDArray[np.floating[Any]]
+
+USUAL_AREAS = ("AUC", "PR-AUC", "AP")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreOrder:
+    """A column of scores, and what sorting it says of each row; it is sorted once, when asked.
+
+    >>> order = ScoreOrder.of(np.array([0.2, 0.9, 0.2]))
+    >>> order.rows.tolist(), order.place.tolist()
+    ([1, 0, 2], [1, 0, 1])
+    """
+
+    score: Scores
+
+    @classmethod
+    def of(cls, score: Scores | Self) -> Self:
+        """Of a column; of its order that order, with what it knows already."""
+        return score if isinstance(score, cls) else cls(score)  # type: ignore[arg-type]
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.uint32]:
+        """The rows by descending score, those of equal score in their order."""
+        from calipers import _core
+
+        return _core.order_descending(self.score)
+
+    @cached_property
+    def last(self) -> npt.NDArray[np.bool_]:
+        """Whether each of :attr:`rows` is the last of its score."""
+        ordered = self.score[self.rows]
+        return np.append(ordered[1:] != ordered[:-1], [True] * (len(ordered) > 0))
+
+    @cached_property
+    def place(self) -> npt.NDArray[np.uint32]:
+        """Where the score of each row stands among the scores of the table of these rows."""
+        first = np.zeros(len(self.rows), np.uint32)
+        first[1:] = self.last[:-1]
+        place = np.empty(len(self.rows), np.uint32)
+        place[self.rows] = np.cumsum(first, dtype=np.uint32)
+        return place
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreParts:
+    """Rows by descending score, each of a part: its class, whether it is the last of its score, its
+    part and its weight; ``scores`` are the distinct ones and ``sizes`` the rows of the parts."""
+
+    scores: FloatArray
+    positive: npt.NDArray[np.bool_]
+    last: npt.NDArray[np.bool_]
+    part_of: npt.NDArray[np.uint8]
+    weight: FloatArray | None
+    sizes: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        order: ScoreOrder,
+        scores: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weight: FloatArray | None,
+        part: npt.NDArray[np.uint8],
+    ) -> Self:
+        """Of rows in any order."""
+        rows = order.rows
+        return cls(
+            scores,
+            positive[rows],
+            order.last,
+            part[rows],
+            None if weight is None else weight[rows],
+            np.bincount(part).tolist(),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +138,23 @@ class ScoreTable(Statistic):
         table.__dict__["running"] = tp, fp
         return table
 
+    @classmethod
+    def without(cls, parts: ScoreParts, part: int) -> Self:
+        """The table of the rows of all parts but one."""
+        from calipers import _core
+
+        scores, positive, negative, positive2, negative2 = _core.score_table_without(
+            parts.scores, parts.positive, parts.last, parts.part_of, parts.weight, part
+        )
+        return cls(
+            scores,
+            positive,
+            negative,
+            positive if positive2 is None else positive2,
+            negative if negative2 is None else negative2,
+            len(parts.last) - parts.sizes[part],
+        )
+
     def __add__(self, other: Self) -> Self:
         scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
         # np.unique sorts upwards; the table runs downwards.
@@ -92,12 +186,12 @@ class ScoreTable(Statistic):
             and np.array_equal(self.negative_squares, self.negative)
         )
 
-    @property
+    @cached_property
     def total_positive(self) -> FloatArray:
         """Weight of all positives."""
         return np.asarray(self.positive.sum(axis=-1))
 
-    @property
+    @cached_property
     def total_negative(self) -> FloatArray:
         """Weight of all negatives."""
         return np.asarray(self.negative.sum(axis=-1))
@@ -111,6 +205,23 @@ class ScoreTable(Statistic):
     def running(self) -> tuple[FloatArray, FloatArray]:
         """True and false positives at every threshold, shape ``(..., D + 1)``."""
         return _running(self.positive), _running(self.negative)
+
+    def area(self, name: str) -> tuple[float, float]:
+        """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
+        with influence I, with n/(n − 1) for the effective number n of rows of each class; of the
+        AUC that is DeLong's. NaN where a class has one row or none."""
+        if name not in self._areas:
+            from calipers import _core
+
+            # Those that are usually asked for together, in one go over the table.
+            names = USUAL_AREAS if name in USUAL_AREAS else (name,)
+            columns = self.positive, self.negative, self.positive_squares, self.negative_squares
+            self._areas.update(zip(names, _core.area_errors(names, *columns), strict=True))
+        return self._areas[name]
+
+    @cached_property
+    def _areas(self) -> dict[str, tuple[float, float]]:
+        return {}
 
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
