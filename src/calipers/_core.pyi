@@ -1,6 +1,6 @@
 """The compiled core: loops over data. Arrays are C-contiguous or copied."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias
 
@@ -92,6 +92,18 @@ def class_rows(
 def class_ranks(table: npt.NDArray[np.floating[Any]], truth: _Ints) -> _Ints: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
+def isotonic_blocks(positive: _Floats, total: _Floats) -> _Ints: ...
+def isotonic_fits(levels: _Floats, counts: _Ints, grid: _Floats) -> _Floats: ...
+def simplified_lines(lines: _Floats, tolerance: float) -> _Ints: ...
+def simplified_curve(
+    x: _Floats,
+    y: _Floats,
+    axes: Sequence[tuple[float, float]],
+    bottom: float,
+    corners: bool,
+    tolerance: float,
+    near: float,
+) -> _Ints: ...
 def bootstrap_scores(
     positive: _Bools,
     last: _Bools,

@@ -14,8 +14,6 @@ from calipers.statistics.scores import ScoreTable
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: How often all violators are pooled at once before the rest are pooled one by one.
-_SWEEPS = 50
 _NEWTON_STEPS = 200
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
@@ -85,20 +83,11 @@ class Levels:
         """Where the blocks of the isotonic regression of the outcome on the probability begin.
 
         Pool adjacent violators: neighbours whose shares do not ascend are merged until all do
-        (Ayer and others 1955). The order of merging does not matter, so whole runs go at once, and
-        what a few sweeps leave is merged from left to right.
+        (Ayer and others 1955).
         """
-        first = np.arange(len(self))
-        positive, total = self.positive, self.total
-        for _ in range(_SWEEPS):
-            share = positive / total
-            begins = np.append(True, share[1:] > share[:-1])
-            if begins.all():
-                return first
-            kept = np.flatnonzero(begins)
-            positive, total = np.add.reduceat(positive, kept), np.add.reduceat(total, kept)
-            first = first[kept]
-        return first[_stacked(positive.tolist(), total.tolist())]
+        from calipers import _core
+
+        return _core.isotonic_blocks(self.positive, self.total)
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -243,15 +232,3 @@ def expit(x: FloatArray) -> FloatArray:
 def _beginnings(place: IntArray) -> IntArray:
     """Where a value of an ascending sequence appears first."""
     return np.flatnonzero(np.append(True, place[1:] != place[:-1]))
-
-
-def _stacked(positive: list[float], total: list[float]) -> list[int]:
-    """Pool adjacent violators one by one: where the blocks begin."""
-    stack: list[tuple[float, float, int]] = []
-    for block in zip(positive, total, range(len(total)), strict=True):
-        pooled = block
-        while stack and stack[-1][0] * pooled[1] >= pooled[0] * stack[-1][1]:
-            hits, weight, first = stack.pop()
-            pooled = (hits + pooled[0], weight + pooled[1], first)
-        stack.append(pooled)
-    return [first for _, _, first in stack]
