@@ -58,7 +58,7 @@ _RATES = np.concatenate(
 )
 
 #: Of more rows blocks are drawn, of fewer each row.
-_MOST_DRAWN = 10_000
+_MOST_DRAWN = 5_000
 
 #: The measures of counts that are drawn against the threshold; any other can be asked for.
 OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
