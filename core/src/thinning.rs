@@ -209,7 +209,7 @@ fn candidates(places: &impl Places, first: f64, near: f64) -> Vec<Candidate> {
 
 /// The places to keep, ascending, so that no line moves by more than `tolerance`; at least one in
 /// each stretch of length `near` of the path.
-fn simplified(places: &impl Places, tolerance: f64, near: f64) -> Vec<i64> {
+fn simplified(places: &impl Places, tolerance: f64, near: f64) -> Vec<usize> {
     let first = FIRST * tolerance;
     let most = (tolerance - first).powi(2);
     let mut found = candidates(places, first, near);
@@ -218,10 +218,11 @@ fn simplified(places: &impl Places, tolerance: f64, near: f64) -> Vec<i64> {
     while let Some((from, to)) = ahead.pop() {
         let [start, end] = [from, to].map(|at| found[at].place);
         let (mut worst, mut at) = (most, from);
-        for between in from + 1..to {
-            let gap = places.gap(found[between].place, start, end);
+        let between = found.iter().enumerate().take(to).skip(from + 1);
+        for (middle, candidate) in between {
+            let gap = places.gap(candidate.place, start, end);
             if gap > worst {
-                (worst, at) = (gap, between);
+                (worst, at) = (gap, middle);
             }
         }
         if at > from {
@@ -230,7 +231,13 @@ fn simplified(places: &impl Places, tolerance: f64, near: f64) -> Vec<i64> {
         }
     }
     let kept = found.iter().filter(|candidate| candidate.fixed);
-    kept.map(|candidate| candidate.place as i64).collect()
+    kept.map(|candidate| candidate.place).collect()
+}
+
+/// Places as `NumPy` counts them.
+#[allow(clippy::cast_possible_wrap)]
+pub fn places(found: Vec<usize>) -> Vec<i64> {
+    found.into_iter().map(|place| place as i64).collect()
 }
 
 /// `simplified_lines(lines, tolerance)`: the places to keep, ascending, of lines that are thinned
@@ -249,11 +256,11 @@ pub fn simplified_lines<'py>(
         return Err(PyValueError::new_err("lines must be C-contiguous"));
     };
     if numbers.is_empty() {
-        return Ok(Vec::new().into_pyarray(py));
+        return Ok(Vec::<i64>::new().into_pyarray(py));
     }
     let lines = Lines { numbers, width };
     let kept = py.detach(|| simplified(&lines, tolerance, f64::INFINITY));
-    Ok(kept.into_pyarray(py))
+    Ok(places(kept).into_pyarray(py))
 }
 
 /// `simplified_curve(x, y, axes, bottom, corners, tolerance, near)`: the places of a curve to keep,
@@ -275,7 +282,7 @@ pub fn simplified_curve<'py>(
     let (x, y) = (contiguous(&x), contiguous(&y));
     same_length("y", y.len(), x.len())?;
     if x.is_empty() {
-        return Ok(Vec::new().into_pyarray(py));
+        return Ok(Vec::<i64>::new().into_pyarray(py));
     }
     let curve = Curve {
         x: &x,
@@ -285,14 +292,14 @@ pub fn simplified_curve<'py>(
         corners,
     };
     let kept = py.detach(|| simplified(&curve, tolerance, near));
-    Ok(kept.into_pyarray(py))
+    Ok(places(kept).into_pyarray(py))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn kept(points: &[Point], corners: bool, tolerance: f64, near: f64) -> Vec<i64> {
+    fn kept(points: &[Point], corners: bool, tolerance: f64, near: f64) -> Vec<usize> {
         let (x, y): (Vec<_>, Vec<_>) = points.iter().map(|point| (point[0], point[1])).unzip();
         let curve = Curve {
             x: &x,
