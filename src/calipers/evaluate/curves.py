@@ -51,10 +51,10 @@ _ODDS_GRID = np.arange(100) / 100
 #: Replicates are read at so many thresholds with equal weight between them, and at the highest.
 _SPREAD, _HIGHEST = 250, 30
 
-#: Blocks of rows are drawn between so many equal steps of TPR and of FPR, and ever smaller ones at
-#: both ends.
+#: Blocks of rows end at so many equal steps of TPR and of FPR too, and at ever smaller ones at both
+#: ends of either.
 _RATES = np.concatenate(
-    [ends := np.geomspace(1e-7, 0.05, 136), np.linspace(0, 1, _SPREAD), 1 - ends]
+    [ends := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - ends]
 )
 
 #: Of more rows blocks are drawn, of fewer each row.
