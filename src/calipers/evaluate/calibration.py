@@ -158,7 +158,7 @@ class Calibrated:
         """The recalibration whose coefficient the measure is."""
         both = measure.parameters.get("slope") != "one"
         x = Levels.of(self.table).clipped(measure.parameters["delta"])
-        intercept, slope = x.line() if both else (x.offset(), 1.0)
+        intercept, slope = x.line if both else (x.offset, 1.0)
         delta = measure.parameters["delta"]
         p = np.clip(self.probability, delta, 1 - delta)
         weight = np.ones(len(p)) if self.weight is None else self.weight
@@ -207,7 +207,7 @@ def calibration_curve(scored: Scored) -> Curve:
     by straight lines. The bands are around the diagonal: where the curve of a calibrated system
     would lie, at each probability and as a whole.
     """
-    levels, first = scored.levels, scored.blocks
+    levels, first = scored.levels, scored.levels.isotonic
     blocks = levels.gathered(first)
     last = np.append(first[1:], len(levels)) - 1
     x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()

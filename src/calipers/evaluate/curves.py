@@ -163,17 +163,12 @@ class Scored:
         """
         weighty = np.flatnonzero(self.table.positive + self.table.negative > 0)
         # Levels ascend, the table descends.
-        return np.concatenate([[0], weighty[::-1][self.blocks][::-1] + 1])
+        return np.concatenate([[0], weighty[::-1][self.levels.isotonic][::-1] + 1])
 
-    @cached_property
+    @property
     def levels(self) -> Levels:
         """The distinct scores, ascending, for the isotonic regression."""
         return Levels.of(self.table)
-
-    @cached_property
-    def blocks(self) -> npt.NDArray[np.int64]:
-        """Where the blocks of the isotonic regression of the classes on the scores begin."""
-        return self.levels.isotonic()
 
     @cached_property
     def prevalence(self) -> float:

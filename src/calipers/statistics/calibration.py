@@ -39,11 +39,18 @@ class Levels:
     total: FloatArray
 
     @classmethod
-    def of(cls, table: ScoreTable) -> Self:
-        """The levels of a table of probabilities (without leading axes)."""
-        positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
-        kept = total > 0
-        return cls(table.scores[::-1][kept], positive[kept], total[kept])
+    def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
+        """The levels of a table of probabilities, of one place of its leading axes where it has
+        any; the same each time, so that what several measures need is fitted once."""
+        kept: dict[tuple[int, ...], Self] = vars(table).setdefault("_levels", {})
+        if place not in kept:
+            # The scores of tables that were put together are the means of each.
+            scores = table.scores if table.scores.ndim == 1 else table.scores[place]
+            positive = table.positive[place][::-1]
+            total = positive + table.negative[place][::-1]
+            some = total > 0
+            kept[place] = cls(scores[::-1][some], positive[some], total[some])
+        return kept[place]
 
     def __len__(self) -> int:
         return len(self.total)
@@ -76,9 +83,15 @@ class Levels:
 
     def clipped(self, delta: float) -> Self:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
-        moved = np.clip(self.probability, delta, 1 - delta)
-        return type(self)(moved, self.positive, self.total)
+        if delta == 0:
+            return self
+        kept: dict[float, Self] = vars(self).setdefault("_clipped", {})
+        if delta not in kept:
+            moved = np.clip(self.probability, delta, 1 - delta)
+            kept[delta] = type(self)(moved, self.positive, self.total)
+        return kept[delta]
 
+    @cached_property
     def isotonic(self) -> IntArray:
         """Where the blocks of the isotonic regression of the outcome on the probability begin.
 
@@ -92,7 +105,7 @@ class Levels:
     @cached_property
     def fitted(self) -> FloatArray:
         """The isotonic regression at each level."""
-        first = self.isotonic()
+        first = self.isotonic
         sizes = np.diff(np.append(first, len(self)))
         return np.repeat(self.gathered(first).share, sizes)
 
@@ -157,6 +170,7 @@ class Levels:
         smaller than rounding leaves of one minus the share of the other."""
         return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
 
+    @cached_property
     def offset(self) -> float:
         """The most likely a in logit P(y) = a + logit(p).
 
@@ -178,6 +192,7 @@ class Levels:
             a = moved
         return a
 
+    @cached_property
     def line(self) -> tuple[float, float]:
         """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
         squares whose steps are halved until they gain."""
