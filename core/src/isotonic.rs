@@ -1,11 +1,12 @@
 //! Isotonic regression of shares by pooling adjacent violators (Ayer and others 1955): of one table,
 //! and of replicates of its counts, read over a grid.
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rayon::prelude::*;
 
+use crate::arrays::{Matrix, filled};
+use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{contiguous, same_length};
 use crate::thinning::places;
 
@@ -41,9 +42,10 @@ fn pool(blocks: &mut Vec<Block>, mut next: Block) {
 }
 
 /// Where the blocks of the isotonic regression begin; every level has some weight.
-pub fn blocks(positive: &[f64], total: &[f64]) -> Vec<usize> {
+pub fn blocks(crew: Crew, positive: &[f64], total: &[f64]) -> Vec<usize> {
     let mut blocks = Vec::new();
-    for (first, (&positive, &total)) in positive.iter().zip(total).enumerate() {
+    let levels = positive.iter().zip(total).enumerate();
+    for (first, (&positive, &total)) in crew.watched(levels) {
         let level = Block {
             first,
             positive,
@@ -64,7 +66,7 @@ struct Fit {
 
 impl Fit {
     /// The regression of one replicate at each place of an ascending grid, by straight lines between
-    /// the levels that were drawn; as it was where none was.
+    /// the levels that were drawn; NaN where none was.
     fn read(&mut self, levels: &[f64], counts: [&[i64]; 2], grid: &[f64], out: &mut [f64]) {
         self.at.clear();
         self.blocks.clear();
@@ -81,6 +83,7 @@ impl Fit {
             }
         }
         let Some(last) = self.at.len().checked_sub(1) else {
+            out.fill(f64::NAN);
             return;
         };
         self.values.clear();
@@ -121,7 +124,7 @@ pub fn isotonic_blocks<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let (positive, total) = (contiguous(&positive), contiguous(&total));
     same_length("total", total.len(), positive.len())?;
-    let first = py.detach(|| blocks(&positive, &total));
+    let first = detached(py, [total.len()], |crew| blocks(crew, &positive, &total))?;
     Ok(places(first).into_pyarray(py))
 }
 
@@ -135,34 +138,37 @@ pub fn isotonic_fits<'py>(
     levels: PyReadonlyArray1<'py, f64>,
     counts: PyReadonlyArray2<'py, i64>,
     grid: PyReadonlyArray1<'py, f64>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
+) -> PyResult<Matrix<'py>> {
     let (levels, grid) = (contiguous(&levels), contiguous(&grid));
     let [replicates, columns] = [counts.as_array().nrows(), counts.as_array().ncols()];
     same_length("counts", columns, 2 * levels.len())?;
     let Ok(counts) = counts.as_slice() else {
         return Err(PyValueError::new_err("counts must be C-contiguous"));
     };
-    let mut fits = vec![f64::NAN; replicates * grid.len()];
-    py.detach(|| {
-        fits.par_chunks_mut(grid.len().max(1))
-            .zip(counts.par_chunks(columns.max(1)))
-            .for_each_init(Fit::default, |fit, (out, counts)| {
+    filled(
+        py,
+        [replicates, grid.len()],
+        [replicates, columns],
+        |crew, fits| {
+            let rows = (Chunks(fits, grid.len()), Chunks(counts, columns));
+            crew.map_with(rows, Fit::default, |fit, _, (out, counts)| {
                 fit.read(&levels, counts.split_at(levels.len()).into(), &grid, out);
             });
-    });
-    fits.into_pyarray(py).reshape([replicates, grid.len()])
+        },
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
 
     #[test]
     fn violators_are_pooled_as_far_back_as_need_be() {
-        let total = [1.0; 5];
-        assert_eq!(blocks(&[0.0, 1.0, 1.0, 1.0, 0.0], &total), [0, 1]);
-        assert_eq!(blocks(&[1.0, 1.0, 0.0, 0.0, 0.0], &total), [0]);
-        assert!(blocks(&[], &[]).is_empty());
+        let found = |positive: [f64; 5]| tested(|crew| blocks(crew, &positive, &[1.0; 5]));
+        assert_eq!(found([0.0, 1.0, 1.0, 1.0, 0.0]), [0, 1]);
+        assert_eq!(found([1.0, 1.0, 0.0, 0.0, 0.0]), [0]);
+        assert!(tested(|crew| blocks(crew, &[], &[])).is_empty());
     }
 
     #[test]
@@ -177,7 +183,7 @@ mod tests {
 
     #[test]
     fn nothing_drawn_leaves_nothing() {
-        let mut out = [f64::NAN];
+        let mut out = [0.0];
         Fit::default().read(&[0.5], [&[0], &[0]], &[0.5], &mut out);
         assert!(out[0].is_nan());
     }

@@ -5,6 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray3, PyUntyped
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::parallel::{Crew, detached};
 use crate::scores::{contiguous, same_length};
 
 /// The share of the tolerance that the first pass takes.
@@ -183,7 +184,7 @@ impl Stretches {
 
 /// The first place in each stretch of the path, of length `first`; those to keep are the ends, both
 /// sides of a break, and the first place in each stretch of length `near`.
-fn candidates(places: &impl Places, first: f64, near: f64) -> Vec<Candidate> {
+fn candidates(crew: Crew, places: &impl Places, first: f64, near: f64) -> Vec<Candidate> {
     let mut found = vec![Candidate {
         place: 0,
         fixed: true,
@@ -193,7 +194,7 @@ fn candidates(places: &impl Places, first: f64, near: f64) -> Vec<Candidate> {
         _ => found.push(Candidate { place, fixed }),
     };
     let (mut path, mut short, mut long) = (0.0, Stretches::new(first), Stretches::new(near));
-    for (before, (step, broken)) in places.steps().enumerate() {
+    for (before, (step, broken)) in crew.watched(places.steps()).enumerate() {
         path += step;
         if broken {
             add(before, true);
@@ -209,13 +210,14 @@ fn candidates(places: &impl Places, first: f64, near: f64) -> Vec<Candidate> {
 
 /// The places to keep, ascending, so that no line moves by more than `tolerance`; at least one in
 /// each stretch of length `near` of the path.
-fn simplified(places: &impl Places, tolerance: f64, near: f64) -> Vec<usize> {
+fn simplified(crew: Crew, places: &impl Places, tolerance: f64, near: f64) -> Vec<usize> {
     let first = FIRST * tolerance;
     let most = (tolerance - first).powi(2);
-    let mut found = candidates(places, first, near);
+    let mut found = candidates(crew, places, first, near);
     let fixed: Vec<_> = (0..found.len()).filter(|&at| found[at].fixed).collect();
     let mut ahead: Vec<_> = fixed.windows(2).map(|ends| (ends[0], ends[1])).collect();
     while let Some((from, to)) = ahead.pop() {
+        crew.check();
         let [start, end] = [from, to].map(|at| found[at].place);
         let (mut worst, mut at) = (most, from);
         let between = found.iter().enumerate().take(to).skip(from + 1);
@@ -259,7 +261,9 @@ pub fn simplified_lines<'py>(
         return Ok(Vec::<i64>::new().into_pyarray(py));
     }
     let lines = Lines { numbers, width };
-    let kept = py.detach(|| simplified(&lines, tolerance, f64::INFINITY));
+    let kept = detached(py, [numbers.len()], |crew| {
+        simplified(crew, &lines, tolerance, f64::INFINITY)
+    })?;
     Ok(places(kept).into_pyarray(py))
 }
 
@@ -291,13 +295,16 @@ pub fn simplified_curve<'py>(
         bottom,
         corners,
     };
-    let kept = py.detach(|| simplified(&curve, tolerance, near));
+    let kept = detached(py, [x.len()], |crew| {
+        simplified(crew, &curve, tolerance, near)
+    })?;
     Ok(places(kept).into_pyarray(py))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parallel::tested;
 
     fn kept(points: &[Point], corners: bool, tolerance: f64, near: f64) -> Vec<usize> {
         let (x, y): (Vec<_>, Vec<_>) = points.iter().map(|point| (point[0], point[1])).unzip();
@@ -308,11 +315,12 @@ mod tests {
             bottom: f64::NAN,
             corners,
         };
-        let kept = simplified(&curve, tolerance, near);
+        let kept = tested(|crew| simplified(crew, &curve, tolerance, near));
         if !corners && near.is_infinite() {
             let numbers = points.as_flattened();
             let lines = Lines { numbers, width: 1 };
-            assert_eq!(simplified(&lines, tolerance, near), kept);
+            let found = tested(|crew| simplified(crew, &lines, tolerance, near));
+            assert_eq!(found, kept);
         }
         kept
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
 from sklearn import calibration, isotonic
@@ -14,6 +12,7 @@ from calipers.evaluate.calibration import OF_LABELS, calibrated_fits, top_label
 from calipers.inference.bands import simultaneous
 from calipers.inference.estimate import Settings
 from calipers.measures import definitions
+from calipers.once import cached_property
 from calipers.statistics import ScoreTable
 from calipers.statistics.calibration import Levels
 
@@ -260,13 +259,14 @@ def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """One isotonic regression a table, whether measures, the interval or curves ask for it; one
     line for both of its coefficients, their values and their intervals."""
     blocks, lines = [], []
-    core, line = _core.isotonic_blocks, Levels.line.func
+    core, fit = _core.isotonic_blocks, vars(Levels)["line"]
+    line = getattr(fit, "func", None) or fit.compute
 
     def counted(positive: np.ndarray, total: np.ndarray) -> np.ndarray:
         blocks.append(len(total))
         return core(positive, total)
 
-    counted_line = functools.cached_property(lambda levels: lines.append(1) or line(levels))
+    counted_line = cached_property(lambda levels: lines.append(1) or line(levels))
     counted_line.__set_name__(Levels, "line")
     monkeypatch.setattr(_core, "isotonic_blocks", counted)
     monkeypatch.setattr(Levels, "line", counted_line)
