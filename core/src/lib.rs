@@ -6,11 +6,13 @@ use pyo3::prelude::*;
 pub mod areas;
 mod arrays;
 pub mod classes;
+pub mod isotonic;
 pub mod parallel;
 pub mod random;
 pub mod randomise;
 pub mod resample;
 pub mod scores;
+pub mod thinning;
 pub mod trec;
 
 // Nobody has run it in an interpreter without the GIL yet: there, importing it switches the GIL on.
@@ -21,6 +23,8 @@ mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
+    use crate::isotonic::{isotonic_blocks, isotonic_fits};
+    #[pymodule_export]
     use crate::randomise::{randomisation, randomisation_exact, randomised_ranges};
     #[pymodule_export]
     use crate::resample::{
@@ -29,6 +33,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
+    #[pymodule_export]
+    use crate::thinning::{simplified_curve, simplified_lines};
     #[pymodule_export]
     use crate::trec::{JudgedRun, Judgments, read_rows};
 }

@@ -111,6 +111,8 @@ def set_up() -> None:
     )
     last = np.ones(300, bool)
     sign = d["said"] - 0.5
+    level = np.linspace(0, 1, 1000)
+    counts = np.ones((100, 2000), np.int64)
     CORE.update(
         score_table=lambda: _core.score_table(truth, score["a"]),
         weighted_table=lambda: _core.score_table(truth, score["a"], d["weight"]),
@@ -120,6 +122,10 @@ def set_up() -> None:
         signs=lambda: _core.randomisation(sign, 0, 100),
         deals=lambda: _core.randomised_ranges(sign, 5, 0, 20),
         rows=lambda: _core.class_rows(d["shares"], d["classes"], 1e-6),
+        blocks=lambda: _core.isotonic_blocks(score["a"], score["a"] + 1),
+        fits=lambda: _core.isotonic_fits(level, counts, level),
+        thin=lambda: _core.simplified_curve(level, level, [(0, 1)] * 2, np.nan, True, 0.01, 0.1),
+        thin_lines=lambda: _core.simplified_lines(np.stack([[level] * 2] * 2).T.copy(), 0.01),
         ranks=lambda: _core.class_ranks(d["shares"].astype(np.float32), d["classes"]),
     )
 

@@ -7,10 +7,12 @@ import pytest
 from sklearn import calibration, isotonic
 
 import calipers as cal
+from calipers import _core
 from calipers.evaluate.calibration import OF_LABELS, calibrated_fits, top_label
 from calipers.inference.bands import simultaneous
 from calipers.inference.estimate import Settings
 from calipers.measures import definitions
+from calipers.once import cached_property
 from calipers.statistics import ScoreTable
 from calipers.statistics.calibration import Levels
 
@@ -251,3 +253,30 @@ def test_the_label_given_makes_a_problem_of_two_classes() -> None:
     probability[7] *= 1.1
     with pytest.raises(cal.InputError, match=r"sum to 1\.1 in row 7"):
         cal.classification(truth, probability=probability, measures=["Brier"])
+
+
+def test_nothing_is_fitted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One isotonic regression a table, whether measures, the interval or curves ask for it; one
+    line for both of its coefficients, their values and their intervals."""
+    blocks, lines = [], []
+    core, fit = _core.isotonic_blocks, vars(Levels)["line"]
+    line = getattr(fit, "func", None) or fit.compute
+
+    def counted(positive: np.ndarray, total: np.ndarray) -> np.ndarray:
+        blocks.append(len(total))
+        return core(positive, total)
+
+    counted_line = cached_property(lambda levels: lines.append(1) or line(levels))
+    counted_line.__set_name__(Levels, "line")
+    monkeypatch.setattr(_core, "isotonic_blocks", counted)
+    monkeypatch.setattr(Levels, "line", counted_line)
+    draw = np.random.default_rng(8)
+    p = draw.random(200)
+    truth = draw.random(200) < p
+    measures = ["miscalibration", "discrimination", "calibration-slope"]
+    measures += ["calibration-intercept(slope='fitted')"]
+    ev = cal.classification(truth, probability=p, measures=measures, resamples=100)
+    for kind in ("calibration", "cost"):
+        cal.curve(ev, kind)
+    assert sum(levels > 1 for levels in blocks) == 101  # and that of the best constant answer
+    assert len(lines) == 1

@@ -12,7 +12,6 @@ from sklearn import calibration, isotonic, linear_model, metrics
 
 import calipers as cal
 from calipers.statistics import ScoreTable
-from calipers.statistics import calibration as module
 from calipers.statistics.calibration import Levels
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray | None]
@@ -41,12 +40,7 @@ def value(name: str, case: Rows) -> float:
 
 
 @every_case
-@pytest.mark.parametrize("sweeps", [0, 1, 50])
-def test_the_fit_is_that_of_scikit_learn(
-    case: Rows, sweeps: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also when most is left to the merging one by one."""
-    monkeypatch.setattr(module, "_SWEEPS", sweeps)
+def test_the_fit_is_that_of_scikit_learn(case: Rows) -> None:
     truth, p, weight = case
     levels = Levels.of(ScoreTable.from_rows(*case))
     expected = isotonic.IsotonicRegression().fit(p, truth, sample_weight=weight)
@@ -55,7 +49,7 @@ def test_the_fit_is_that_of_scikit_learn(
 
 @pytest.mark.parametrize("n", [1, 2, 5, 300])
 def test_shares_that_fall_ever_slower_are_one_block(n: int) -> None:
-    """Each merger makes the next one necessary; sweeps alone would take as many as there are."""
+    """Each merger makes the next one necessary."""
     total = np.ones(n)
     positive = np.append(np.linspace(0.5, 0.9, n - 1), 0.0) if n > 1 else np.ones(1)
     total[-1] = 1e6
@@ -247,12 +241,12 @@ def test_extreme_probabilities_have_a_line(delta: float) -> None:
     p = np.array([delta, delta, 0.3, 0.5, 0.9, 1 - max(delta, 1e-15)])
     truth = np.array([False, True, False, True, False, True])
     levels = Levels.of(ScoreTable.from_rows(truth, p))
-    a, b = levels.line()
+    a, b = levels.line
     fitted = 1 / (1 + np.exp(-(a + b * levels.logit)))
     gradient = levels.positive - levels.total * fitted
     assert gradient.sum() == pytest.approx(0, abs=1e-9)
     assert np.dot(gradient, levels.logit) == pytest.approx(0, abs=1e-6)
-    moved = 1 / (1 + np.exp(-(levels.offset() + levels.logit)))
+    moved = 1 / (1 + np.exp(-(levels.offset + levels.logit)))
     assert np.dot(levels.total, moved) == pytest.approx(3)
 
 

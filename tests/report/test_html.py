@@ -4,7 +4,11 @@ import base64
 import hashlib
 import html.parser
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +16,10 @@ import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
 from calipers.report import bundle
+from calipers.report.figures import figures
 from calipers.report.files import write_text
 from calipers.report.html import comparison_fragment, fragment, page
+from calipers.report.rendering import beside
 from calipers.results import Comparison, Evaluation
 
 ALL = [retrieval, binary, regression, undefined, hostile]
@@ -215,24 +221,87 @@ def test_a_missing_folder_is_said_clearly(tmp_path: Path) -> None:
         write_text(tmp_path / "none" / "report.html", "x")
 
 
+@pytest.fixture
+def anew() -> Iterator[None]:
+    """The bundle as a new process finds it."""
+    bundle.javascript.cache_clear()
+    yield
+    bundle.javascript.cache_clear()
+
+
+@pytest.mark.usefixtures("anew")
 def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "calipers")
     made = bundle.javascript()
     (file,) = (tmp_path / "calipers").iterdir()
-    assert file.read_bytes().decode() == made
+    assert file.read_bytes().decode().startswith(made)
     assert "</script" not in made
     assert "<!--" not in made
+    bundle.javascript.cache_clear()
     monkeypatch.setattr(bundle, "_make", lambda: pytest.fail("made again"))
     assert bundle.javascript() == made
 
 
-def test_an_unwritable_cache_only_costs_time(
+@pytest.mark.usefixtures("anew")
+@pytest.mark.parametrize(
+    "harm", [lambda b: b[:-100], lambda b: b"x" + b, lambda _: b"", bytes.upper]
+)
+def test_a_copy_that_is_not_whole_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(bundle, "_make", lambda: "let script = 'ß';\n" * 20)
+    made = bundle.javascript()
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(harm(whole))
+    bundle.javascript.cache_clear()
+    assert bundle.javascript() == made
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.usefixtures("anew")
+def test_an_unwritable_cache_only_costs_time_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    made = []
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(bundle, "cache_folder", lambda: tmp_path / "file" / "calipers")
-    monkeypatch.setattr(bundle, "_make", lambda: "script")
-    assert bundle.javascript() == "script"
+    monkeypatch.setattr(bundle, "_make", lambda: made.append(1) or "script")
+    assert bundle.javascript() == bundle.javascript() == "script"
+    assert len(made) == 1
+
+
+FORKED = """
+import os, signal, sys
+import calipers as cal
+def page():
+    score = [0.1, 0.7, 0.4, 0.2, 0.9, 0.6] * 10
+    return cal.classification([0, 1, 1, 0, 1, 0] * 10, score=score, resamples=100).to_html()
+first = page()
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if page() == first else 3)
+    assert os.waitpid(child, 0)[1] == 0
+assert page() == first
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
+def test_a_page_in_a_forked_process() -> None:
+    """vl-convert's thread is not there; waiting for it would take for ever."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    subprocess.run(command, check=True, timeout=200)
+
+
+def test_pictures_begun_beside_are_those_drawn_at_once() -> None:
+    drawn = figures(binary())
+    with beside() as begin:
+        begun = figures(binary(), begin)
+        assert [f.svg for f in begun] == [f.svg for f in drawn]
+    assert [f.title for f in begun] == [f.title for f in drawn]
 
 
 def test_a_curve_with_undefined_values_can_be_drawn() -> None:

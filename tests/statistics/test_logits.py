@@ -32,7 +32,7 @@ def test_lines_and_errors_are_those_of_the_rows(steep: float, weighted: bool) ->
         table = ScoreTable.from_rows(y, p, None if weight is None else w)
         levels = Levels.of(table)
         for both in (True, False):
-            a, b = levels.line() if both else (levels.offset(), 1.0)
+            a, b = levels.line if both else (levels.offset, 1.0)
             line = sums.fit((a + 0.05, b - 0.02 if both else 1.0), both=both)
             if abs(b) > STEEPEST:
                 assert line is None

@@ -44,6 +44,8 @@ OF_LABELS = (
 
 #: The consistency band is that of at most so many levels, each the mean of its neighbours.
 _MOST_LEVELS = 2_000
+#: So many counts are drawn at a time.
+_AT_A_TIME = 1_000_000
 _GRID = np.linspace(0.0, 1.0, 101)
 _BARS = 20
 
@@ -157,7 +159,7 @@ class Calibrated:
         """The recalibration whose coefficient the measure is."""
         both = measure.parameters.get("slope") != "one"
         x = Levels.of(self.table).clipped(measure.parameters["delta"])
-        intercept, slope = x.line() if both else (x.offset(), 1.0)
+        intercept, slope = x.line if both else (x.offset, 1.0)
         fitted = expit(intercept + slope * x.logit)
         of_fit = information(x.logit, x.total * fitted * (1 - fitted))
         return _Fit(
@@ -218,8 +220,7 @@ def calibration_curve(scored: Scored) -> Curve:
     by straight lines. The bands are around the diagonal: where the curve of a calibrated system
     would lie, at each probability and as a whole.
     """
-    levels = Levels.of(scored.table)
-    first = levels.isotonic()
+    levels, first = scored.levels, scored.levels.isotonic
     blocks = levels.gathered(first)
     last = np.append(first[1:], len(levels)) - 1
     x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
@@ -240,7 +241,7 @@ def binned_calibration_curve(scored: Scored, bins: int = 10, binning: str = "equ
 
     ``binning`` is ``"equal-mass"`` or ``"equal-width"``; empty bins are left out.
     """
-    levels = Levels.of(scored.table)
+    levels = scored.levels
     binned = levels.gathered(
         levels.equal_mass(bins) if binning == "equal-mass" else levels.equal_width(bins)
     )
@@ -265,7 +266,7 @@ def binned_calibration_curve(scored: Scored, bins: int = 10, binning: str = "equ
 def probability_histogram(scored: Scored) -> Curve:
     """How the probabilities are spread: the share of rows in bars of equal width; ``x`` are the
     borders."""
-    levels = Levels.of(scored.table)
+    levels = scored.levels
     place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
     share = np.bincount(place, levels.total, _BARS) / levels.weight
     return replace(
@@ -333,19 +334,23 @@ def calibrated_fits(
     rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_size`` is the weight of an
     effective row.
     """
+    from calipers import _core
+
     if len(levels) > _MOST_LEVELS:
         levels = levels.gathered(levels.equal_mass(_MOST_LEVELS))
     random = np.random.Generator(np.random.Philox(settings.seed))
     rows = levels.total / row_size
     expected = np.concatenate([rows * levels.probability, rows * (1 - levels.probability)])
-    out = np.full((settings.resamples, len(grid)), np.nan)
-    for fits in out:
-        positive, negative = random.poisson(expected).astype(np.float64).reshape(2, -1)
-        drawn = positive + negative > 0
-        if drawn.any():
-            x = Levels(levels.probability[drawn], positive[drawn], (positive + negative)[drawn])
-            fits[:] = np.interp(grid, x.probability, x.fitted)
-    return out
+    step = max(1, _AT_A_TIME // len(expected))
+    parts = [
+        _core.isotonic_fits(
+            levels.probability,
+            random.poisson(expected, (min(step, settings.resamples - start), len(expected))),
+            grid,
+        )
+        for start in range(0, settings.resamples, step)
+    ]
+    return np.concatenate(parts)
 
 
 def top_label(

@@ -37,6 +37,7 @@ from calipers.measures.counts import (
 from calipers.once import cached_property
 from calipers.results import Curve, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.calibration import Levels
 
 #: Where bands are computed.
 GRID = np.linspace(0.0, 1.0, 101)
@@ -49,6 +50,15 @@ _ODDS_GRID = np.arange(100) / 100
 
 #: Replicates are read at so many thresholds with equal weight between them, and at the highest.
 _SPREAD, _HIGHEST = 250, 30
+
+#: Blocks of rows end at so many equal steps of TPR and of FPR too, and at ever smaller ones at both
+#: ends of either.
+_RATES = np.concatenate(
+    [ends := np.geomspace(1e-7, 0.05, 76), np.linspace(0, 1, _SPREAD // 2), 1 - ends]
+)
+
+#: Of more rows blocks are drawn, of fewer each row.
+_MOST_DRAWN = 5_000
 
 #: The measures of counts that are drawn against the threshold; any other can be asked for.
 OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
@@ -102,11 +112,18 @@ class Scored:
         """The rows that the bootstrap draws."""
         return ranked_rows(self.table, self.rows)
 
+    @property
+    def _by_block(self) -> bool:
+        """Whether the bootstrap draws blocks of rows rather than each row."""
+        return self.independent and self.table.rows > _MOST_DRAWN
+
     @cached_property
     def replicates(self) -> tuple[FloatArray, FloatArray]:
         """Bootstrap replicates: TPR over the grid of FPR, and precision over that of recall."""
         from calipers import _core
 
+        if self._by_block:
+            return self.counted.tpr(_FPR_GRID), self.counted.precision(GRID)
         settings = self.settings
         _, tpr, at_recall = _core.bootstrap_scores(
             *self.ranked, settings.seed, settings.resamples, _FPR_GRID, GRID
@@ -118,12 +135,18 @@ class Scored:
     @cached_property
     def counted(self) -> Counted:
         """Bootstrap replicates of the counts at the thresholds that curves have bands of."""
-        weight = np.cumsum(self.table.positive + self.table.negative)
+        table = self.table
+        weight = np.cumsum(table.positive + table.negative)
         spread = np.searchsorted(weight, np.linspace(0, weight[-1], _SPREAD)) + 1
         parts = [np.arange(_HIGHEST), spread, self.hull]
         if self.probabilities:
             parts.append(self.places(_ODDS_GRID))
+        if self._by_block:
+            running = (np.cumsum(column) for column in (table.positive, table.negative))
+            parts += [np.searchsorted(column, _RATES * column[-1]) + 1 for column in running]
         places = np.unique(np.concatenate(parts).clip(0, len(weight)))
+        if self._by_block:
+            return Counted.drawn_by_block(table, places, self.settings)
         return Counted.drawn(self.ranked, places, self.settings)
 
     def places(self, thresholds: FloatArray) -> npt.NDArray[np.intp]:
@@ -138,13 +161,14 @@ class Scored:
         They are where the blocks end of the isotonic regression of the classes on the scores
         (Fawcett and Niculescu-Mizil 2007).
         """
-        from scipy.optimize import isotonic_regression
+        weighty = np.flatnonzero(self.table.positive + self.table.negative > 0)
+        # Levels ascend, the table descends.
+        return np.concatenate([[0], weighty[::-1][self.levels.isotonic][::-1] + 1])
 
-        weight = self.table.positive + self.table.negative
-        weighty = np.flatnonzero(weight > 0)
-        share = self.table.positive[weighty] / weight[weighty]
-        blocks = isotonic_regression(share, weights=weight[weighty], increasing=False).blocks
-        return np.concatenate([[0], weighty[blocks[1:] - 1] + 1])
+    @property
+    def levels(self) -> Levels:
+        """The distinct scores, ascending, for the isotonic regression."""
+        return Levels.of(self.table)
 
     @cached_property
     def prevalence(self) -> float:

@@ -196,7 +196,7 @@ class Parts:
         if sums is None or not any(other != part for other in mixed):
             return None
         levels = Levels.of(whole.table).clipped(delta)
-        return sums[part].fit(levels.line() if both else (levels.offset(), 1.0), both=both)
+        return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
 
     def _sums(self, whole: System, delta: float) -> list[LogitSums] | None:
         assert whole.probability is not None

@@ -15,6 +15,7 @@ from calipers.statistics.base import FloatArray
 if TYPE_CHECKING:
     from calipers.inference.estimate import Settings
     from calipers.inference.scores import RankedRows
+    from calipers.statistics import ScoreTable
 
 Limits = tuple[FloatArray, FloatArray]
 
@@ -49,6 +50,26 @@ class Counted:
         np.cumsum(between, axis=2, out=counts[..., 1:])
         return cls(places, counts[:, 0], counts[:, 1])
 
+    @classmethod
+    def drawn_by_block(
+        cls, table: ScoreTable, places: npt.NDArray[np.intp], settings: Settings
+    ) -> Counted:
+        """The replicates of independent rows, drawn block by block between the places.
+
+        How often the rows of a block are drawn in all has Poisson's distribution too, so that many
+        rows take no longer than few. Where their weights differ, so many effective rows are drawn.
+        """
+        places = np.union1d(places, [0, len(table.scores)])
+        columns = np.stack([table.positive, table.negative])
+        squares = np.stack([table.positive_squares, table.negative_squares])
+        weight, squares = (np.add.reduceat(c, places[:-1], axis=1) for c in (columns, squares))
+        size = np.divide(squares, weight, out=np.ones_like(weight), where=weight > 0)
+        random = np.random.Generator(np.random.Philox(settings.seed))
+        counts = np.zeros((settings.resamples, 2, len(places)))
+        for replicate in counts:
+            np.cumsum(random.poisson(weight / size) * size, axis=1, out=replicate[:, 1:])
+        return cls(places, counts[:, 0], counts[:, 1])
+
     def rates(self, places: npt.NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """TPR and FPR at some of the places."""
         at = np.searchsorted(self.places, places)
@@ -57,6 +78,35 @@ class Counted:
                 self.positive[:, at] / self.positive[:, -1:],
                 self.negative[:, at] / self.negative[:, -1:],
             )
+
+    def tpr(self, fpr: FloatArray) -> FloatArray:
+        """TPR at these FPR, by straight lines between the places and at the top of upright ones;
+        NaN in replicates without positives or without negatives."""
+        known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
+        out = np.full((len(known), len(fpr)), np.nan)
+        for at in np.flatnonzero(known):
+            tp, fp = self.positive[at], self.negative[at]
+            out[at] = np.interp(fpr, fp / fp[-1], tp / tp[-1])
+        return out
+
+    def precision(self, recall: FloatArray) -> FloatArray:
+        """Precision at the first threshold that reaches these recalls and calls anything positive;
+        by a straight line where several thresholds lie between two places; NaN as in :meth:`tpr`.
+        """
+        known = (self.positive[:, -1] > 0) & (self.negative[:, -1] > 0)
+        out = np.full((len(known), len(recall)), np.nan)
+        several = np.append(False, np.diff(self.places) > 1)
+        for at in np.flatnonzero(known):
+            tp, fp = self.positive[at], self.negative[at]
+            goal = recall * tp[-1]
+            reached = np.maximum(np.searchsorted(tp, goal), np.searchsorted(tp + fp, 0, "right"))
+            between = several[reached] & (tp[reached] > goal) & (goal > 0)
+            share = np.ones(len(recall))
+            before = reached - 1
+            share[between] = (goal - tp[before])[between] / (tp[reached] - tp[before])[between]
+            hits = tp[before] + share * (tp[reached] - tp[before])
+            out[at] = hits / (hits + fp[before] + share * (fp[reached] - fp[before]))
+        return out
 
     def gain(self, shares: FloatArray) -> FloatArray:
         """Recall where these shares are predicted positive, by straight lines between the places;
@@ -81,10 +131,15 @@ def pointwise(replicates: FloatArray, level: float) -> Limits:
     replicates have no value.
     """
     low, high = np.full((2, replicates.shape[1]), np.nan)
-    enough = np.isfinite(replicates).mean(axis=0) >= 1 - MOST_DEGENERATE
-    if enough.any():
-        tails = [(1 - level) / 2, (1 + level) / 2]
-        low[enough], high[enough] = np.nanquantile(replicates[:, enough], tails, axis=0)
+    share = np.isfinite(replicates).mean(axis=0)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    # Column by column is slow, and needed only where some replicates have no value.
+    for some, quantile in (
+        (share == 1, np.quantile),
+        ((share < 1) & (share >= 1 - MOST_DEGENERATE), np.nanquantile),
+    ):
+        if some.any():
+            low[some], high[some] = quantile(replicates[:, some], tails, axis=0)
     return low, high
 
 
@@ -154,15 +209,15 @@ def precision_limits(
     recall r and false positive rate f is πr / (πr + (1 − π)f), largest at the least f and the
     largest π.
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     each = level ** (1 / 3)
     of_positives, of_negatives = (kolmogorov_distance(n, each) for n in sizes)
     least, most = _reached(tpr, fpr, grid, of_positives)
     least, most = np.maximum(least - of_negatives, 0.0), np.minimum(most + of_negatives, 1.0)
     tail = (1 - each) / 2
-    rare = float(beta.ppf(tail, sizes[0], sizes[1] + 1))
-    common = float(beta.ppf(1 - tail, sizes[0] + 1, sizes[1]))
+    rare = float(betaincinv(sizes[0], sizes[1] + 1, tail))
+    common = float(betaincinv(sizes[0] + 1, sizes[1], 1 - tail))
 
     def precision(share: float, rate: FloatArray, empty: float) -> FloatArray:
         taken = share * grid + (1 - share) * rate

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial, wraps
 from typing import Any
 
@@ -32,12 +31,7 @@ def _of_levels(table: ScoreTable, compute: Callable[[Levels], Any]) -> FloatArra
     shape = table.positive.shape[:-1]
     out = np.full(shape, NAN)
     for place in np.ndindex(shape):
-        # The scores of tables that were put together are the means of each.
-        scores = table.scores if table.scores.ndim == 1 else table.scores[place]
-        of = replace(
-            table, scores=scores, positive=table.positive[place], negative=table.negative[place]
-        )
-        levels = Levels.of(of if shape else table)
+        levels = Levels.of(table, place)
         if len(levels):
             out[place] = compute(levels)
     return out
@@ -263,7 +257,7 @@ def calibration_slope(x: Levels, delta: float = 0.0) -> float:
     probability of 0 or 1 has no logit; ``delta`` = Δ moves all into [Δ, 1 − Δ].
     """
     x = x.clipped(delta)
-    return NAN if x.certain or x.separated else x.line()[1]
+    return NAN if x.certain or x.separated else x.line[1]
 
 
 @recalibrated("calibration-intercept", aliases=("calibration-in-the-large",),
@@ -279,8 +273,8 @@ def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> 
     if x.certain or x.one_class:
         return NAN
     if slope == "one":
-        return x.offset()
-    return NAN if x.separated else x.line()[0]
+        return x.offset
+    return NAN if x.separated else x.line[0]
 
 
 # --- Spiegelhalter's test -------------------------------------------------------------------------

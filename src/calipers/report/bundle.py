@@ -6,31 +6,41 @@ import contextlib
 import hashlib
 import os
 import sys
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from calipers.report.files import write_text
+from calipers.report.rendering import bundled
 
+#: What comes before the digest of a copy in the cache.
+_DIGEST = "\n// sha256 "
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
+@cache
 def javascript() -> str:
     """Vega-Embed with all it needs, as one script that makes no request.
 
     vl-convert takes a second or two to put it together, so it is kept in the user's cache folder;
-    where that cannot be written, it is made anew each time.
+    where that cannot be written, each process makes it once. A copy there ends in its own digest:
+    one that is not whole is made anew.
     """
     try:
         path = cache_folder() / _file_name()
     except RuntimeError:  # there is no home folder
         return _make()
     try:
-        return path.read_text(encoding="utf-8")
+        kept = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
-        script = _make()
+        kept = ""
+    script, _, digest = kept.rpartition(_DIGEST)
+    if script and digest == _digest(script):
+        return script
+    script = _make()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, script)
+        write_text(path, f"{script}{_DIGEST}{_digest(script)}")
     return script
 
 
@@ -47,14 +57,16 @@ def cache_folder() -> Path:
 
 
 def _file_name() -> str:
-    made_from = f"{version('vl-convert-python')}\n{_SNIPPET}"
-    return f"vega-{hashlib.sha256(made_from.encode()).hexdigest()[:16]}.js"
+    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}"
+    return f"vega-{_digest(made_from)[:16]}.js"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _make() -> str:
-    import vl_convert
-
-    script = vl_convert.javascript_bundle(_SNIPPET)
+    script = bundled(_SNIPPET)
     # Inside a page, these would end or upset the script; in a string the backslash changes nothing.
     return (
         script.replace("\r\n", "\n")

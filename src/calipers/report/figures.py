@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from calipers.report import calibration, charts, comparing, confusion, numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.pictures import drawing, packed
+from calipers.report.rendering import picture
 from calipers.report.rows import definitions_of, difference_rows
 from calipers.report.verdict import (
     comparison_headlines,
@@ -92,14 +94,16 @@ class Figure:
     chosen_by: str = "System"
     #: What the ids in the picture begin with; no two figures of a page have the same.
     name: str = "figure"
+    #: The picture, where it is already being drawn.
+    begun: Future[str] | None = field(default=None, compare=False, repr=False)
 
     @property
     def svg(self) -> Markup:
         """The picture that is there without JavaScript."""
-        import vl_convert
         from markupsafe import Markup
 
-        return Markup(drawing(vl_convert.vegalite_to_svg(charts.still(self.spec)), self.name))
+        made = picture(charts.still(self.spec)) if self.begun is None else self.begun.result()
+        return Markup(drawing(made, self.name))
 
     @property
     def json(self) -> Markup:
@@ -135,15 +139,30 @@ def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
     return [Choice(tuple(group)) for _, group in together]
 
 
-def figures(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> list[Figure]:
-    """The figures of a page, in order; none where there is nothing to draw."""
-    made = [
-        *_confusion_figures(evaluation, orientation),
-        *_curve_figures(evaluation),
-        *_compared(evaluation),
-        *_unit_figures(evaluation),
-    ]
-    return numbered(made)
+def figures(
+    evaluation: Evaluation,
+    orientation: str = ORIENTATIONS[0],
+    begin: Callable[[charts.Spec], Future[str]] | None = None,
+) -> list[Figure]:
+    """The figures of a page, in order; none where there is nothing to draw.
+
+    ``begin`` begins a picture as soon as its spec is there, while the next curves are computed.
+    """
+
+    def begun(made: Iterable[Figure]) -> Iterator[Figure]:
+        for figure in made:
+            yield (
+                figure if begin is None else replace(figure, begun=begin(charts.still(figure.spec)))
+            )
+
+    return numbered(
+        [
+            *begun(_confusion_figures(evaluation, orientation)),
+            *sorted(begun(_curve_figures(evaluation)), key=lambda figure: figure.more),
+            *begun(_compared(evaluation)),
+            *begun(_unit_figures(evaluation)),
+        ]
+    )
 
 
 def _compared(evaluation: Evaluation) -> list[Figure]:
@@ -198,21 +217,27 @@ def _confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Fig
 
 
 def _curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
-    """The figures of the curves, those in sight first."""
-    groups: dict[tuple[str, str], list[Curve]] = {}
-    for curve in evaluation.curves:
-        if len(curve.x) and curve.kind not in calibration.KINDS:
-            # Curves of measures and of classes share a chart by system, others by kind.
-            own = curve.series or curve.kind == "threshold"
-            groups.setdefault((curve.kind, curve.system if own else ""), []).append(curve)
-    made = [
-        _curve_figure(kind, system, curves, evaluation.systems)
-        for (kind, system), curves in groups.items()
-    ]
+    """The figures of the curves, each as soon as its curves are computed."""
+    for kind, of_kind in _by_kind(evaluation.curves):
+        groups: dict[str, list[Curve]] = {}
+        for curve in of_kind:
+            if len(curve.x) and kind not in calibration.KINDS:
+                # Curves of measures and of classes share a chart by system, others by kind.
+                own = curve.series or kind == "threshold"
+                groups.setdefault(curve.system if own else "", []).append(curve)
+        for system, curves in groups.items():
+            yield _curve_figure(kind, system, curves, evaluation.systems)
     together = calibration.calibration_curves(evaluation)
     if together:
-        made.append(_calibration_figure(together, evaluation.systems))
-    yield from sorted(made, key=lambda figure: figure.more)
+        yield _calibration_figure(together, evaluation.systems)
+
+
+def _by_kind(curves: Sequence[Curve]) -> Iterator[tuple[str, Iterable[Curve]]]:
+    """The curves by kind; those that are computed when they are looked at come so anyway."""
+    if isinstance(curves, tuple):
+        place = {kind: i for i, kind in enumerate(dict.fromkeys(c.kind for c in curves))}
+        curves = sorted(curves, key=lambda curve: place[curve.kind])
+    yield from groupby(curves, lambda curve: curve.kind)
 
 
 def _calibration_figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:

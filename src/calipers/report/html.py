@@ -22,6 +22,7 @@ from calipers.report.charts import color
 from calipers.report.figures import Figure, by_choice, figures
 from calipers.report.labels import section
 from calipers.report.names import short, visible
+from calipers.report.rendering import beside
 from calipers.report.rows import (
     OVERALL_HEAD,
     EstimateRow,
@@ -61,24 +62,25 @@ _OPTIONAL = ("default", "remarks", "judgments")
 
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
-    drawn = figures(evaluation, orientation)
-    scripts = _scripts() if drawn else []
-    return _render(
-        "page.html.j2",
-        **_content(evaluation),
-        places=by_choice(drawn),
-        scripts=scripts,
-        policy=_policy(scripts),
-        css=_markup(_resource("table.css") + _resource("page.css")),
-        sentences=_sentences(evaluation),
-        sentences_are="Measure by measure",
-        unshown="",
-        methods=[],
-        slices=_slices(evaluation),
-        label_tables=[section(table) for table in evaluation.label_tables],
-        definitions=[_glossary(d) for d in evaluation.definitions],
-        provenance=provenance_rows(evaluation.provenance),
-    )
+    with beside() as begin:
+        drawn = figures(evaluation, orientation, begin)
+        scripts = _scripts() if drawn else []
+        return _render(
+            "page.html.j2",
+            **_content(evaluation),
+            places=by_choice(drawn),
+            scripts=scripts,
+            policy=_policy(scripts),
+            css=_markup(_resource("table.css") + _resource("page.css")),
+            sentences=_sentences(evaluation),
+            sentences_are="Measure by measure",
+            unshown="",
+            methods=[],
+            slices=_slices(evaluation),
+            label_tables=[section(table) for table in evaluation.label_tables],
+            definitions=[_glossary(d) for d in evaluation.definitions],
+            provenance=provenance_rows(evaluation.provenance),
+        )
 
 
 def comparison_page(

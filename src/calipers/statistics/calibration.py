@@ -14,8 +14,6 @@ from calipers.statistics.scores import ScoreTable
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: How often all violators are pooled at once before the rest are pooled one by one.
-_SWEEPS = 50
 _NEWTON_STEPS = 200
 #: Bounds of bins that rows reach exactly must not depend on rounding.
 _HAIR = 1e-9
@@ -41,13 +39,18 @@ class Levels:
     total: FloatArray
 
     @classmethod
-    def of(cls, table: ScoreTable) -> Self:
-        """The levels of a table of probabilities (without leading axes), made once."""
-        if "levels" not in table.__dict__:
-            positive, total = table.positive[::-1], (table.positive + table.negative)[::-1]
-            kept = total > 0
-            table.__dict__["levels"] = cls(table.scores[::-1][kept], positive[kept], total[kept])
-        return table.__dict__["levels"]  # type: ignore[no-any-return]
+    def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
+        """The levels of a table of probabilities, of one place of its leading axes where it has
+        any; the same each time, so that what several measures need is fitted once."""
+        kept: dict[tuple[int, ...], Self] = vars(table).setdefault("_levels", {})
+        if place not in kept:
+            # The scores of tables that were put together are the means of each.
+            scores = table.scores if table.scores.ndim == 1 else table.scores[place]
+            positive = table.positive[place][::-1]
+            total = positive + table.negative[place][::-1]
+            some = total > 0
+            kept[place] = cls(scores[::-1][some], positive[some], total[some])
+        return kept[place]
 
     def __len__(self) -> int:
         return len(self.total)
@@ -82,32 +85,27 @@ class Levels:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
         if delta == 0:
             return self
-        moved = np.clip(self.probability, delta, 1 - delta)
-        return type(self)(moved, self.positive, self.total)
+        kept: dict[float, Self] = vars(self).setdefault("_clipped", {})
+        if delta not in kept:
+            moved = np.clip(self.probability, delta, 1 - delta)
+            kept[delta] = type(self)(moved, self.positive, self.total)
+        return kept[delta]
 
+    @cached_property
     def isotonic(self) -> IntArray:
         """Where the blocks of the isotonic regression of the outcome on the probability begin.
 
         Pool adjacent violators: neighbours whose shares do not ascend are merged until all do
-        (Ayer and others 1955). The order of merging does not matter, so whole runs go at once, and
-        what a few sweeps leave is merged from left to right.
+        (Ayer and others 1955).
         """
-        first = np.arange(len(self))
-        positive, total = self.positive, self.total
-        for _ in range(_SWEEPS):
-            share = positive / total
-            begins = np.append(True, share[1:] > share[:-1])
-            if begins.all():
-                return first
-            kept = np.flatnonzero(begins)
-            positive, total = np.add.reduceat(positive, kept), np.add.reduceat(total, kept)
-            first = first[kept]
-        return first[_stacked(positive.tolist(), total.tolist())]
+        from calipers import _core
+
+        return _core.isotonic_blocks(self.positive, self.total)
 
     @cached_property
     def fitted(self) -> FloatArray:
         """The isotonic regression at each level."""
-        first = self.isotonic()
+        first = self.isotonic
         sizes = np.diff(np.append(first, len(self)))
         return np.repeat(self.gathered(first).share, sizes)
 
@@ -172,12 +170,8 @@ class Levels:
         smaller than rounding leaves of one minus the share of the other."""
         return float(np.log(self.positive.sum()) - np.log((self.total - self.positive).sum()))
 
-    def offset(self) -> float:
-        """The most likely a in logit P(y) = a + logit(p)."""
-        return self._offset
-
     @cached_property
-    def _offset(self) -> float:
+    def offset(self) -> float:
         """The most likely a in logit P(y) = a + logit(p).
 
         It is where Σw·expit(a + logit p) equals the weight of the positives: Newton's steps, halved
@@ -198,12 +192,8 @@ class Levels:
             a = moved
         return a
 
-    def line(self) -> tuple[float, float]:
-        """The most likely a and b in logit P(y) = a + b·logit(p)."""
-        return self._line
-
     @cached_property
-    def _line(self) -> tuple[float, float]:
+    def line(self) -> tuple[float, float]:
         """The most likely a and b in logit P(y) = a + b·logit(p), by iteratively reweighted least
         squares whose steps are halved until they gain."""
         logit = self.logit
@@ -257,15 +247,3 @@ def expit(x: FloatArray) -> FloatArray:
 def _beginnings(place: IntArray) -> IntArray:
     """Where a value of an ascending sequence appears first."""
     return np.flatnonzero(np.append(True, place[1:] != place[:-1]))
-
-
-def _stacked(positive: list[float], total: list[float]) -> list[int]:
-    """Pool adjacent violators one by one: where the blocks begin."""
-    stack: list[tuple[float, float, int]] = []
-    for block in zip(positive, total, range(len(total)), strict=True):
-        pooled = block
-        while stack and stack[-1][0] * pooled[1] >= pooled[0] * stack[-1][1]:
-            hits, weight, first = stack.pop()
-            pooled = (hits + pooled[0], weight + pooled[1], first)
-        stack.append(pooled)
-    return [first for _, _, first in stack]
