@@ -56,12 +56,13 @@ class Rows:
         return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
 
     def contrasts(
-        self, system: str, baseline: str, settings: Settings
-    ) -> Iterator[tuple[Measure, Contrast]]:
-        """``system`` minus ``baseline`` on every measure that has a direction."""
-        first, second = (self.by_name[name].under(settings) for name in (system, baseline))
-        pair = self.pair(first, second, self.directed)
-        return ((measure, pair.contrast(measure)) for measure in self.directed)
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Contrast]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        for pair in pairs:
+            both = self.pair(under[pair[0]], under[pair[1]], self.directed)
+            yield from ((pair, measure, both.contrast(measure)) for measure in self.directed)
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows
