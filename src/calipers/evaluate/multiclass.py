@@ -77,9 +77,6 @@ OF_RANKS = ("top-5-accuracy",)
 #: With more classes than this the best five are worth a look.
 MANY_CLASSES = 10
 
-#: With more classes than this only the most frequent class is tried as the constant answer.
-MOST_CONSTANTS = 100
-
 
 def multiclass(
     truth: Any,
@@ -554,11 +551,7 @@ def _best_constant(measure: Measure, matrix: ConfusionMatrix) -> float:
     """What always answering one class scores at best."""
     if measure.label is not None:
         return best_constant(measure.plain, matrix.of_class(measure.label).constant())
-    if len(matrix.labels) <= MOST_CONSTANTS:
-        return best_constant(measure, matrix.constant())
-    counts = np.zeros((1, *matrix.counts.shape))
-    counts[0, :, int(matrix.truth.argmax())] = matrix.truth
-    return best_constant(measure, replace(matrix, counts=counts, squares=counts))
+    return best_constant(measure, matrix.constant())
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calipers.evaluate.losses import slope
-from calipers.inference.cells import Cells, gradient
+from calipers.inference.cells import Cells, cell_gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error, Units
 from calipers.inference.estimate import FEW_ROWS, Settings, row_means
@@ -146,8 +146,11 @@ class PairedCounts:
     def _moved(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """How much a row of each cell moves the difference, and the rows of each."""
         truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
-        ours, theirs = (gradient(measure, matrix) for matrix in self.matrices)
-        return ours[truth, first] - theirs[truth, second], self.cells.counts
+        ours, theirs = (
+            cell_gradient(measure, matrix, truth, predicted)
+            for matrix, predicted in zip(self.matrices, (first, second), strict=True)
+        )
+        return ours - theirs, self.cells.counts
 
     @cached_property
     def _drawn(self) -> dict[Measure, FloatArray]:
@@ -166,10 +169,7 @@ class PairedCounts:
         parts: dict[Measure, list[FloatArray]] = {m: [] for m in measures}
         names = self.matrices[0].labels
         for drawn in replicates:
-            first, second = (
-                ConfusionMatrix(counts, counts, names)
-                for counts in (self.cells.onto(axes, drawn) for axes in ((0, 1), (0, 2)))
-            )
+            first, second = (self.cells.matrix(drawn, names, axes) for axes in ((0, 1), (0, 2)))
             for measure, part in parts.items():
                 part.append(measure.apply(first) - measure.apply(second))
         return {measure: np.concatenate(part) for measure, part in parts.items()}

@@ -5,6 +5,7 @@ from calipers.statistics.classes import ClassRows
 from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
 from calipers.statistics.groups import GroupedRankings
 from calipers.statistics.moments import Moments
+from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
 from calipers.statistics.rankings import JudgedRankings
 from calipers.statistics.ranks import ClassRanks, rank_cells
 from calipers.statistics.scores import ScoreTable
@@ -20,7 +21,9 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "Moments",
+    "OccupiedMatrix",
     "ScoreTable",
     "Statistic",
+    "confusion_matrix",
     "rank_cells",
 ]
