@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 SCHEMA = 1
 NAN = float("nan")
@@ -609,9 +610,19 @@ class Confusion:
             for j, predicted in enumerate(self.labels)
         ]
 
+    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """True class, predicted class (as positions in ``labels``) and count of each cell that
+        holds rows."""
+        truth, predicted = np.nonzero(self.counts)
+        return truth, predicted, self.counts[truth, predicted]
+
+    def margins(self) -> tuple[FloatArray, FloatArray]:
+        """How often each class is true, and how often predicted."""
+        return self.counts.sum(axis=1), self.counts.sum(axis=0)
+
     def class_rows(self) -> list[dict[str, Any]]:
         """A row a class: how often it is true and predicted, and its measures."""
-        truth, predicted = self.counts.sum(axis=1), self.counts.sum(axis=0)
+        truth, predicted = self.margins()
         return [
             {
                 "system": self.system,
@@ -650,6 +661,10 @@ class Confusion:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Confusion:
         """The matrix that :meth:`to_dict` wrote."""
+        if "cells" in data:
+            from calipers.many_classes import OccupiedConfusion
+
+            return OccupiedConfusion.from_dict(data)
         k = len(data["labels"])
         cells = {
             name: _floats([x for row in data[name] for x in row]).reshape(k, k)

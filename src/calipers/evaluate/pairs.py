@@ -169,7 +169,7 @@ class PairedCounts:
         parts: dict[Measure, list[FloatArray]] = {m: [] for m in measures}
         names = self.matrices[0].labels
         for drawn in replicates:
-            first, second = (self.cells.matrix(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+            first, second = (self.cells.redrawn(drawn, names, axes) for axes in ((0, 1), (0, 2)))
             for measure, part in parts.items():
                 part.append(measure.apply(first) - measure.apply(second))
         return {measure: np.concatenate(part) for measure, part in parts.items()}

@@ -116,6 +116,13 @@ class Cells:
         place, held = self._projected(axes, counts)
         return OccupiedMatrix(held, held, place, labels)
 
+    def redrawn(
+        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
+    ) -> ConfusionMatrix:
+        """The same, of replicates."""
+        made = self.matrix(drawn, labels, axes)
+        return made.as_whole() if self.weight is None else made
+
     @property
     def _dense(self) -> bool:
         return max(self.shape[:2]) <= MOST_DENSE
@@ -582,7 +589,7 @@ class ClassCounts:
         if todo:
             parts: list[list[FloatArray]] = [[] for _ in todo]
             for drawn in self.cells.drawn(self.settings):
-                matrix = self.cells.matrix(drawn, self.matrix.labels)
+                matrix = self.cells.redrawn(drawn, self.matrix.labels)
                 for part, measure in zip(parts, todo, strict=True):
                     part.append(measure.apply(matrix))
             self._spread.update(zip(todo, map(np.concatenate, parts), strict=True))

@@ -45,10 +45,10 @@ def _occurring(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
 
 
 EMPTY_CLASS = {
-    "no_positive": lambda c, _: (c.classes == 2) & (c.positive == 0),
-    "no_negative": lambda c, _: (c.classes == 2) & (c.negative == 0),
+    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else np.False_,
+    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else np.False_,
     "class_without_rows": lambda c, _: (
-        (c.classes > 2) & (_occurring(c) & (c.truth == 0)).any(axis=-1)
+        (_occurring(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else np.False_
     ),
     "no_rows": lambda c, _: c.total == 0,
 }

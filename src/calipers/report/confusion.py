@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_CLASSES = 20
 #: More than these make no picture: the cells would be smaller than a letter.
 MOST_DRAWN = 60
+#: More than these are listed, a line for each cell that holds rows.
+MOST_IN_GRID = 100
 #: Up to so many classes their counts are written into the cells.
 WRITTEN = 12
 _LABEL = 24
@@ -76,11 +78,37 @@ def _corner(orientation: str) -> str:
 def grid(
     confusion: Confusion, orientation: str = "truth-rows", normalise: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The head of the matrix as a table, and its rows; a row begins with its class."""
+    """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
+    the cells that hold rows."""
     names = list(told_apart(confusion.labels, _LABEL).values())
+    if len(names) > MOST_IN_GRID:
+        return _listed(confusion, names, orientation, normalise)
     cells = _cells(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     return [_corner(orientation), *names], rows
+
+
+def _listed(
+    confusion: Confusion, names: Sequence[str], orientation: str, normalise: str | None
+) -> tuple[list[str], list[list[str]]]:
+    truth, predicted, cells = confusion.occupied()
+    if normalise is not None:
+        of_truth, of_prediction = confusion.margins()
+        total = {
+            "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
+        }  # fmt: skip
+        cells = cells / total[normalise]
+    text = (row[0] for row in _cells(cells[:, None], shares=normalise is not None))
+    rows = [
+        [names[true], names[said], cell]
+        for true, said, cell in zip(truth.tolist(), predicted.tolist(), text, strict=True)
+    ]
+    head = ["truth", "predicted", normalise or "count"]
+    if orientation == "truth-rows":
+        return head, rows
+    place = {name: at for at, name in enumerate(names)}
+    rows.sort(key=lambda row: place[row[1]])
+    return [head[1], head[0], head[2]], [[row[1], row[0], row[2]] for row in rows]
 
 
 def text_table(
@@ -125,27 +153,28 @@ def class_table(confusion: Confusion) -> tuple[list[str], list[list[str]]]:
 
 def most_confused(confusion: Confusion, most: int = 10) -> list[tuple[str, str, float]]:
     """The largest cells beside the diagonal: true class, what it is taken for, count."""
-    off = confusion.counts.copy()
-    np.fill_diagonal(off, 0.0)
-    best = np.argsort(-off, axis=None, kind="stable")[:most]
-    found = [np.unravel_index(cell, off.shape) for cell in best]
+    truth, predicted, count = confusion.occupied()
+    beside = np.flatnonzero(truth != predicted)
+    best = beside[np.argsort(-count[beside], kind="stable")[:most]]
     return [
-        (confusion.labels[i], confusion.labels[j], float(off[i, j])) for i, j in found if off[i, j]
+        (confusion.labels[truth[at]], confusion.labels[predicted[at]], float(count[at]))
+        for at in best.tolist()
     ]
 
 
 def summary(confusion: Confusion) -> str:
     """The matrix in a sentence."""
-    total, right = float(confusion.counts.sum()), float(np.trace(confusion.counts))
+    truth, predicted, count = confusion.occupied()
+    total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
     worst = most_confused(confusion, 1)
     if not worst:
         return f"{text}."
-    true, predicted, count = worst[0]
-    true, predicted = told_apart((true, predicted)).values()
+    *names, most = worst[0]
+    true, taken_for = told_apart(names).values()
     return (
-        f"{text}; the most frequent confusion takes {true} for {predicted} "
-        f"({numbers.number(count)})."
+        f"{text}; the most frequent confusion takes {true} for {taken_for} "
+        f"({numbers.number(most)})."
     )
 
 

@@ -79,22 +79,22 @@ class ConfusionMatrix(Statistic):
     @property
     def tp(self) -> FloatArray:
         """Positives predicted positive (two classes)."""
-        return self.counts[..., 1, 1]
+        return self.cell(1, 1)
 
     @property
     def fp(self) -> FloatArray:
         """Negatives predicted positive (two classes)."""
-        return self.counts[..., 0, 1]
+        return self.cell(0, 1)
 
     @property
     def fn(self) -> FloatArray:
         """Positives predicted negative (two classes)."""
-        return self.counts[..., 1, 0]
+        return self.cell(1, 0)
 
     @property
     def tn(self) -> FloatArray:
         """Negatives predicted negative (two classes)."""
-        return self.counts[..., 0, 0]
+        return self.cell(0, 0)
 
     @property
     def positive(self) -> FloatArray:
@@ -192,6 +192,12 @@ class ConfusionMatrix(Statistic):
         squares = counts if self.squared is self else _collapsed(self.squared)
         return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
 
+    def as_whole(self) -> Self:
+        """The same, where it is known that all cells hold whole numbers."""
+        self.__dict__["_whole"] = True
+        return self
+
+    @cached_property
     def _whole(self) -> bool:
         """Whether the cells hold whole numbers, whose sums are exact."""
         return np.array_equal(self.counts, np.rint(self.counts))
@@ -298,6 +304,6 @@ def _collapsed(matrix: ConfusionMatrix) -> FloatArray:
         return np.stack([rest, wrong, missed, hit], axis=-1)
 
     out = parts(matrix)
-    if not matrix._whole():
+    if not matrix._whole:
         out = np.where(parts(matrix._filled()) > 0, np.maximum(out, 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

@@ -120,7 +120,7 @@ class OccupiedMatrix(ConfusionMatrix):
         held = self.held
         if (code[1:] < code[:-1]).any():
             order = np.argsort(code, kind="stable")
-            code, held = code[order], held[..., order]
+            code, held = code[order], np.take(held, order, axis=-1)
         there, start = np.unique(code, return_index=True)
         out = np.zeros((*held.shape[:-1], self.classes))
         if len(there):
@@ -173,6 +173,7 @@ class OccupiedMatrix(ConfusionMatrix):
         there = self.held != 0
         return *np.divmod(self.place[there], self.classes), self.held[there]
 
+    @cached_property
     def _whole(self) -> bool:
         return np.array_equal(self.held, np.rint(self.held))
 
