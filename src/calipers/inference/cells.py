@@ -398,6 +398,11 @@ class ClassCounts:
         return percentile(self.replicates([measure])[measure], self.settings, self.clusters)
 
     @cached_property
+    def constant(self) -> ConfusionMatrix:
+        """The matrices of always answering one class."""
+        return self.matrix.constant()
+
+    @cached_property
     def _likely(self) -> ConfusionMatrix:
         """Matrices as likely as their rows make them, by Jeffreys' prior: Dirichlet(counts + ½).
 

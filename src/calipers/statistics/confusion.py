@@ -153,11 +153,14 @@ class ConfusionMatrix(Statistic):
         """Whether weights other than one went in."""
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
-    @cached_property
+    @property
     def squared(self) -> Self:
         """The matrix of the sums of squared weights."""
-        if self.squares is self.counts:
-            return self
+        # Not kept where it is the matrix itself, which would then hold itself in memory.
+        return self if self.squares is self.counts else self._squared
+
+    @cached_property
+    def _squared(self) -> Self:
         return replace(self, counts=self.squares)
 
     def effective_size(self, margin: str) -> FloatArray:

@@ -154,10 +154,14 @@ class OccupiedMatrix(ConfusionMatrix):
         same = self.held_squares is self.held or np.array_equal(self.held_squares, self.held)
         return not same
 
-    @cached_property
+    @property
     def squared(self) -> Self:
         """The matrix of the sums of squared weights."""
-        return self if self.held_squares is self.held else self.holding(self.held_squares)
+        return self if self.held_squares is self.held else self._squared
+
+    @cached_property
+    def _squared(self) -> Self:
+        return self.holding(self.held_squares)
 
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """What one cell holds, with leading axes."""
