@@ -44,11 +44,15 @@ def _occurring(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
     return np.asarray((c.truth + c.prediction > 0) | (c.classes == 2))
 
 
+def _nowhere(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+    return np.zeros(c.total.shape, bool)
+
+
 EMPTY_CLASS = {
-    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else np.False_,
-    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else np.False_,
+    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else _nowhere(c),
+    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else _nowhere(c),
     "class_without_rows": lambda c, _: (
-        (_occurring(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else np.False_
+        (_occurring(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else _nowhere(c)
     ),
     "no_rows": lambda c, _: c.total == 0,
 }
