@@ -22,7 +22,7 @@ from calipers.cli.slices import part_columns, part_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from calipers.results import Confusion
+    from calipers.results import AnyConfusion
 
 #: Larger confusion matrices, and those of more systems, are printed where they are asked for.
 MOST_CLASSES, MOST_SHOWN = 10, 3
@@ -204,7 +204,7 @@ def command(
             _show(few, "counts", orientation)
 
 
-def _show(confusions: Iterable[Confusion], confusion: str, orientation: str) -> None:
+def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:
     """The confusion matrix of every system."""
     from calipers.report.columns import width_of
     from calipers.report.confusion import text_table

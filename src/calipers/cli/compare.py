@@ -150,10 +150,11 @@ def of_evaluation(name: str) -> click.Command:
         wanted = asked_of(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
+        interval = taken_interval(options)
 
         def compared(evaluation: Evaluation) -> None:
             if design["design"] is None:
-                made = evaluation.compare(options["baseline"], **wanted)
+                made = evaluation.compare(options["baseline"], interval=interval, **wanted)
             else:
                 made = over_splits(
                     evaluation,
@@ -199,6 +200,17 @@ def asked_of(options: dict[str, Any]) -> dict[str, Any]:
     return {**wanted, "margin": margins(options.pop("margins"))}
 
 
+def taken_interval(options: dict[str, Any]) -> str | None:
+    """The intervals asked for. The evaluation gets none: those of the single systems are not shown,
+    and with them it would compare every pair on its own account."""
+    from calipers.evaluate.shared import make_settings
+
+    asked: str = options["interval"]
+    make_settings(asked, options["level"], options["resamples"], options["seed"])
+    options["interval"] = "none"
+    return None if "none" in asked.lower() else asked
+
+
 def taken_design(options: dict[str, Any]) -> dict[str, Any]:
     """How splits were made, taken out of the options."""
     design = {key: options.pop(key, None) for key in ("design", "train", "test_rows")}
@@ -241,6 +253,7 @@ def _values(
     (kind, path), report = written(options), options.pop("report")
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit = options.pop("baseline"), options.pop("unit")
+    interval = taken_interval(options)
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
     given: Any = list(files)
     if design["design"] is not None:
@@ -251,7 +264,7 @@ def _values(
         from calipers.evaluate.values import from_values
 
         made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
-            baseline, **wanted
+            baseline, interval=interval, **wanted
         )
     finish(made, kind, path, report)
 

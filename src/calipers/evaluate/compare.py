@@ -12,14 +12,16 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import Source, make_settings
+from calipers.evaluate.shared import Source, inference_of, make_settings
 from calipers.inference import many
 from calipers.inference.contrast import (
     ALTERNATIVES,
     TESTS,
     USUAL,
     Contrast,
+    Error,
     Question,
+    detectable,
     randomisations,
 )
 from calipers.inference.estimate import Settings
@@ -110,10 +112,17 @@ def compare(
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, ADJUST)
-    made = paired_comparison(
-        source, baseline, settings, Question(test, alternative), adjust=adjust, margin=margin
+    question, own = Question(test, alternative), evaluation.comparison
+    usual = (question, adjust, margin, settings) == (USUAL, "holm", None, given)
+    if usual and own is not None and own.baseline == baseline:
+        made = own  # every pair has been computed already
+    else:
+        made = paired_comparison(source, baseline, settings, question, adjust=adjust, margin=margin)
+    return replace(
+        made,
+        per_unit=evaluation.per_unit,
+        provenance={**evaluation.provenance, **inference_of(settings)},
     )
-    return replace(made, per_unit=evaluation.per_unit, provenance=evaluation.provenance)
 
 
 def check_option(what: str, given: str, known: Iterable[str]) -> None:
@@ -134,15 +143,13 @@ def paired_comparison(
 ) -> Comparison:
     """All differences of a source's systems, adjusted."""
     pairs = system_pairs(source.systems, baseline)
-    of: dict[Measure, list[Difference]] = {}
+    of: dict[Measure, list[Found]] = {}
     applies = False
-    for pair in pairs:
-        # One pair after another: what a contrast has drawn goes with it.
-        for measure, contrast in source.contrasts(*pair, settings):
-            asked = replace(question, margin=_margin(margin, measure))
-            applies = applies or contrast.offers(question.test)
-            row = _difference(str(measure), *pair, contrast, asked)
-            of.setdefault(measure, []).append(row)
+    # One after another: what a contrast has drawn goes with it.
+    for pair, measure, contrast in source.contrasts(pairs, settings):
+        asked = replace(question, margin=_margin(margin, measure))
+        applies = applies or contrast.offers(question.test)
+        of.setdefault(measure, []).append(_found(str(measure), *pair, contrast, asked))
     _check_margins(margin, list(of))
     if of and not applies:
         raise InputError(f"the test {question.test!r} applies to none of the measures")
@@ -150,7 +157,8 @@ def paired_comparison(
     way = adjust if several else "none"
     rows: list[Difference] = []
     notes = []
-    for measure, of_measure in of.items():
+    differences = {measure: _differences(found, settings.level) for measure, found in of.items()}
+    for measure, of_measure in differences.items():
         table = _complete(source, measure) if way == "tukey" else None
         if way == "tukey" and (table is None or not 0 < len(table) <= MOST_DEALT):
             notes.append(
@@ -163,7 +171,7 @@ def paired_comparison(
         else:
             rows += adjusted_p(of_measure, way)
     used = ADJUSTMENTS.get(way)
-    units = {measure: of_measure[0] for measure, of_measure in of.items()}
+    units = {measure: of_measure[0] for measure, of_measure in differences.items()}
     return Comparison(
         tuple(rows),
         settings.level,
@@ -204,37 +212,47 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
             )
 
 
-def _difference(
+#: What a difference is known by, but for what is computed of all at once from its standard error.
+Found = tuple[dict[str, Any], Error]
+
+
+def _found(
     measure: str, system: str, baseline: str, contrast: Contrast, question: Question
-) -> Difference:
+) -> Found:
     made, test = contrast.interval(), contrast.test(question)
     inferior, equivalent = contrast.non_inferiority(question), contrast.equivalence(question)
-    found = Difference(
-        measure=measure,
-        system=system,
-        baseline=baseline,
-        value=contrast.value,
-        low=made.low,
-        high=made.high,
-        level=contrast.settings.level,
-        method=made.method,
-        p=test.p,
-        test=test.name,
-        alternative=test.alternative,
-        effect=contrast.effect,
-        n=contrast.n,
-        unit=contrast.unit,
-        undefined=contrast.undefined,
-        no_interval=made.reason,
-        higher_is_better=contrast.higher_is_better,
-        standard_error=contrast.standard_error.se,
-        detectable=contrast.detectable(),
-        margin=math.nan if question.margin is None else question.margin,
-        p_not_inferior=math.nan if inferior is None else inferior.p,
-        p_equivalent=math.nan if equivalent is None else equivalent.p,
-        margin_test=None if inferior is None else inferior.test.name,
-    )
-    return replace(found, **contrast.outcomes)
+    error = contrast.standard_error
+    fields = {
+        "measure": measure,
+        "system": system,
+        "baseline": baseline,
+        "value": contrast.value,
+        "low": made.low,
+        "high": made.high,
+        "level": contrast.settings.level,
+        "method": made.method,
+        "p": test.p,
+        "test": test.name,
+        "alternative": test.alternative,
+        "effect": contrast.effect,
+        "n": contrast.n,
+        "unit": contrast.unit,
+        "undefined": contrast.undefined,
+        "no_interval": made.reason,
+        "higher_is_better": contrast.higher_is_better,
+        "standard_error": error.se,
+        "margin": math.nan if question.margin is None else question.margin,
+        "p_not_inferior": math.nan if inferior is None else inferior.p,
+        "p_equivalent": math.nan if equivalent is None else equivalent.p,
+        "margin_test": None if inferior is None else inferior.test.name,
+        **contrast.outcomes,
+    }
+    return fields, error
+
+
+def _differences(found: Sequence[Found], level: float) -> list[Difference]:
+    sizes = detectable([error for _, error in found], level).tolist()
+    return [Difference(**of, detectable=size) for (of, _), size in zip(found, sizes, strict=True)]
 
 
 def _dealt(

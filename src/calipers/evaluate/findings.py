@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ from calipers.results import (
     Slice,
     Slices,
 )
-from calipers.statistics import FloatArray, Moments
+from calipers.statistics import ConfusionMatrix, FloatArray, Moments
 
 if TYPE_CHECKING:
     from calipers.evaluate.classification import System
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating import Chosen
     from calipers.evaluate.regression import Predictions
     from calipers.measures import Measure
-    from calipers.statistics import ConfusionMatrix, ScoreTable
+    from calipers.statistics import ScoreTable
 
 #: Fewer rows of a class than this are few, and so are fewer topics than that.
 FEW_ROWS = 20
@@ -229,7 +229,7 @@ class Subject:
     matrix: ConfusionMatrix | None = None
     table: ScoreTable | None = None
     clusters: int = 0
-    replicates: Callable[[], FloatArray | None] = lambda: None
+    replicates: Callable[[], ConfusionMatrix | None] = lambda: None
     calibrated: bool = False
     chosen: Chosen | None = None
     inference: bool = True
@@ -329,13 +329,14 @@ def _subject(
     known = {e.measure: e for e in estimates if e.system == system.name}
     settings, clusters = system.settings, system.clusters
 
-    def replicates() -> FloatArray | None:
+    def replicates() -> ConfusionMatrix | None:
         if clusters is None or predicted is None or k > MOST_REDRAWN:
             return None
         if clusters.number < 2 or settings.interval == "analytic":
             return None
         cell = truth.astype(np.int64) * k + predicted
-        return clusters.redrawn(clusters.matrices(cell, (k, k)), settings)
+        drawn = clusters.redrawn(clusters.matrices(cell, (k, k)), settings)
+        return ConfusionMatrix(drawn, drawn, tuple(labels))
 
     return Subject(
         name=system.name,
@@ -435,7 +436,7 @@ def imbalance(s: Subject) -> Iterator[Finding]:
         if not s.clusters:
             made = intervals.wilson(share, _effective(total, float(squares.sum())), level)
         elif s.matrix is not None:
-            made = _share(s, _row(code, k), np.ones((k, k), bool), level)[1]
+            made = _share(s, partial(_true, code), lambda m: m.total, level)[1]
         else:
             return
         if made.high < RARE / k:
@@ -552,8 +553,7 @@ def accuracy_and_constant(s: Subject) -> Iterator[Finding]:
     if s.matrix is None or not s.named("accuracy", "error-rate"):
         return
     frequent, k = int(s.matrix.truth.argmax()), len(s.labels)
-    other = np.arange(k) != frequent
-    won, lost = np.eye(k, dtype=bool) & other, _row(frequent, k) & other
+    won, lost = partial(_right_elsewhere, frequent), partial(_missed, frequent)
     # Of two classes only one can be the better answer; of more, any of them by chance.
     level = _corrected(s.level, k / 2)
     gain, made = _share_minus_share(s, won, lost, level)
@@ -677,19 +677,17 @@ def weak_class(s: Subject) -> Iterator[Finding]:
     """A class that is recognised less often than the others."""
     if s.matrix is None or _two(s):
         return
-    counts, k = s.matrix.counts, len(s.labels)
-    right = np.eye(k, dtype=bool)
-    level = _corrected(s.level, k)
-    for code in range(k):
-        own = _row(code, k)
-        recall, of_class = _share(s, right & own, own, level)
-        rest, of_rest = _share(s, right & ~own, ~own, level)
+    each = s.matrix.one_vs_rest()
+    level = _corrected(s.level, len(s.labels))
+    for code in range(len(s.labels)):
+        recall, of_class = _share(s, partial(_hit, code), partial(_true, code), level)
+        rest, of_rest = _share(s, partial(_right_elsewhere, code), partial(_others, code), level)
         gap, made = recall - rest, intervals.difference(recall, of_class, rest, of_rest)
         if not made.high < 0:
             continue
-        hits, called = float(counts[code, code]), float(counts[:, code].sum())
-        dismissed = float(counts[~(own | own.T)].sum())
-        accuracy = (hits + dismissed) / float(counts.sum())
+        (dismissed, wrong), (_, hits) = each.counts[code].tolist()
+        called = wrong + hits
+        accuracy = (hits + dismissed) / float(s.matrix.total)
         values: dict[str, float | Valued] = {
             "recall": (recall, of_class),
             "recall of the rest": (rest, of_rest),
@@ -718,26 +716,24 @@ def confused_class(s: Subject) -> Iterator[Finding]:
     """A class most of whose errors are one other class."""
     if s.matrix is None or _two(s):
         return
-    counts, k = s.matrix.counts, len(s.labels)
-    right = np.eye(k, dtype=bool)
-    level = _corrected(s.level, k)
-    for code in range(k):
-        own = _row(code, k)
-        other = int(np.where(right[code], -1.0, counts[code]).argmax())
-        there = own & _row(other, k).T
-        if not counts[code, other] > max(
-            (counts[code].sum() - counts[code, code]) / 2, counts[code].sum() * CONFUSED
-        ):
+    level = _corrected(s.level, len(s.labels))
+    truth, hits = s.matrix.truth, s.matrix.hits
+    for code, other, weight in _largest_confusions(s.matrix):
+        if not weight > max((truth[code] - hits[code]) / 2, truth[code] * CONFUSED):
             continue
-        of_errors = _share(s, there, own & ~right, level, exact=True)
-        of_rows = _share(s, there, own, level, exact=True)
+
+        def there(m: ConfusionMatrix, at: tuple[int, int] = (code, other)) -> FloatArray:
+            return m.cell(*at)
+
+        of_errors = _share(s, there, partial(_missed, code), level, exact=True)
+        of_rows = _share(s, there, partial(_true, code), level, exact=True)
         if not (of_errors[1].low > 0.5 and of_rows[1].low > CONFUSED):
             continue
         values: dict[str, float | Valued] = {
             "share of the rows": of_rows,
             "share of the errors": of_errors,
         }
-        back, rows_of_other = float(counts[other, code]), float(counts[other].sum())
+        back, rows_of_other = float(s.matrix.cell(other, code)), float(truth[other])
         also = ""
         if rows_of_other:
             values["the other way round"] = back / rows_of_other
@@ -1217,7 +1213,7 @@ def _two(s: Subject) -> bool:
 def _classes(s: Subject) -> tuple[FloatArray, FloatArray]:
     """The weight of each class and its sum of squares."""
     if s.matrix is not None:
-        return s.matrix.truth, s.matrix.squares.sum(axis=-1)
+        return s.matrix.truth, s.matrix.squared.truth
     assert s.table is not None
     sums = (
         (s.table.total_negative, s.table.total_positive),
@@ -1236,17 +1232,48 @@ def _corrected(level: float, tests: float) -> float:
     return 1 - (1 - level) / tests
 
 
-def _row(code: int, k: int) -> npt.NDArray[np.bool_]:
-    """The cells of a true class."""
-    return np.repeat(np.arange(k)[:, None] == code, k, axis=1)
+#: The weight of the rows in some cells of a matrix, or of each of several.
+Part = Callable[[ConfusionMatrix], FloatArray]
 
 
-def _sum(counts: FloatArray, cells: npt.NDArray[np.bool_]) -> FloatArray:
-    """The weight in some cells of a matrix, or of each of several."""
-    return np.asarray(counts[..., cells].sum(axis=-1))
+def _true(code: int, m: ConfusionMatrix) -> FloatArray:
+    """The rows of a class."""
+    return np.asarray(m.truth[..., code])
 
 
-def _redrawn(s: Subject, of: Callable[[FloatArray], FloatArray], level: float) -> Interval:
+def _others(code: int, m: ConfusionMatrix) -> FloatArray:
+    """The rows of all other classes."""
+    return np.asarray(m.one_vs_rest().negative[..., code])
+
+
+def _hit(code: int, m: ConfusionMatrix) -> FloatArray:
+    """The rows of a class that are predicted so."""
+    return np.asarray(m.hits[..., code])
+
+
+def _missed(code: int, m: ConfusionMatrix) -> FloatArray:
+    """The rows of a class that are predicted to be something else."""
+    return np.asarray(m.one_vs_rest().fn[..., code])
+
+
+def _right_elsewhere(code: int, m: ConfusionMatrix) -> FloatArray:
+    """The rows of all other classes that are predicted as what they are."""
+    return np.maximum(m.correct - m.hits[..., code], 0.0)
+
+
+def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, float]]:
+    """What the rows of each class are taken for most often, and how often; classes without errors
+    are left out."""
+    truth, predicted, weight = matrix.occupied()
+    beside = truth != predicted
+    truth, predicted, weight = truth[beside], predicted[beside], weight[beside]
+    order = np.lexsort((predicted, -weight, truth))
+    _, first = np.unique(truth[order], return_index=True)
+    for at in order[first].tolist():
+        yield int(truth[at]), int(predicted[at]), float(weight[at])
+
+
+def _redrawn(s: Subject, of: Part, level: float) -> Interval:
     """The interval of a formula over the matrix whose rows come in clusters."""
     drawn = s.replicates()
     if drawn is None:
@@ -1255,23 +1282,16 @@ def _redrawn(s: Subject, of: Callable[[FloatArray], FloatArray], level: float) -
         return intervals.percentile(of(drawn), level)
 
 
-def _share(
-    s: Subject,
-    part: npt.NDArray[np.bool_],
-    of: npt.NDArray[np.bool_],
-    level: float,
-    *,
-    exact: bool = False,
-) -> Valued:
+def _share(s: Subject, part: Part, of: Part, level: float, *, exact: bool = False) -> Valued:
     """The share of the rows in the cells ``of`` that are in ``part``, and its interval."""
     assert s.matrix is not None
-    rows = float(_sum(s.matrix.counts, of))
+    rows = float(of(s.matrix))
     if not rows > 0:
         return math.nan, intervals.missing("none", "undefined_value")
-    share = float(_sum(s.matrix.counts, part)) / rows
-    size = _effective(rows, float(_sum(s.matrix.squares, of)))
+    share = float(part(s.matrix)) / rows
+    size = _effective(rows, float(of(s.matrix.squared)))
     if s.clusters and 0 < share < 1:
-        return share, _redrawn(s, lambda c: _sum(c, part) / _sum(c, of), level)
+        return share, _redrawn(s, lambda m: part(m) / of(m), level)
     if s.clusters:
         # Clusters that agree altogether leave the bootstrap nothing to draw.
         size = min(size, s.clusters)
@@ -1285,22 +1305,22 @@ def _informedness(s: Subject) -> Valued:
     return recall - fpr, intervals.difference(recall, a, fpr, b)
 
 
-def _share_minus_share(
-    s: Subject, more: npt.NDArray[np.bool_], less: npt.NDArray[np.bool_], level: float
-) -> Valued:
-    """The share of the rows in the cells ``more`` minus that in the cells ``less``."""
+def _share_minus_share(s: Subject, more: Part, less: Part, level: float) -> Valued:
+    """The share of the rows in the cells ``more`` minus that in the cells ``less``, of which none
+    is in both."""
     assert s.matrix is not None
     total = float(s.matrix.total)
-    first, second = (float(_sum(s.matrix.counts, cells)) / total for cells in (more, less))
+    first, second = (float(part(s.matrix)) / total for part in (more, less))
     value = first - second
     if s.clusters:
-        return value, _redrawn(
-            s, lambda c: (_sum(c, more) - _sum(c, less)) / c.sum((-2, -1)), level
-        )
+        return value, _redrawn(s, lambda m: (more(m) - less(m)) / m.total, level)
+
     # With weights, as many rows as make the rows in either set worth what they are.
-    either = more | less if first + second else np.ones_like(more)
-    weight = float(_sum(s.matrix.counts, either))
-    n = _effective(weight, float(_sum(s.matrix.squares, either))) * total / weight
+    def either(m: ConfusionMatrix) -> FloatArray:
+        return more(m) + less(m) if first + second else m.total
+
+    weight = float(either(s.matrix))
+    n = _effective(weight, float(either(s.matrix.squared))) * total / weight
     return value, intervals.paired_shares(first, second, n, level)
 
 
@@ -1310,14 +1330,14 @@ def _margins_ratio(s: Subject, code: int) -> Valued:
     Both are counts of the same rows; the interval is normal for the logarithm, by the delta method.
     """
     assert s.matrix is not None
-    occurs, answered = _row(code, 2), _row(code, 2).T
-    rows, answers = (float(_sum(s.matrix.counts, cells)) for cells in (occurs, answered))
+    rows, answers = float(s.matrix.truth[code]), float(s.matrix.prediction[code])
     if not (rows > 0 and answers > 0):
         return math.nan, intervals.missing("none", "undefined_value")
     ratio = answers / rows
     if s.clusters:
-        return ratio, _redrawn(s, lambda c: _sum(c, answered) / _sum(c, occurs), s.level)
-    influence = answered / answers - occurs / rows
+        return ratio, _redrawn(s, lambda m: m.prediction[..., code] / m.truth[..., code], s.level)
+    own = np.arange(2) == code
+    influence = own[None, :] / answers - own[:, None] / rows
     factor = math.exp(
         intervals.z_of(s.level) * math.sqrt(float((s.matrix.squares * influence**2).sum()))
     )

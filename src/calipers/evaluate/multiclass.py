@@ -61,7 +61,7 @@ from calipers.inference.estimate import (
 )
 from calipers.inference.intervals import Interval
 from calipers.measures import Measure
-from calipers.measures.ranks import credit
+from calipers.measures.ranks import credit_of
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import (
@@ -78,11 +78,11 @@ OF_COUNTS = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", 
 OF_PROBABILITIES = ("log-loss", "Brier")
 OF_RANKS = ("top-5-accuracy",)
 
+#: So many probabilities of constant answers are looked at at a time.
+_AT_ONCE = 4_000_000
+
 #: With more classes than this the best five are worth a look.
 MANY_CLASSES = 10
-
-#: With more classes than this only the most frequent class is tried as the constant answer.
-MOST_CONSTANTS = 100
 
 
 def multiclass(
@@ -216,7 +216,13 @@ class Problem:
     def constant_losses(self, measure: Measure) -> FloatArray:
         """What a row of each class loses by the best constant answer, the shares of the classes."""
         k = len(self.names)
-        return measure.losses(np.arange(k, dtype=np.float64), np.tile(self.shares, (k, 1)))
+        step = max(1, _AT_ONCE // k)
+        parts = (
+            np.arange(begin, min(begin + step, k), dtype=np.float64) for begin in range(0, k, step)
+        )
+        return np.concatenate(
+            [measure.losses(own, np.tile(self.shares, (len(own), 1))) for own in parts]
+        )
 
     def constant(self, measure: Measure) -> Moments | None:
         """What the best constant answer loses; None without any weight."""
@@ -475,7 +481,7 @@ class ClassSystem:
         }
         if family == "counts":
             matrix = self.counts.matrix
-            default = _best_constant(measure, matrix)
+            default = _best_constant(measure, self.counts)
             return estimate(measure, matrix, self.counts.interval, default=default, **shared)
         if measure.label is not None:
             one = self.against_rest(measure.label).estimate(measure.plain)
@@ -521,9 +527,13 @@ class ClassSystem:
 
     def gain(self, measure: Measure) -> FloatArray:
         """What each row counts for."""
-        k = len(self.ranks.counts)
-        of_cell = credit(k, measure.parameters["k"], measure.parameters["tied"])
-        return np.asarray(of_cell.ravel()[self.rank_cells.flat])
+        return np.asarray(self._credit(measure)[self.rank_cells.row()])
+
+    def _credit(self, measure: Measure) -> FloatArray:
+        """What the rows of each of the cells count for."""
+        cells, of = self.rank_cells, measure.parameters
+        above, others = np.unravel_index(cells.place, cells.shape)
+        return credit_of(above, others, of["k"], of["tied"])
 
     def _default_ranks(self, measure: Measure) -> float:
         """Of the constant answer that lists the classes by frequency."""
@@ -533,8 +543,8 @@ class ClassSystem:
     def _ranks_interval(self, measure: Measure, value: float) -> Interval:
         """Wilson's where every row is right or wrong; by its mean where ties make parts of rows."""
         settings, ranks = self.settings, self.ranks
-        gain = credit(len(ranks.counts), measure.parameters["k"], measure.parameters["tied"])
-        whole = not ((ranks.counts > 0) & (gain > 0) & (gain < 1)).any()
+        gain = self._credit(measure)
+        whole = not ((self.rank_cells.counts > 0) & (gain > 0) & (gain < 1)).any()
         share = whole and self.problem.clusters is None
         size = float(ranks.total**2 / ranks.squares.sum())
         asked = asked_of_influence(
@@ -565,20 +575,16 @@ class ClassSystem:
 
     def ranks_drawn(self, measure: Measure) -> FloatArray:
         """Bootstrap replicates of a measure of ranks."""
-        cells = self.rank_cells
-        tables = (cells.onto((0, 1), drawn) for drawn in cells.drawn(self.settings))
-        return np.concatenate([measure.apply(ClassRanks(table, table)) for table in tables])
+        gain, replicates = self._credit(measure), self.rank_cells.drawn(self.settings)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or none with a weight
+            return np.concatenate([(n * gain).sum(axis=-1) / n.sum(axis=-1) for n in replicates])
 
 
-def _best_constant(measure: Measure, matrix: ConfusionMatrix) -> float:
+def _best_constant(measure: Measure, counts: ClassCounts) -> float:
     """What always answering one class scores at best."""
     if measure.label is not None:
-        return best_constant(measure.plain, matrix.of_class(measure.label).constant())
-    if len(matrix.labels) <= MOST_CONSTANTS:
-        return best_constant(measure, matrix.constant())
-    counts = np.zeros((1, *matrix.counts.shape))
-    counts[0, :, int(matrix.truth.argmax())] = matrix.truth
-    return best_constant(measure, replace(matrix, counts=counts, squares=counts))
+        return best_constant(measure.plain, counts.matrix.of_class(measure.label).constant())
+    return best_constant(measure, counts.constant)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calipers.evaluate.losses import slope
-from calipers.inference.cells import Cells, gradient
+from calipers.inference.cells import Cells, cell_gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error, Units
 from calipers.inference.estimate import FEW_ROWS, Settings, row_means
@@ -56,12 +56,13 @@ class Rows:
         return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
 
     def contrasts(
-        self, system: str, baseline: str, settings: Settings
-    ) -> Iterator[tuple[Measure, Contrast]]:
-        """``system`` minus ``baseline`` on every measure that has a direction."""
-        first, second = (self.by_name[name].under(settings) for name in (system, baseline))
-        pair = self.pair(first, second, self.directed)
-        return ((measure, pair.contrast(measure)) for measure in self.directed)
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Contrast]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        for pair in pairs:
+            both = self.pair(under[pair[0]], under[pair[1]], self.directed)
+            yield from ((pair, measure, both.contrast(measure)) for measure in self.directed)
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows
@@ -145,8 +146,11 @@ class PairedCounts:
     def _moved(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """How much a row of each cell moves the difference, and the rows of each."""
         truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
-        ours, theirs = (gradient(measure, matrix) for matrix in self.matrices)
-        return ours[truth, first] - theirs[truth, second], self.cells.counts
+        ours, theirs = (
+            cell_gradient(measure, matrix, truth, predicted)
+            for matrix, predicted in zip(self.matrices, (first, second), strict=True)
+        )
+        return ours - theirs, self.cells.counts
 
     @cached_property
     def _drawn(self) -> dict[Measure, FloatArray]:
@@ -165,10 +169,7 @@ class PairedCounts:
         parts: dict[Measure, list[FloatArray]] = {m: [] for m in measures}
         names = self.matrices[0].labels
         for drawn in replicates:
-            first, second = (
-                ConfusionMatrix(counts, counts, names)
-                for counts in (self.cells.onto(axes, drawn) for axes in ((0, 1), (0, 2)))
-            )
+            first, second = (self.cells.redrawn(drawn, names, axes) for axes in ((0, 1), (0, 2)))
             for measure, part in parts.items():
                 part.append(measure.apply(first) - measure.apply(second))
         return {measure: np.concatenate(part) for measure, part in parts.items()}

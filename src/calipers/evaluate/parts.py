@@ -342,7 +342,8 @@ class Rest:
         key = "counts", matrix.labels
         if key not in self._kept:
             self._kept[key] = ClassCounts.from_matrix(matrix, self.settings)
-        return self._kept[key]  # type: ignore[no-any-return]
+        made: ClassCounts = self._kept[key]
+        return None if made.cells.by_row else made
 
     @property
     def _number(self) -> int:

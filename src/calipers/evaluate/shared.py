@@ -37,9 +37,10 @@ class Source(Protocol):
         """Names of the systems."""
 
     def contrasts(
-        self, system: str, baseline: str, settings: Settings
-    ) -> Iterable[tuple[Measure, Contrast]]:
-        """``system`` minus ``baseline``, for every measure that has a direction."""
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterable[tuple[tuple[str, str], Measure, Contrast]]:
+        """Of each pair the first system minus the second, for every measure that has a direction.
+        The pairs come in their order."""
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each unit and system, shape (units, systems); None where there are none, or
@@ -204,6 +205,16 @@ def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:
     return tuple(out)
 
 
+def inference_of(settings: Settings) -> dict[str, Any]:
+    """How intervals were made, as provenance records it."""
+    return {
+        "interval": settings.asked,
+        "level": settings.level,
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+    }
+
+
 def provenance(
     task: str, settings: Settings, conventions: Mapping[str, Any], inputs: Sequence[Any] = ()
 ) -> dict[str, Any]:
@@ -211,10 +222,7 @@ def provenance(
     return {
         "calipers": __version__,
         "task": task,
-        "interval": settings.asked,
-        "level": settings.level,
-        "resamples": settings.resamples,
-        "seed": settings.seed,
+        **inference_of(settings),
         "conventions": dict(conventions),
         "inputs": [{k: v for k, v in asdict(i).items() if v is not None} for i in inputs],
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,9 @@ from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Estimate, PerUnit
 from calipers.statistics import FloatArray, Statistic
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 8_000_000
 
 #: Of a run, the statistic of each kind that the measures read.
 Statistics = Mapping[type[Statistic], Any]
@@ -115,26 +118,35 @@ class TopicScores:
         )
 
     def contrasts(
-        self, system: str, baseline: str, settings: Settings
-    ) -> list[tuple[Measure, Contrast]]:
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Contrast]]:
         """Paired over topics, for the measures that have a direction."""
         judged = [
             j for j, m in enumerate(self.measures) if m.definition.higher_is_better is not None
         ]
-        both = [self._pair(system, baseline, j) for j in judged]
+        drawn = max(1, 4 * len(judged)) * settings.resamples
+        step = max(1, _AT_ONCE // drawn)
+        for begin in range(0, len(pairs), step):
+            yield from self._contrasts(pairs[begin : begin + step], judged, settings)
+
+    def _contrasts(
+        self, pairs: Sequence[tuple[str, str]], judged: Sequence[int], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Contrast]]:
+        """Of pairs that see the same draws of topics, made once for all of them."""
+        asked = [(pair, j) for pair in pairs for j in judged]
+        both = [self._pair(*pair, j) for pair, j in asked]
         together = Together(
             # Columns of what the summaries need: of sums and means the difference itself.
             [
-                [a[0] - b[0]] if kind in ("mean", "sum") else [*a, *b]
-                for (a, b), kind in zip(both, map(self._kind, judged), strict=True)
+                [a[0] - b[0]] if self._kind(j) in ("mean", "sum") else [*a, *b]
+                for (a, b), (_, j) in zip(both, asked, strict=True)
             ],
             [a[0] - b[0] for a, b in both],
             settings,
         )
-        return [
-            (self.measures[j], self._contrast(system, baseline, j, both[place], together, place))
-            for place, j in enumerate(judged)
-        ]
+        for place, (pair, j) in enumerate(asked):
+            made = self._contrast(*pair, j, both[place], together, place)
+            yield pair, self.measures[j], made
 
     def values_of(self, measure: Measure) -> FloatArray:
         """The value of each topic and system, shape (topics, systems)."""
@@ -256,9 +268,9 @@ class TopicScores:
 
 @dataclass(frozen=True, eq=False)
 class Together:
-    """What the measures of two runs share: draws of topics, and signs of randomisations.
+    """What the measures of pairs of runs share: draws of topics, and signs of randomisations.
 
-    ``tables`` are the columns that each measure's summary needs, ``apart`` its differences.
+    ``tables`` are the columns that each summary needs, ``apart`` the differences.
     """
 
     tables: list[list[FloatArray]]
@@ -267,7 +279,7 @@ class Together:
     _tests: dict[str, list[paired.Test]] = field(default_factory=dict)
 
     def replicates(self, place: int) -> tuple[FloatArray, FloatArray]:
-        """Bootstrap replicates of the means of a measure's columns, and their standard errors."""
+        """Bootstrap replicates of the means of a summary's columns, and their standard errors."""
         return self._drawn[place]
 
     @cached_property
@@ -276,11 +288,13 @@ class Together:
 
         flat = np.column_stack([column for columns in self.tables for column in columns])
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
+        # Each column's replicates side by side, as they are read.
+        tables = [np.ascontiguousarray(drawn.T).T for drawn in (means, errors)]
         ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
-        return list(zip(np.split(means, ends, axis=1), np.split(errors, ends, axis=1), strict=True))
+        return list(zip(*(np.split(table, ends, axis=1) for table in tables), strict=True))
 
     def randomised(self, place: int, towards: str) -> paired.Test:
-        """A randomisation test; all measures see the same signs."""
+        """A randomisation test; all differences see the same signs."""
         if towards not in self._tests:
             self._tests[towards] = self._randomised(towards)
         return self._tests[towards][place]

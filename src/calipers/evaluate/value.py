@@ -29,6 +29,7 @@ from calipers.statistics import (
     JudgedRankings,
     Moments,
     ScoreTable,
+    confusion_matrix,
 )
 
 
@@ -70,9 +71,8 @@ def value_of(
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
         found = classes(truth, also={"predicted": prediction})
         called = found.codes_of(prediction, "predicted")
-        whole = ConfusionMatrix.from_codes(
-            found.codes, called, found.names, as_weights(weight, len(found.codes))
-        )
+        weights = as_weights(weight, len(found.codes))
+        whole = confusion_matrix(found.codes, called, found.names, weights)
         return float(measure.apply(whole))
     labels = two_classes(truth, positive)
     weights = as_weights(weight, len(labels.positive))

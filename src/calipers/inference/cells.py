@@ -29,7 +29,8 @@ from calipers.inference.estimate import (
 from calipers.inference.influence import MOST_GROUPS, grouped
 from calipers.inference.intervals import Interval
 from calipers.once import cached_property
-from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix
+from calipers.statistics.occupied import MOST_DENSE
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 4_000_000
@@ -39,6 +40,10 @@ _STEP = 1e-5
 
 #: Replicates of more cells than this have no standard errors of their own.
 _FEW_CELLS = 25
+
+#: Of more cells than this rows are drawn rather than cells, unless each holds many rows.
+_MANY_CELLS = 2500
+_MANY_ROWS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,36 +92,107 @@ class Cells:
 
     def onto(self, axes: Sequence[int], counts: FloatArray) -> FloatArray:
         """Counts of the cells (..., C) added up along the other axes, an array of these axes."""
+        shape = tuple(self.shape[axis] for axis in axes)
+        place, sums = self._projected(axes, counts)
+        out = np.zeros((*counts.shape[:-1], math.prod(shape)))
+        out[..., place] = sums
+        return out.reshape(*counts.shape[:-1], *shape)
+
+    def _projected(self, axes: Sequence[int], counts: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The same, but only of the places that hold rows, and these places."""
         where = np.unravel_index(self.place, self.shape)
         shape = tuple(self.shape[axis] for axis in axes)
         target = np.ravel_multi_index([where[axis] for axis in axes], shape)
         order = np.argsort(target, kind="stable")
         distinct, start = np.unique(target[order], return_index=True)
-        out = np.zeros((*counts.shape[:-1], math.prod(shape)))
-        out[..., distinct] = np.add.reduceat(counts[..., order], start, axis=-1)
-        return out.reshape(*counts.shape[:-1], *shape)
+        if not len(distinct):
+            return distinct, np.zeros((*counts.shape[:-1], 0))
+        return distinct, np.add.reduceat(counts[..., order], start, axis=-1)
+
+    def matrix(
+        self, counts: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
+    ) -> ConfusionMatrix:
+        """The confusion matrix of two of the axes, from counts of the cells (..., C)."""
+        if self._dense:
+            whole = self.onto(axes, counts)
+            return ConfusionMatrix(whole, whole, labels)
+        if len(self.shape) == len(axes):
+            return OccupiedMatrix(counts, counts, self.place, labels)
+        place, held = self._projected(axes, counts)
+        return OccupiedMatrix(held, held, place, labels)
+
+    def redrawn(
+        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
+    ) -> ConfusionMatrix:
+        """The same, of replicates."""
+        made = self.matrix(drawn, labels, axes)
+        return made.as_whole() if self.weight is None else made
+
+    @property
+    def _dense(self) -> bool:
+        return max(self.shape[:2]) <= MOST_DENSE
+
+    @property
+    def at_once(self) -> int:
+        """How many replicates are made at a time, for their numbers to fit."""
+        many = max(len(self.place), 4 * max(self.shape[:2]))
+        return max(1, _AT_ONCE // (math.prod(self.shape[:2]) if self._dense else many))
 
     def drawn(self, settings: Settings) -> Iterator[FloatArray]:
         """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
         row weighs one, else rows (or clusters) drawn one by one."""
-        if self.clusters is not None:
-            sums = self.clusters.matrices(self.row(), (len(self.place),))
-            yield self.clusters.redrawn(sums, settings)
+        cells = len(self.place)
+        if self.by_row:
+            yield from self._by_row(settings)
         elif self.weight is not None:
             from calipers import _core
 
             drawn = _core.bootstrap_cells(
-                self.row(), self.weight, len(self.place), settings.seed, settings.resamples
+                self.row(), self.weight, cells, settings.seed, settings.resamples
             )
-            yield np.asarray(drawn).reshape(settings.resamples, len(self.place))
+            yield np.asarray(drawn).reshape(settings.resamples, cells)
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
             share = self.counts / self.counts.sum()
             rows = round(float(self.counts.sum()))
-            step = max(1, _AT_ONCE // math.prod(self.shape[:2]))
-            for begin in range(0, settings.resamples, step):
-                size = min(step, settings.resamples - begin)
+            for size in self._steps(settings):
                 yield generator.multinomial(rows, share, size=size).astype(np.float64)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether rows are drawn rather than cells."""
+        if self.clusters is not None:
+            return True
+        many_rows = self.weight is None and self.counts.sum() > _MANY_ROWS * len(self.place)
+        return len(self.place) > _MANY_CELLS and not many_rows
+
+    def _steps(self, settings: Settings) -> Iterator[int]:
+        """The number of replicates in turns."""
+        for begin in range(0, settings.resamples, self.at_once):
+            yield min(self.at_once, settings.resamples - begin)
+
+    def _by_row(self, settings: Settings) -> Iterator[FloatArray]:
+        """Drawn row by row: as many rows as there are, or each row (each cluster) as often as a
+        Poisson number says that depends on the seed, the replicate and it alone."""
+        from calipers import _core
+
+        generator = np.random.Generator(np.random.Philox(settings.seed))
+        cell, cells, rows = self.row().astype(np.int64), len(self.place), len(self.flat)
+        replicate = 0
+        for size in self._steps(settings):
+            out = np.empty((size, cells))
+            for sums in out:
+                if self.clusters is None and self.weight is None:
+                    taken = generator.integers(0, rows, rows, np.uint32)
+                    sums[:] = np.bincount(cell[taken], minlength=cells)
+                else:
+                    units = rows if self.clusters is None else self.clusters.size
+                    times = _core.poisson_counts(settings.seed, replicate, units)
+                    each = times if self.clusters is None else times[self.clusters.code]
+                    moved = each if self.weight is None else each * self.weight
+                    sums[:] = np.bincount(cell, moved, cells)
+                replicate += 1
+            yield out
 
     def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
         """The same, but that every true class keeps its number of rows; None where rows come in
@@ -127,15 +203,14 @@ class Cells:
 
     def _by_class(self, settings: Settings) -> Iterator[FloatArray]:
         generator = np.random.Generator(np.random.Philox(settings.seed))
-        of_class = np.unravel_index(self.place, self.shape)[0]
-        step = max(1, _AT_ONCE // math.prod(self.shape[:2]))
-        for begin in range(0, settings.resamples, step):
-            size = min(step, settings.resamples - begin)
+        # Places ascend, so that the cells of a class stand side by side.
+        starts = np.unique(np.unravel_index(self.place, self.shape)[0], return_index=True)[1]
+        for size in self._steps(settings):
             out = np.empty((size, len(self.place)))
-            for k in np.unique(of_class):
-                counts = self.counts[of_class == k]
+            for begin, end in zip(starts, [*starts[1:], len(self.place)], strict=True):
+                counts = self.counts[begin:end]
                 rows = round(float(counts.sum()))
-                out[:, of_class == k] = generator.multinomial(rows, counts / counts.sum(), size)
+                out[:, begin:end] = generator.multinomial(rows, counts / counts.sum(), size)
             yield out
 
     def error(self, influence: FloatArray) -> float:
@@ -161,7 +236,20 @@ def _sums(place: npt.NDArray[np.integer[Any]], weight: FloatArray | None, size: 
 
 
 def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
-    """The derivative of a measure by each cell of the matrix, shape ``(K, K)``; 0 where no row is.
+    """:func:`cell_gradient` as an array of shape ``(K, K)``; 0 where no row is."""
+    out = np.zeros((matrix.classes, matrix.classes))
+    truth, predicted, _ = matrix.occupied()
+    out[truth, predicted] = cell_gradient(measure, matrix, truth, predicted)
+    return out
+
+
+def cell_gradient(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> FloatArray:
+    """The derivative of a measure by some cells of the matrix, each of which holds rows.
 
     Measures of counts do not change when all counts are doubled, so that Σ n·gradient is 0, and
     the standard error by the delta method is √(Σ n·gradient²). (For macro- and micro-F1 that is
@@ -169,13 +257,13 @@ def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     the four counts of each class; a row of class i called j is a false negative of i, a false
     positive of j, and a true negative of all others.
     """
-    counts = matrix.counts
     if not measure.viewed:
-        return _partial(measure.apply, matrix, counts)
+        if isinstance(matrix, OccupiedMatrix):
+            return margin_gradient(measure, matrix, truth, predicted)
+        return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
     (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
-    out = np.asarray((missed - rest)[:, None] + (wrong - rest)[None, :] + rest.sum())
-    np.fill_diagonal(out, rest.sum() + hit - rest)
-    return np.where(counts > 0, out, 0.0)
+    beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
+    return np.asarray(np.where(truth == predicted, (rest.sum() + hit - rest)[truth], beside))
 
 
 def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
@@ -191,9 +279,8 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
         share = each.averaging(measure.average)
         with np.errstate(invalid="ignore"):  # no class may have rows
             share = share / share.sum()
-    out = np.zeros(each.counts.shape)
-    for k in np.flatnonzero(share):
-        out[k] = share[k] * _partial(plain.apply, each, each.counts[k])
+    out = np.where(share[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
+    out *= share[:, None, None]
     if measure.average == "weighted":  # the weights too vary with the rows
         values = np.where(share > 0, plain.apply(each), 0.0)
         out[:, 1, :] += ((values - (share * values).sum()) / each.positive.sum())[:, None]
@@ -217,6 +304,74 @@ def _partial(
             ends.append(apply(replace(matrix, counts=moved, squares=moved)))
         out[some] = (ends[0] - ends[1]) / (2 * steps)
     return out.reshape(counts.shape)
+
+
+def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
+    """The same of a stack of matrices of two classes, all of them at once."""
+    out = np.zeros(each.counts.shape)
+    for cell in np.ndindex(2, 2):
+        at = (..., *cell)
+        ends = []
+        for sign in (1, -1):
+            moved = each.counts.copy()
+            moved[at] += sign * moved[at] * _STEP
+            ends.append(apply(replace(each, counts=moved, squares=moved)))
+        steps = each.counts[at] * _STEP
+        held = steps > 0
+        out[at][held] = (ends[0] - ends[1])[held] / (2 * steps[held])
+    return out
+
+
+class _Margins(ConfusionMatrix):
+    """Margins that need not be those of one matrix, for derivatives by each of them."""
+
+    def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
+        names = ("labels", "truth", "prediction", "hits", "total", "correct")
+        self.__dict__.update({name: getattr(matrix, name) for name in names}, **margins)
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels)
+
+
+def margin_gradient(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> FloatArray:
+    """The gradient by cells of a measure of all classes, through the margins: a row more in a cell
+    is one more in the margin of its true class, in that of its predicted class, in the total, and
+    where these agree on the diagonal. So the work grows with classes, not with cells."""
+    by = {name: _by_margin(measure, matrix, name) for name in ("truth", "prediction", "hits")}
+    total, correct = (_by_sum(measure, matrix, name) for name in ("total", "correct"))
+    right = np.where(truth == predicted, by["hits"][truth] + correct, 0.0)
+    return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
+
+
+def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
+    """Central differences by the entries of a margin that hold rows."""
+    margin = getattr(matrix, name)
+    out, held = np.zeros(len(margin)), np.flatnonzero(margin)
+    at_once = max(1, _AT_ONCE // (4 * len(margin)))
+    for begin in range(0, len(held), at_once):
+        some = held[begin : begin + at_once]
+        steps, ends = margin[some] * _STEP, []
+        for sign in (1, -1):
+            moved = np.repeat(margin[None], len(some), axis=0)
+            moved[np.arange(len(some)), some] += sign * steps
+            ends.append(measure.apply(_Margins(matrix, **{name: moved})))
+        out[some] = (ends[0] - ends[1]) / (2 * steps)
+    return out
+
+
+def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
+    """The same by one of the sums."""
+    value = getattr(matrix, name)
+    if not value > 0:
+        return 0.0
+    ends = [measure.apply(_Margins(matrix, **{name: value * (1 + s * _STEP)})) for s in (1, -1)]
+    return float(ends[0] - ends[1]) / (2 * float(value) * _STEP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,10 +404,15 @@ class ClassCounts:
         if self.settings.interval == "analytic":
             return self._delta(measure, value).within(*measure.definition.range)
         plain = self.cells.weight is None and self.clusters is None
-        if self.matrix.counts.shape == (2, 2) and plain and not self.settings.prefers_bootstrap:
+        if self.matrix.classes == 2 and plain and not self.settings.prefers_bootstrap:
             drawn = measure.apply(self._likely)
             return intervals.percentile(drawn, self.settings.level, "Jeffreys, of the cells")
         return percentile(self.replicates([measure])[measure], self.settings, self.clusters)
+
+    @cached_property
+    def constant(self) -> ConfusionMatrix:
+        """The matrices of always answering one class."""
+        return self.matrix.constant()
 
     @cached_property
     def _likely(self) -> ConfusionMatrix:
@@ -306,18 +466,24 @@ class ClassCounts:
         """The counts of rows whose classes are given as positions in ``labels``."""
         k = len(labels)
         cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
+        if k > MOST_DENSE:
+            squares = cells.counts if weight is None else cells.squares
+            matrix: ConfusionMatrix = OccupiedMatrix(
+                cells.counts, squares, cells.place, labels, len(truth)
+            )
+            return cls(matrix, cells, settings, together)
         counts = cells.onto((0, 1), cells.counts)
         squares = counts if weight is None else cells.onto((0, 1), cells.squares)
-        matrix = ConfusionMatrix(counts, squares, labels, len(truth))
-        return cls(matrix, cells, settings, together)
+        return cls(ConfusionMatrix(counts, squares, labels, len(truth)), cells, settings, together)
 
     @classmethod
     def from_matrix(cls, matrix: ConfusionMatrix, settings: Settings) -> ClassCounts:
-        """The same of rows that weigh one each and are independent, of whom the matrix is all."""
-        place = np.flatnonzero(matrix.counts)
-        counts = matrix.counts.ravel()[place]
-        nobody = np.zeros(0, np.int64)
-        return cls(matrix, Cells(matrix.counts.shape, place, counts, counts, nobody), settings)
+        """The same of rows that weigh one each and are independent, of whom the matrix is all (for
+        which ``cells.by_row`` must not be)."""
+        truth, predicted, counts = matrix.occupied()
+        place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
+        shape = (matrix.classes, matrix.classes)
+        return cls(matrix, Cells(shape, place, counts, counts, nobody), settings)
 
     @property
     def clusters(self) -> Clusters | None:
@@ -354,13 +520,22 @@ class ClassCounts:
         size = float(seen.effective_size(measure.definition.share_of))
         if self.clusters is None:
             return size
-        cells = self.clusters.matrices(self.cells.flat, self.cells.shape)
-        split = replace(self.matrix, counts=cells, squares=cells)
-        if measure.label is not None:
-            split = split.of_class(measure.label)
-        elif measure.average == "micro":
-            split = split.pooled()
+        split = self._by_cluster(measure, self.clusters)
         return self.clusters.trials(value, split, measure.plain, size, self.settings.level)
+
+    def _by_cluster(self, measure: Any, clusters: Clusters) -> ConfusionMatrix:
+        """The matrix of two classes of each cluster that a share of rows is taken of."""
+        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        if measure.label is not None:
+            own = self.matrix.labels.index(measure.label)
+            truth, predicted = truth == own, predicted == own
+        elif self.matrix.classes > 2:
+            # Of an average, a row stands once among what is positive and what is called so.
+            truth, predicted = np.ones_like(truth), truth == predicted
+        counts = clusters.matrices(2 * truth + predicted, (2, 2))
+        if measure.average == "micro":
+            counts[:, 0, 1] = counts[:, 1, 0]
+        return ConfusionMatrix(counts, counts)
 
     def _of_share(self, made: Callable[[], Interval | None]) -> Interval:
         """An interval of a share, named by the clusters it took into account."""
@@ -373,15 +548,20 @@ class ClassCounts:
         return replace(interval, method=self.clusters.named(f"{interval.method}, clustered"))
 
     def _delta(self, measure: Any, value: float) -> Interval:
-        se = self.cells.error(gradient(measure, self.matrix))
+        se = self.cells.error(self._gradient(measure))
         return normal_of(value, se, self.settings, self.clusters, "delta")
+
+    def _gradient(self, measure: Any) -> FloatArray:
+        """The derivative by each of the cells."""
+        truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
+        return cell_gradient(measure, self.matrix, truth, predicted)
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
-        step, out = max(1, _AT_ONCE // math.prod(self.cells.shape)), []
+        step, out = self.cells.at_once, []
         for begin in range(0, len(counts), step):
-            whole = self.cells.onto((0, 1), counts[begin : begin + step])
-            out.append(measure.apply(replace(self.matrix, counts=whole, squares=whole)))
+            some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
+            out.append(measure.apply(some))
         return np.concatenate(out)
 
     def _stratified(self, measure: Any) -> Interval | None:
@@ -430,7 +610,7 @@ class ClassCounts:
             held = steps > 0
             slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
             variance[held] += drawn[held, cell] * np.square(slope)
-        se = cells.error(gradient(measure, self.matrix))
+        se = cells.error(self._gradient(measure))
         return se, self._applied(measure, drawn), np.sqrt(variance)
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
@@ -439,8 +619,7 @@ class ClassCounts:
         if todo:
             parts: list[list[FloatArray]] = [[] for _ in todo]
             for drawn in self.cells.drawn(self.settings):
-                counts = self.cells.onto((0, 1), drawn)
-                matrix = replace(self.matrix, counts=counts, squares=counts)
+                matrix = self.cells.redrawn(drawn, self.matrix.labels)
                 for part, measure in zip(parts, todo, strict=True):
                     part.append(measure.apply(matrix))
             self._spread.update(zip(todo, map(np.concatenate, parts), strict=True))

@@ -14,7 +14,7 @@ the data could have shown. A measure that has one of them needs no line of its o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,6 +93,16 @@ class Error:
     def shifted(self, value: float) -> Shifted:
         """The test of the value against any other."""
         return margins.by_error(value, self.se, self.name, self.degrees)
+
+
+def detectable(errors: Sequence[Error], level: float) -> FloatArray:
+    """Of each difference with such a standard error the smallest true one that a two-sided test
+    would have found with probability :data:`POWER`, were the spread what it is here."""
+    if not any(error.se > 0 for error in errors):
+        return np.full(len(errors), NAN)
+    from calipers.inference.power import all_detectable
+
+    return all_detectable([e.se for e in errors], [e.degrees for e in errors], level, POWER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -296,16 +306,6 @@ class Contrast:
             if len(drawn) >= (1 - intervals.MOST_DEGENERATE) * len(self._replicates):
                 return Error(float(drawn.std(ddof=1)), self._bootstrap())
         return Error(NAN, "none")
-
-    def detectable(self) -> float:
-        """The smallest true difference that a two-sided test at this level would have found with
-        probability :data:`POWER`, were the spread what it is here."""
-        found = self.standard_error
-        if not found.se > 0:
-            return NAN
-        from calipers.inference.power import detectable
-
-        return detectable(found.se, self.settings.level, POWER, found.degrees)
 
     # --- Whether it is none ----------------------------------------------------------------------
 

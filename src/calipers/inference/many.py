@@ -307,9 +307,34 @@ def tukey_hsd(values: FloatArray, level: float = 0.95) -> Pairwise:
 
 
 def _range_quantile(level: float, k: int, degrees: float) -> float:
+    """The quantile of the studentised range of k means."""
+    if degrees == math.inf:
+        return _normal_range_quantile(level, k)
     from scipy.stats import studentized_range
 
     return float(studentized_range.ppf(level, k, degrees))
+
+
+def _normal_range_quantile(level: float, k: int) -> float:
+    """The quantile of the range of k independent standard normals, whose distribution is
+    P(q) = k·∫φ(z)(Φ(z + q) − Φ(z))^(k−1) dz over the smallest of them. Sums of equal steps are
+    as good as exact of what is so smooth and dies out at both ends.
+
+    SciPy has it too, but importing ``scipy.stats`` takes longer than comparing thirty systems.
+
+    >>> round(_normal_range_quantile(0.95, 3), 6)
+    3.314493
+    """
+    from scipy.special import ndtr
+
+    z, step = np.linspace(-10, 10, 501, retstep=True)
+    weight, below = step * k * np.exp(-z * z / 2) / math.sqrt(2 * math.pi), ndtr(z)
+    low, high = 0.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = float((weight * (ndtr(z + middle) - below) ** (k - 1)).sum()) >= level
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def _studentised(

@@ -10,8 +10,9 @@ the caller.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -94,22 +95,29 @@ def shift_power(shift: float, level: float = 0.95, degrees: float | None = None)
     >>> round(shift_power(2.802), 3)
     0.8
     """
+    return float(_two_sided(np.array(shift), level, np.array(NAN if degrees is None else degrees)))
+
+
+def _two_sided(shift: FloatArray, level: float, degrees: FloatArray) -> FloatArray:
+    """:func:`shift_power` element by element; without degrees where these are NaN."""
     from scipy.special import ndtr, stdtrit
 
-    if degrees is None:
-        z = z_of(level)
-        return float(ndtr(shift - z) + ndtr(-shift - z))
-    critical = float(stdtrit(degrees, (1 + level) / 2))
-    return _above(critical, shift, degrees) + _above(critical, -shift, degrees)
+    z = z_of(level)
+    normal = ndtr(shift - z) + ndtr(-shift - z)
+    if np.isnan(degrees).all():
+        return np.asarray(normal)
+    critical = stdtrit(degrees, (1 + level) / 2)
+    student = _above(critical, shift, degrees) + _above(critical, -shift, degrees)
+    return np.where(np.isnan(degrees), normal, student)
 
 
-def _above(critical: float, shift: float, degrees: float) -> float:
-    """P(T > critical) of the noncentral t."""
+def _above(critical: Any, shift: Any, degrees: Any) -> Any:
+    """P(T > critical) of the noncentral t, element by element."""
     from scipy.special import nctdtr, ndtr
 
-    inside = float(nctdtr(degrees, shift, critical))
+    inside = nctdtr(degrees, shift, critical)
     # SciPy gives up where what is left is 0 or 1 to all digits, as it is by the normal.
-    return float(ndtr(shift - critical)) if math.isnan(inside) else 1 - inside
+    return np.where(np.isnan(inside), ndtr(shift - critical), 1 - inside)
 
 
 def detectable(
@@ -125,19 +133,44 @@ def detectable(
     >>> round(detectable(0.01), 4), round(detectable(0.01, degrees=24), 4)
     (0.028, 0.0292)
     """
-    if not (math.isfinite(se) and se > 0) or (degrees is not None and not degrees >= 1):
-        return NAN
+    return float(all_detectable([se], [degrees], level, power)[0])
+
+
+def all_detectable(
+    se: Sequence[float],
+    degrees: Sequence[float | None],
+    level: float = 0.95,
+    power: float = 0.8,
+) -> FloatArray:
+    """:func:`detectable` of each of several differences. Those of equal degrees of freedom, as the
+    differences on the same topics are, share the search.
+
+    >>> all_detectable([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
+    [0.0292, 0.0584, 0.028]
+    """
+    errors = np.asarray(se, np.float64)
+    known = np.isfinite(errors) & (errors > 0)
+    known &= [freedom is None or freedom >= 1 for freedom in degrees]
+    freedoms = np.array([NAN if freedom is None else freedom for freedom in degrees])[known]
+    shift = np.full(len(errors), NAN)
+    distinct, place = np.unique(freedoms, return_inverse=True)
+    shift[known] = _detectable_shift(distinct, level, power)[place]
+    return shift * errors
+
+
+def _detectable_shift(degrees: FloatArray, level: float, power: float) -> FloatArray:
+    """The detectable difference in standard errors, for each of ``degrees``."""
+    low, high = np.zeros(degrees.shape), np.full(degrees.shape, 8.0)
     if power <= 1 - level:
-        return 0.0
-    low, high = 0.0, 8.0
-    while shift_power(high, level, degrees) < power:
-        high *= 2
+        return low
+    while (short := _two_sided(high, level, degrees) < power).any():
+        high[short] *= 2
     # Halving, as importing SciPy's root finders takes longer than all of a small evaluation.
     for _ in range(60):
         middle = (low + high) / 2
-        enough = shift_power(middle, level, degrees) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return high * se
+        enough = _two_sided(middle, level, degrees) >= power
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return high
 
 
 def margin_power(
@@ -155,7 +188,7 @@ def margin_power(
     shift = (difference + margin) / se
     if degrees is None:
         return float(ndtr(shift - ndtri(level)))
-    return _above(float(stdtrit(degrees, level)), shift, degrees)
+    return float(_above(stdtrit(degrees, level), shift, degrees))
 
 
 def equivalence_power(
@@ -440,7 +473,7 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     degrees = (systems - 1) * (n - 1)
     critical = _studentised_range(level, systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
-    return _above(critical, shift, degrees) + _above(critical, -shift, degrees)
+    return float(_above(critical, shift, degrees) + _above(critical, -shift, degrees))
 
 
 def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> float:

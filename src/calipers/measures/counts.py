@@ -41,14 +41,18 @@ ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1)
 
 def _occurring(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
     """Which classes there are: both of two; of more, those in truth or prediction."""
-    return np.asarray((c.truth + c.prediction > 0) | (c.counts.shape[-1] == 2))
+    return np.asarray((c.truth + c.prediction > 0) | (c.classes == 2))
+
+
+def _nowhere(c: ConfusionMatrix) -> npt.NDArray[np.bool_]:
+    return np.zeros(c.total.shape, bool)
 
 
 EMPTY_CLASS = {
-    "no_positive": lambda c, _: (c.counts.shape[-1] == 2) & (c.positive == 0),
-    "no_negative": lambda c, _: (c.counts.shape[-1] == 2) & (c.negative == 0),
+    "no_positive": lambda c, _: c.positive == 0 if c.classes == 2 else _nowhere(c),
+    "no_negative": lambda c, _: c.negative == 0 if c.classes == 2 else _nowhere(c),
     "class_without_rows": lambda c, _: (
-        (c.counts.shape[-1] > 2) & (_occurring(c) & (c.truth == 0)).any(axis=-1)
+        (_occurring(c) & (c.truth == 0)).any(axis=-1) if c.classes > 2 else _nowhere(c)
     ),
     "no_rows": lambda c, _: c.total == 0,
 }
@@ -208,7 +212,7 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Mean over the classes of the share of their rows that is predicted right: of recall and
     specificity for two classes, macro-recall for more."""
     occurs = _occurring(c)
-    share = np.diagonal(c.counts, axis1=-2, axis2=-1) / c.truth
+    share = c.hits / c.truth
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 

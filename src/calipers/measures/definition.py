@@ -535,9 +535,7 @@ class Measure:
         if not isinstance(statistic, ConfusionMatrix):
             if self.viewed:
                 raise TypeError(f"{self}: a {type(statistic).__name__} is about two classes")
-        elif (k := statistic.counts.shape[-1]) != 2 and not (
-            self.viewed or self.definition.any_classes
-        ):
+        elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.any_classes):
             raise TypeError(
                 f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
                 f"average such as macro-{self}"

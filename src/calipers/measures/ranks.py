@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from calipers.measures.definition import ClassRanks, FloatArray, measure
 
@@ -11,6 +14,11 @@ def credit(classes: int, k: int, tied: str) -> FloatArray:
     """What a row counts for, by how many classes score higher than the true one (row) and how many
     others the same (column)."""
     above, others = np.indices((classes, classes))
+    return credit_of(above, others, k, tied)
+
+
+def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: str) -> FloatArray:
+    """The same of some numbers of classes above and of others tied."""
     if tied == "share":
         return np.asarray(np.clip((k - above) / (others + 1), 0.0, 1.0))
     place = above if tied == "optimistic" else above + others

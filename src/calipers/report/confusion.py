@@ -14,12 +14,14 @@ from calipers.report.names import short
 from calipers.results import ORIENTATIONS
 
 if TYPE_CHECKING:
-    from calipers.results import Confusion, FloatArray
+    from calipers.results import AnyConfusion, FloatArray
 
 #: More classes than this make no table that a person would read.
 MOST_CLASSES = 20
 #: More than these make no picture: the cells would be smaller than a letter.
 MOST_DRAWN = 60
+#: More than these are listed, a line for each cell that holds rows.
+MOST_IN_GRID = 100
 #: Up to so many classes their counts are written into the cells.
 WRITTEN = 12
 _LABEL = 24
@@ -55,7 +57,7 @@ def block_order(counts: FloatArray) -> tuple[int, ...]:
     return tuple(order if order[0] < order[-1] else order[::-1])
 
 
-def common_order(confusions: Sequence[Confusion]) -> tuple[int, ...] | None:
+def common_order(confusions: Sequence[AnyConfusion]) -> tuple[int, ...] | None:
     """One order for the matrices of all systems, so that they can be compared; two classes stay in
     theirs."""
     if not confusions or len(confusions[0].labels) < 3:
@@ -76,17 +78,43 @@ def _corner(orientation: str) -> str:
 
 
 def grid(
-    confusion: Confusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The head of the matrix as a table, and its rows; a row begins with its class."""
+    """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
+    the cells that hold rows."""
     names = list(told_apart(confusion.labels, _LABEL).values())
+    if len(names) > MOST_IN_GRID:
+        return _listed(confusion, names, orientation, normalise)
     cells = _cells(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     return [_corner(orientation), *names], rows
 
 
+def _listed(
+    confusion: AnyConfusion, names: Sequence[str], orientation: str, normalise: str | None
+) -> tuple[list[str], list[list[str]]]:
+    truth, predicted, cells = confusion.occupied()
+    if normalise is not None:
+        of_truth, of_prediction = confusion.margins()
+        total = {
+            "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
+        }  # fmt: skip
+        cells = cells / total[normalise]
+    text = (row[0] for row in _cells(cells[:, None], shares=normalise is not None))
+    rows = [
+        [names[true], names[said], cell]
+        for true, said, cell in zip(truth.tolist(), predicted.tolist(), text, strict=True)
+    ]
+    head = ["truth", "predicted", normalise or "count"]
+    if orientation == "truth-rows":
+        return head, rows
+    place = {name: at for at, name in enumerate(names)}
+    rows.sort(key=lambda row: place[row[1]])
+    return [head[1], head[0], head[2]], [[row[1], row[0], row[2]] for row in rows]
+
+
 def text_table(
-    confusion: Confusion,
+    confusion: AnyConfusion,
     orientation: str = ORIENTATIONS[0],
     normalise: str | None = None,
     width: int | None = None,
@@ -97,7 +125,7 @@ def text_table(
 
 
 def markdown_table(
-    confusion: Confusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
+    confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> str:
     """The matrix as a Markdown table."""
     from calipers.report.markdown import escape
@@ -108,7 +136,7 @@ def markdown_table(
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def class_table(confusion: Confusion) -> tuple[list[str], list[list[str]]]:
+def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:
     """The table of classes: its head and its rows."""
     rows = confusion.class_rows()
     names = list(told_apart(confusion.labels, _LABEL).values())
@@ -124,33 +152,36 @@ def class_table(confusion: Confusion) -> tuple[list[str], list[list[str]]]:
     return head, [[n, *s, *v] for n, s, v in zip(names, sizes, values, strict=True)]
 
 
-def most_confused(confusion: Confusion, most: int = 10) -> list[tuple[str, str, float]]:
+def most_confused(confusion: AnyConfusion, most: int = 10) -> list[tuple[str, str, float]]:
     """The largest cells beside the diagonal: true class, what it is taken for, count."""
-    off = confusion.counts.copy()
-    np.fill_diagonal(off, 0.0)
-    best = np.argsort(-off, axis=None, kind="stable")[:most]
-    found = [np.unravel_index(cell, off.shape) for cell in best]
+    truth, predicted, count = confusion.occupied()
+    beside = np.flatnonzero(truth != predicted)
+    best = beside[np.argsort(-count[beside], kind="stable")[:most]]
     return [
-        (confusion.labels[i], confusion.labels[j], float(off[i, j])) for i, j in found if off[i, j]
+        (confusion.labels[truth[at]], confusion.labels[predicted[at]], float(count[at]))
+        for at in best.tolist()
     ]
 
 
-def summary(confusion: Confusion) -> str:
+def summary(confusion: AnyConfusion) -> str:
     """The matrix in a sentence."""
-    total, right = float(confusion.counts.sum()), float(np.trace(confusion.counts))
+    truth, predicted, count = confusion.occupied()
+    total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
     worst = most_confused(confusion, 1)
     if not worst:
         return f"{text}."
-    true, predicted, count = worst[0]
-    true, predicted = told_apart((true, predicted)).values()
+    *names, most = worst[0]
+    true, taken_for = told_apart(names).values()
     return (
-        f"{text}; the most frequent confusion takes {true} for {predicted} "
-        f"({numbers.number(count)})."
+        f"{text}; the most frequent confusion takes {true} for {taken_for} "
+        f"({numbers.number(most)})."
     )
 
 
-def caption(confusion: Confusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]) -> str:
+def caption(
+    confusion: AnyConfusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]
+) -> str:
     """What the heat map shows, and in which order when that is not the one ``before``."""
     by = "row" if orientation == ORIENTATIONS[0] else "column"
     parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
@@ -164,7 +195,7 @@ def caption(confusion: Confusion, before: Sequence[str], orientation: str = ORIE
 # --- The heat map ---------------------------------------------------------------------------------
 
 
-def heat_map(confusion: Confusion, orientation: str = ORIENTATIONS[0]) -> dict[str, Any]:
+def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> dict[str, Any]:
     """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
     tells its count, its share and the interval of that."""
     from calipers.report.charts import PALETTE, _quantity, _spec, _tooltip
@@ -219,7 +250,7 @@ def heat_map(confusion: Confusion, orientation: str = ORIENTATIONS[0]) -> dict[s
     )
 
 
-def _data(confusion: Confusion, names: Sequence[str]) -> list[dict[str, Any]]:
+def _data(confusion: AnyConfusion, names: Sequence[str]) -> list[dict[str, Any]]:
     share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
     counts = _cells(confusion.counts, shares=False)
     digits = numbers.Rounding(3)

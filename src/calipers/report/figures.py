@@ -191,10 +191,9 @@ def numbered(made: Iterable[Figure]) -> list[Figure]:
 
 
 def _confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
-    order = confusion.common_order(evaluation.confusions)
-    for own in evaluation.confusions:
-        if len(own.labels) > confusion.MOST_DRAWN:
-            continue
+    drawn = [c for c in evaluation.confusions if len(c.labels) <= confusion.MOST_DRAWN]
+    order = confusion.common_order(drawn)
+    for own in drawn:
         ordered = own if order is None else own.reordered(order)
         title = kind = "Confusion matrix"
         if len(evaluation.confusions) > 1:

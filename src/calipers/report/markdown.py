@@ -28,8 +28,8 @@ from calipers.report.slices import cells as slice_cells
 from calipers.report.verdict import adjustment_text, headlines, p_heading
 from calipers.results import (
     ORIENTATIONS,
+    AnyConfusion,
     Comparison,
-    Confusion,
     Evaluation,
     Finding,
     LabelTable,
@@ -160,7 +160,7 @@ def together(comparison: Comparison) -> Iterator[str]:
     yield from (*_table(cells, right=OVERALL_HEAD[2:-1]), "")
 
 
-def _confusions(confusions: Sequence[Confusion], orientation: str) -> Iterator[str]:
+def _confusions(confusions: Sequence[AnyConfusion], orientation: str) -> Iterator[str]:
     """The matrix of each system, and the table of its classes where there are more than two."""
     for own in confusions:
         if len(own.labels) > MOST_CLASSES:

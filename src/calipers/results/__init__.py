@@ -6,13 +6,14 @@ prints.
 """
 
 from calipers.results.comparison import Comparison, Overall
-from calipers.results.confusion import NORMALISED, ORIENTATIONS, Confusion
+from calipers.results.confusion import NORMALISED, ORIENTATIONS, AnyConfusion, Confusion
 from calipers.results.curve import Curve
 from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.finding import SEVERITIES, Definition, Finding
 from calipers.results.forms import NAN, FloatArray
 from calipers.results.labels import LabelTable
+from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
 from calipers.results.schema import from_json, json_schema
@@ -28,6 +29,7 @@ __all__ = [
     "ORIENTATIONS",
     "SCHEMA",
     "SEVERITIES",
+    "AnyConfusion",
     "Comparison",
     "Confusion",
     "Curve",
@@ -38,6 +40,7 @@ __all__ = [
     "Finding",
     "FloatArray",
     "LabelTable",
+    "OccupiedConfusion",
     "Overall",
     "PerUnit",
     "Plan",

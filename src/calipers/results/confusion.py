@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.forms import FloatArray, Level, Matrix
+from calipers.results.forms import FloatArray, IntArray, Level, Matrix
 from calipers.results.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
+    from typing_extensions import Self
 
 #: What each way to write a confusion matrix divides its cells by.
 NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
@@ -26,8 +28,119 @@ def checked_orientation(orientation: str) -> str:
     return orientation
 
 
+class AnyConfusion(Written):
+    """A confusion matrix, however many classes it is of: what all have in common."""
+
+    __slots__ = ()
+
+    system: str
+    labels: tuple[str, ...]
+    level: float
+    per_class: Mapping[str, FloatArray]
+
+    if TYPE_CHECKING:
+
+        @property
+        def counts(self) -> FloatArray:
+            """How many rows of each class are predicted to be of each."""
+
+        @property
+        def low(self) -> FloatArray:
+            """The lower limit of the share that each cell has of its true class."""
+
+        @property
+        def high(self) -> FloatArray:
+            """The upper one."""
+
+    @abstractmethod
+    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """True class, predicted class (as positions in ``labels``) and count of each cell that
+        holds rows."""
+
+    @abstractmethod
+    def margins(self) -> tuple[FloatArray, FloatArray]:
+        """How often each class is true, and how often predicted."""
+
+    @abstractmethod
+    def reordered(self, order: Sequence[int] | None = None) -> Self:
+        """The same matrix with its classes in another order, that of :attr:`order` unless given."""
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Tidy rows: a cell each."""
+
+    def _checked(self, order: Sequence[int] | None) -> list[int]:
+        order = list(self.order if order is None else order)
+        if sorted(order) != list(range(len(self.labels))):
+            raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
+        return order
+
+    def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
+        """The matrix as an array.
+
+        Parameters
+        ----------
+        orientation
+            ``"truth-rows"``: a row is a true class; ``"predicted-rows"``: a row is a predicted one.
+        normalise
+            ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
+            predicted so; ``"all"``: of everything. A share of nothing is NaN.
+        """
+        checked_orientation(orientation)
+        if normalise is not None and normalise not in NORMALISED:
+            raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
+        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
+        table = self.counts
+        if normalise is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                table = table / table.sum(axis=axis, keepdims=True)
+        return np.asarray(table if orientation == "truth-rows" else table.T)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The classes in an order that puts those beside each other that are taken for each other,
+        so that confusions gather in blocks along the diagonal."""
+        from calipers.report.confusion import block_order
+
+        return block_order(self.counts)
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """A row a class: how often it is true and predicted, and its measures."""
+        truth, predicted = self.margins()
+        return [
+            {
+                "system": self.system,
+                "class": label,
+                "truth": float(truth[k]),
+                "predicted": float(predicted[k]),
+                **{name: float(values[k]) for name, values in self.per_class.items()},
+            }
+            for k, label in enumerate(self.labels)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The matrix as a pandas frame, a row a true class."""
+        import pandas as pd
+
+        index = pd.Index(self.labels, name="truth")
+        columns = pd.Index(self.labels, name="predicted")
+        frame: pd.DataFrame = pd.DataFrame(self.counts, index=index, columns=columns)
+        return frame
+
+    def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
+        """The matrix as a Markdown table."""
+        from calipers.report.confusion import markdown_table
+
+        return markdown_table(self, orientation, normalise)
+
+    def __str__(self) -> str:
+        from calipers.report.confusion import text_table
+
+        return text_table(self)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Confusion(Written):
+class Confusion(AnyConfusion):
     """The confusion matrix of one system.
 
     ``counts[i, j]`` is the number (or the weight) of the rows of class i that are predicted to be
@@ -59,40 +172,19 @@ class Confusion(Written):
     level: Level = 0.95
     per_class: Mapping[str, FloatArray] = field(default_factory=dict)
 
-    def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
-        """The matrix as an array.
+    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """True class, predicted class (as positions in ``labels``) and count of each cell that
+        holds rows."""
+        truth, predicted = np.nonzero(self.counts)
+        return truth, predicted, self.counts[truth, predicted]
 
-        Parameters
-        ----------
-        orientation
-            ``"truth-rows"``: a row is a true class; ``"predicted-rows"``: a row is a predicted one.
-        normalise
-            ``"truth"``: each cell as a share of its true class; ``"prediction"``: of what is
-            predicted so; ``"all"``: of everything. A share of nothing is NaN.
-        """
-        checked_orientation(orientation)
-        if normalise is not None and normalise not in NORMALISED:
-            raise ValueError(f"normalise is {normalise!r}, expected one of {(*NORMALISED, None)}")
-        axis = {"truth": 1, "prediction": 0, "all": (0, 1), None: None}[normalise]
-        table = self.counts
-        if normalise is not None:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                table = table / table.sum(axis=axis, keepdims=True)
-        return np.asarray(table if orientation == "truth-rows" else table.T)
+    def margins(self) -> tuple[FloatArray, FloatArray]:
+        """How often each class is true, and how often predicted."""
+        return self.counts.sum(axis=1), self.counts.sum(axis=0)
 
-    @property
-    def order(self) -> tuple[int, ...]:
-        """The classes in an order that puts those beside each other that are taken for each other,
-        so that confusions gather in blocks along the diagonal."""
-        from calipers.report.confusion import block_order
-
-        return block_order(self.counts)
-
-    def reordered(self, order: Sequence[int] | None = None) -> Confusion:
+    def reordered(self, order: Sequence[int] | None = None) -> Self:
         """The same matrix with its classes in another order, that of :attr:`order` unless given."""
-        order = list(self.order if order is None else order)
-        if sorted(order) != list(range(len(self.labels))):
-            raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
+        order = self._checked(order)
         counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
         return replace(
             self,
@@ -119,40 +211,6 @@ class Confusion(Written):
             for i, true in enumerate(self.labels)
             for j, predicted in enumerate(self.labels)
         ]
-
-    def class_rows(self) -> list[dict[str, Any]]:
-        """A row a class: how often it is true and predicted, and its measures."""
-        truth, predicted = self.counts.sum(axis=1), self.counts.sum(axis=0)
-        return [
-            {
-                "system": self.system,
-                "class": label,
-                "truth": float(truth[k]),
-                "predicted": float(predicted[k]),
-                **{name: float(values[k]) for name, values in self.per_class.items()},
-            }
-            for k, label in enumerate(self.labels)
-        ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The matrix as a pandas frame, a row a true class."""
-        import pandas as pd
-
-        index = pd.Index(self.labels, name="truth")
-        columns = pd.Index(self.labels, name="predicted")
-        frame: pd.DataFrame = pd.DataFrame(self.counts, index=index, columns=columns)
-        return frame
-
-    def to_markdown(self, orientation: str = "truth-rows", normalise: str | None = None) -> str:
-        """The matrix as a Markdown table."""
-        from calipers.report.confusion import markdown_table
-
-        return markdown_table(self, orientation, normalise)
-
-    def __str__(self) -> str:
-        from calipers.report.confusion import text_table
-
-        return text_table(self)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one row and one column for each class."""

@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from calipers.results.comparison import Comparison
-from calipers.results.confusion import ORIENTATIONS, Confusion, checked_orientation
+from calipers.results.confusion import ORIENTATIONS, AnyConfusion, checked_orientation
 from calipers.results.curve import Curve
 from calipers.results.estimate import Estimate
 from calipers.results.finding import Definition, Finding
 from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
 from calipers.results.labels import LabelTable
+from calipers.results.occupied import OfFewOrMany
 from calipers.results.slices import Slices
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
 from calipers.results.written import Written
+
+#: Of few classes or of many.
+_Confusion = Annotated[AnyConfusion, OfFewOrMany]
 
 _POSSIBLE = {"possible_low": NUMBER, "possible_high": NUMBER, "possible": TEXT}
 _OF_THRESHOLDS = {"threshold": NUMBER, "out_of_bag": NUMBER}
@@ -92,7 +96,7 @@ class Evaluation(Written, Tidy):
     definitions: tuple[Definition, ...] = field(default=(), metadata=DETAILS)
     curves: Sequence[Curve] = field(default=(), metadata=DETAILS)
     per_unit: PerUnit | None = field(default=None, metadata=DETAILS)
-    confusions: tuple[Confusion, ...] = field(default=(), metadata=DETAILS)
+    confusions: tuple[_Confusion, ...] = field(default=(), metadata=DETAILS)
     label_tables: tuple[LabelTable, ...] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
@@ -146,7 +150,7 @@ class Evaluation(Written, Tidy):
         )
 
     @property
-    def confusion(self) -> Confusion:
+    def confusion(self) -> AnyConfusion:
         """The confusion matrix of the only system; see ``confusions`` for those of several."""
         if len(self.confusions) != 1:
             have = ", ".join(c.system for c in self.confusions) or "none"

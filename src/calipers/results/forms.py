@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 NAN = float("nan")
 
@@ -320,6 +321,28 @@ class _Numbers(Form):
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
         return self.lists.schema(defs)
+
+
+class _Places(Form):
+    """An array of whole numbers."""
+
+    lists = _List(_Whole())
+
+    def plain(self, value: Any, *, details: bool) -> Json:
+        return value.tolist()
+
+    def read(self, data: Json, path: str) -> IntArray:
+        whole = self.lists.read(data, path)
+        try:
+            return np.array(whole, np.int64)
+        except OverflowError:
+            raise wrong(path, "whole numbers of less than 19 digits", max(whole, key=abs)) from None
+
+    def schema(self, defs: dict[str, Schema]) -> Schema:
+        return self.lists.schema(defs)
+
+
+Positions = Annotated[IntArray, _Places]
 
 
 class _Free(Form):

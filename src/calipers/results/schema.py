@@ -15,6 +15,7 @@ from calipers.results.evaluation import Evaluation
 from calipers.results.finding import Definition, Finding
 from calipers.results.forms import Schema, error, form_of, result_name, shown
 from calipers.results.labels import LabelTable
+from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
 from calipers.results.slices import Slice, Slices
@@ -26,7 +27,7 @@ KINDS = {
     result_name(cls): cls
     for cls in (
         *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
-        *(Estimate, Difference, Overall, Slice, Definition, Finding, PlanRow),
+        *(Estimate, Difference, Overall, OccupiedConfusion, Slice, Definition, Finding, PlanRow),
     )
 }
 

@@ -5,6 +5,7 @@ from calipers.statistics.classes import ClassRows
 from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
 from calipers.statistics.groups import GroupedRankings
 from calipers.statistics.moments import Moments
+from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
 from calipers.statistics.rankings import JudgedRankings
 from calipers.statistics.ranks import ClassRanks, rank_cells
 from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
@@ -20,10 +21,12 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "Moments",
+    "OccupiedMatrix",
     "ScoreOrder",
     "ScoreParts",
     "ScoreTable",
     "Statistic",
     "all_but_one",
+    "confusion_matrix",
     "rank_cells",
 ]

@@ -40,13 +40,17 @@ class Statistic:
         """The statistic of both batches together."""
         raise NotImplementedError
 
+    def _parts(self) -> dict[str, Any]:
+        """What it is made of, by name."""
+        names = (f.name for f in fields(self))  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names}
+
     def to_bytes(self) -> bytes:
         """A compact serialised form, the same on every platform."""
         arrays: dict[str, Any] = {}
         plain: dict[str, Any] = {}
-        for f in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            (arrays if isinstance(value, np.ndarray) else plain)[f.name] = value
+        for name, value in self._parts().items():
+            (arrays if isinstance(value, np.ndarray) else plain)[name] = value
         buffer = io.BytesIO()
         header = np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)
         np.savez(buffer, _plain=header, **arrays)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.statistics.base import FloatArray, Statistic
+from calipers.once import cached_property
+from calipers.statistics.base import FloatArray, IntArray, Statistic
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,6 +24,10 @@ class ConfusionMatrix(Statistic):
     ``squares`` holds the sums of squared weights in the same cells, from which the effective sizes
     of weighted samples come; it equals ``counts`` when all weights are one. With two classes the
     second is the positive one.
+
+    Measures of any number of classes read the margins (``truth``, ``prediction``), the diagonal
+    (``hits``) and the sums (``total``, ``correct``), which matrices of many classes have too that
+    hold no more than the cells with rows (:class:`OccupiedMatrix`).
     """
 
     counts: FloatArray
@@ -74,22 +79,22 @@ class ConfusionMatrix(Statistic):
     @property
     def tp(self) -> FloatArray:
         """Positives predicted positive (two classes)."""
-        return self.counts[..., 1, 1]
+        return self.cell(1, 1)
 
     @property
     def fp(self) -> FloatArray:
         """Negatives predicted positive (two classes)."""
-        return self.counts[..., 0, 1]
+        return self.cell(0, 1)
 
     @property
     def fn(self) -> FloatArray:
         """Positives predicted negative (two classes)."""
-        return self.counts[..., 1, 0]
+        return self.cell(1, 0)
 
     @property
     def tn(self) -> FloatArray:
         """Negatives predicted negative (two classes)."""
-        return self.counts[..., 0, 0]
+        return self.cell(0, 0)
 
     @property
     def positive(self) -> FloatArray:
@@ -112,23 +117,35 @@ class ConfusionMatrix(Statistic):
         return self.fn + self.tn
 
     @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return int(self.counts.shape[-1])
+
+    # Sums and each class against the rest are taken once, however many measures read them.
+
+    @cached_property
     def truth(self) -> FloatArray:
         """Margin of the truth, shape ``(..., K)``."""
         return np.asarray(self.counts.sum(axis=-1))
 
-    @property
+    @cached_property
     def prediction(self) -> FloatArray:
         """Margin of the prediction, shape ``(..., K)``."""
         return np.asarray(self.counts.sum(axis=-2))
 
-    @property
+    @cached_property
+    def hits(self) -> FloatArray:
+        """What is predicted as what it is, by class: the diagonal, shape ``(..., K)``."""
+        return np.diagonal(self.counts, axis1=-2, axis2=-1)
+
+    @cached_property
     def total(self) -> FloatArray:
         """Everything."""
         return np.asarray(self.counts.sum(axis=(-1, -2)))
 
-    @property
+    @cached_property
     def correct(self) -> FloatArray:
-        """Everything predicted as what it is: the diagonal."""
+        """Everything predicted as what it is."""
         return np.asarray(np.trace(self.counts, axis1=-2, axis2=-1))
 
     @property
@@ -136,35 +153,79 @@ class ConfusionMatrix(Statistic):
         """Whether weights other than one went in."""
         return self.squares is not self.counts and not np.array_equal(self.squares, self.counts)
 
+    @property
+    def squared(self) -> Self:
+        """The matrix of the sums of squared weights."""
+        # Not kept where it is the matrix itself, which would then hold itself in memory.
+        return self if self.squares is self.counts else self._squared
+
+    @cached_property
+    def _squared(self) -> Self:
+        return replace(self, counts=self.squares)
+
     def effective_size(self, margin: str) -> FloatArray:
         """Kish's effective number of rows of a margin, (Σw)²/Σw²; its count without weights."""
         weight = getattr(self, margin)
         with np.errstate(invalid="ignore"):
-            size = weight**2 / getattr(replace(self, counts=self.squares), margin)
+            size = weight**2 / getattr(self.squared, margin)
         return np.where(weight > 0, size, 0.0)
 
-    def one_vs_rest(self) -> Self:
+    def cell(self, truth: int, predicted: int) -> FloatArray:
+        """What one cell holds, with leading axes."""
+        return np.asarray(self.counts[..., truth, predicted])
+
+    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """True class, predicted class and weight of each cell that holds rows, in their order (of
+        a single matrix)."""
+        truth, predicted = np.nonzero(self.counts)
+        return truth, predicted, self.counts[truth, predicted]
+
+    def one_vs_rest(self) -> Any:
         """Every class against all others: matrices of two classes, shape ``(..., K, 2, 2)``.
 
         >>> matrix = ConfusionMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
         >>> matrix.one_vs_rest().tp.tolist(), matrix.one_vs_rest().fp.tolist()
         ([1.0, 1.0, 0.0], [0.0, 2.0, 0.0])
         """
-        counts = _collapsed(self.counts)
-        squares = counts if self.squares is self.counts else _collapsed(self.squares)
-        return replace(self, counts=counts, squares=squares, labels=("rest", "class"))
+        return self._each
+
+    @cached_property
+    def _each(self) -> ConfusionMatrix:
+        counts = _collapsed(self)
+        squares = counts if self.squared is self else _collapsed(self.squared)
+        return ConfusionMatrix(counts, squares, ("rest", "class"), self.rows)
+
+    def as_whole(self) -> Self:
+        """The same, where it is known that all cells hold whole numbers."""
+        self.__dict__["_whole"] = True
+        return self
+
+    @cached_property
+    def _whole(self) -> bool:
+        """Whether the cells hold whole numbers, whose sums are exact."""
+        return np.array_equal(self.counts, np.rint(self.counts))
+
+    def _filled(self) -> ConfusionMatrix:
+        """1 in each cell that holds rows."""
+        filled = (self.counts > 0).astype(np.float64)
+        return replace(self, counts=filled, squares=filled)
 
     def of_class(self, label: str) -> Any:
         """One class against all others, shape ``(..., 2, 2)``.
 
         Raises ``ValueError`` when there is no such class.
         """
-        if label not in self.labels:
+        place = self._places.get(label)
+        if place is None:
             raise ValueError(f"{label!r} is no class of {', '.join(self.labels)}")
-        each, place = self.one_vs_rest(), self.labels.index(label)
+        each = self.one_vs_rest()
         counts = each.counts[..., place, :, :]
         squares = counts if each.squares is each.counts else each.squares[..., place, :, :]
         return replace(each, counts=counts, squares=squares, labels=("rest", label))
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {label: place for place, label in enumerate(self.labels)}
 
     def pooled(self) -> Any:
         """The matrices of :meth:`one_vs_rest` added up, of which micro averages are taken."""
@@ -232,19 +293,20 @@ class LabelMatrices(ConfusionMatrix):
         return ConfusionMatrix(self.counts, self.squares, ("rest", "class"), self.rows)
 
 
-def _collapsed(counts: FloatArray) -> FloatArray:
-    """Sums of cells, ``(..., K, K)`` to ``(..., K, 2, 2)``: each class against the rest.
+def _collapsed(matrix: ConfusionMatrix) -> FloatArray:
+    """Each class against the rest, shape ``(..., K, 2, 2)``.
 
     What is left of a margin comes by subtraction. That is exact for counts; of weights rounding may
     leave a hair where no row is, so that cells without rows are found by counting and set to 0.
     """
 
-    def parts(cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        hit = np.diagonal(cells, axis1=-2, axis2=-1)
-        missed, wrong = cells.sum(axis=-1) - hit, cells.sum(axis=-2) - hit
-        rest = cells.sum(axis=(-1, -2))[..., None] - missed - wrong - hit
+    def parts(cells: ConfusionMatrix) -> FloatArray:
+        hit = cells.hits
+        missed, wrong = cells.truth - hit, cells.prediction - hit
+        rest = cells.total[..., None] - missed - wrong - hit
         return np.stack([rest, wrong, missed, hit], axis=-1)
 
-    sums, filled = parts(counts), parts((counts > 0).astype(np.int64))
-    out = np.where(filled > 0, np.maximum(sums, 0.0), 0.0)
-    return np.asarray(out.reshape(*out.shape[:-1], 2, 2))
+    out = parts(matrix)
+    if not matrix._whole:
+        out = np.where(parts(matrix._filled()) > 0, np.maximum(out, 0.0), 0.0)
+    return out.reshape(*out.shape[:-1], 2, 2)

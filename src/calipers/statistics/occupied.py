@@ -1,0 +1,213 @@
+"""Confusion matrices of many classes, of which most cells hold no row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.once import cached_property
+from calipers.statistics.base import FloatArray, IntArray
+from calipers.statistics.confusion import ConfusionMatrix
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+#: Matrices of more classes than this keep the cells that hold rows, not all K².
+MOST_DENSE = 100
+
+
+class OccupiedMatrix(ConfusionMatrix):
+    """A confusion matrix that holds its occupied cells only: C of them, not K².
+
+    ``place`` (C,) are their positions i·K + j in a matrix that lies row by row, ascending;
+    ``held`` and ``held_squares`` (..., C) what they hold. Everything that measures read follows
+    from these in time and memory of K + C. ``counts`` and ``squares`` are the whole arrays, made
+    when they are asked for: of ten thousand classes they take 800 MB each.
+
+    >>> matrix = OccupiedMatrix.from_codes([0, 0, 1, 2], [0, 1, 1, 1], ("a", "b", "c"))
+    >>> matrix.held.tolist(), matrix.place.tolist(), matrix.prediction.tolist()
+    ([1.0, 1.0, 1.0, 1.0], [0, 1, 4, 7], [1.0, 3.0, 0.0])
+    """
+
+    held: FloatArray
+    held_squares: FloatArray
+    place: IntArray
+
+    def __init__(
+        self,
+        held: FloatArray,
+        held_squares: FloatArray,
+        place: IntArray,
+        labels: tuple[str, ...],
+        rows: int = 0,
+    ) -> None:
+        values = {"held": held, "held_squares": held_squares, "place": place}
+        self.__dict__.update(values, labels=labels, rows=rows)
+
+    @classmethod
+    def from_codes(
+        cls,
+        truth: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_],
+        predicted: npt.NDArray[np.integer[Any]] | npt.NDArray[np.bool_],
+        labels: Sequence[str] = ("negative", "positive"),
+        weight: FloatArray | None = None,
+    ) -> Self:
+        """The matrix of rows whose classes are given as positions in ``labels``."""
+        cell = np.asarray(truth, np.int64) * len(labels) + np.asarray(predicted, np.int64)
+        place, inverse = np.unique(cell, return_inverse=True)
+        held = np.bincount(inverse, weight, len(place)).astype(np.float64)
+        squares = held
+        if weight is not None:
+            squares = np.bincount(inverse, np.square(weight), len(place)).astype(np.float64)
+        return cls(held, squares, place, tuple(labels), len(cell))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.classes} classes, {len(self.place)} occupied cells)"
+
+    def _parts(self) -> dict[str, Any]:
+        names = ("held", "held_squares", "place", "labels", "rows")
+        return {name: getattr(self, name) for name in names}
+
+    def __add__(self, other: Self) -> Self:
+        if self.labels != other.labels:
+            raise ValueError(f"{len(self.labels)} labels and {len(other.labels)} do not match")
+        place, inverse = np.unique(np.append(self.place, other.place), return_inverse=True)
+        held, squares = (
+            np.bincount(inverse, np.append(*of), len(place)).astype(np.float64)
+            for of in ((self.held, other.held), (self.held_squares, other.held_squares))
+        )
+        return type(self)(held, squares, place, self.labels, self.rows + other.rows)
+
+    def holding(self, held: FloatArray) -> Self:
+        """The same cells with other contents, of which leading axes are replicates."""
+        return type(self)(held, held, self.place, self.labels, self.rows)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """The whole array, shape ``(..., K, K)``."""
+        return self._array(self.held)
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """The whole array of the sums of squared weights."""
+        return self.counts if self.held_squares is self.held else self._array(self.held_squares)
+
+    def _array(self, held: FloatArray) -> FloatArray:
+        k = self.classes
+        out = np.zeros((*held.shape[:-1], k * k))
+        out[..., self.place] = held
+        return out.reshape(*held.shape[:-1], k, k)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.labels)
+
+    @cached_property
+    def truth(self) -> FloatArray:
+        """Margin of the truth, shape ``(..., K)``."""
+        return self._margin(self.place // self.classes)
+
+    @cached_property
+    def prediction(self) -> FloatArray:
+        """Margin of the prediction, shape ``(..., K)``."""
+        return self._margin(self.place % self.classes)
+
+    def _margin(self, code: IntArray) -> FloatArray:
+        held = self.held
+        if (code[1:] < code[:-1]).any():
+            order = np.argsort(code, kind="stable")
+            code, held = code[order], np.take(held, order, axis=-1)
+        there, start = np.unique(code, return_index=True)
+        out = np.zeros((*held.shape[:-1], self.classes))
+        if len(there):
+            out[..., there] = np.add.reduceat(held, start, axis=-1)
+        return out
+
+    @cached_property
+    def _diagonal(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self.place // self.classes == self.place % self.classes)
+
+    @cached_property
+    def hits(self) -> FloatArray:
+        """What is predicted as what it is, by class, shape ``(..., K)``."""
+        out = np.zeros((*self.held.shape[:-1], self.classes))
+        out[..., self.place[self._diagonal] % self.classes] = self.held[..., self._diagonal]
+        return out
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Everything."""
+        return np.asarray(self.held.sum(axis=-1))
+
+    @cached_property
+    def correct(self) -> FloatArray:
+        """Everything predicted as what it is."""
+        return np.asarray(self.held[..., self._diagonal].sum(axis=-1))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether weights other than one went in."""
+        same = self.held_squares is self.held or np.array_equal(self.held_squares, self.held)
+        return not same
+
+    @property
+    def squared(self) -> Self:
+        """The matrix of the sums of squared weights."""
+        return self if self.held_squares is self.held else self._squared
+
+    @cached_property
+    def _squared(self) -> Self:
+        return self.holding(self.held_squares)
+
+    def cell(self, truth: int, predicted: int) -> FloatArray:
+        """What one cell holds, with leading axes."""
+        place = truth * self.classes + predicted
+        at = int(np.searchsorted(self.place, place))
+        if at == len(self.place) or self.place[at] != place:
+            return np.zeros(self.held.shape[:-1])
+        return np.asarray(self.held[..., at])
+
+    def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """True class, predicted class and weight of each cell that holds rows, in their order (of
+        a single matrix)."""
+        there = self.held != 0
+        return *np.divmod(self.place[there], self.classes), self.held[there]
+
+    @cached_property
+    def _whole(self) -> bool:
+        return np.array_equal(self.held, np.rint(self.held))
+
+    def _filled(self) -> Self:
+        return self.holding((self.held > 0).astype(np.float64))
+
+    def constant(self) -> Self:
+        """The matrix of always answering the most frequent class, as a leading axis: of so many
+        classes not every one is tried."""
+        there = np.flatnonzero(self.truth)
+        place = there * self.classes + int(self.truth.argmax())
+        held = self.truth[there][None]
+        return type(self)(held, held, place, self.labels, self.rows)
+
+    def resample(self, replicates: int, seed: int) -> Self:
+        """Bootstrap replicates as a leading axis: multinomial draws of the cells."""
+        if self.weighted:
+            raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
+        generator = np.random.Generator(np.random.Philox(seed))
+        share = self.held / self.held.sum()
+        drawn = generator.multinomial(round(float(self.total)), share, size=replicates)
+        return self.holding(drawn.astype(np.float64))
+
+
+def confusion_matrix(
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+    labels: Sequence[str],
+    weight: FloatArray | None = None,
+) -> ConfusionMatrix:
+    """The matrix of rows, in the form that fits its number of classes."""
+    form = ConfusionMatrix if len(labels) <= MOST_DENSE else OccupiedMatrix
+    return form.from_codes(truth, predicted, labels, weight)

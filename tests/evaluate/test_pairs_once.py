@@ -1,0 +1,152 @@
+"""Comparing many systems: every pair is computed once, and what pairs share is made once."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers import _core
+from calipers.evaluate import compare, topics
+from calipers.inference import power
+from calipers.inference.many import critical_difference
+
+sys.path.append(str(Path(__file__).parents[1] / "cli"))
+from in_process import invoke
+
+RANDOM = np.random.default_rng(3)
+NAMES = [f"s{i}" for i in range(5)]
+PAIRS = 10
+QRELS = {f"q{t}": {f"d{d}": int(d % 3 == 0) for d in range(9)} for t in range(20)}
+RUNS = {
+    name: {topic: dict(zip(judged, RANDOM.random(9).tolist(), strict=True))
+           for topic, judged in QRELS.items()}
+    for name in NAMES
+}  # fmt: skip
+
+
+def counting(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> Counter[Any]:
+    """How often a function is called, by its first arguments that are text."""
+    calls: Counter[Any] = Counter()
+    original: Callable[..., Any] = getattr(owner, name)
+
+    def counted(*given: Any, **options: Any) -> Any:
+        calls[tuple(x for x in given if isinstance(x, str))] += 1
+        return original(*given, **options)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+def files(folder: Path) -> dict[str, list[str]]:
+    """The lines after ``calipers compare`` for each kind of input, five systems each."""
+    qrels = [f"{q} 0 {d} {g}" for q, judged in QRELS.items() for d, g in judged.items()]
+    (folder / "qrels").write_text("\n".join(qrels) + "\n")
+    for name, run in RUNS.items():
+        lines = [f"{q} Q0 {d} 1 {s} {name}" for q, found in run.items() for d, s in found.items()]
+        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+    table = RANDOM.integers(0, 3, (60, 6))
+    text = "\n".join(",".join(map(str, row)) for row in table)
+    (folder / "rows.csv").write_text("y," + ",".join(NAMES) + "\n" + text + "\n")
+    values = [f"{s},t{t},{RANDOM.random()}" for s in NAMES for t in range(12)]
+    (folder / "values.csv").write_text("system,topic,value\n" + "\n".join(values) + "\n")
+    said = [x for name in NAMES for x in ("--predicted", name)]
+    rows = str(folder / "rows.csv")
+    return {
+        "retrieval": [str(folder / "qrels"), *(str(folder / f"{n}.run") for n in NAMES),
+                      "-m", "AP", "-m", "RR"],
+        "classification": [rows, "--truth", "y", *said, "-m", "accuracy", "-m", "macro-F1"],
+        "regression": [rows, "--truth", "y", *said, "-m", "RMSE", "-m", "MAE"],
+        "values": [str(folder / "values.csv")],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["retrieval", "classification", "regression", "values"])
+def test_the_command_computes_every_pair_once(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = files(tmp_path)[kind]
+    calls = counting(monkeypatch, compare, "_found")
+    found = invoke(["compare", kind, *line, "--resamples", "100", "--format", "json"])
+    assert found.exit_code == 0, found.stderr
+    assert len(calls) == PAIRS * (1 if kind == "values" else 2)
+    assert set(calls.values()) == {1}
+
+
+def test_the_usual_comparison_is_that_of_the_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], resamples=200)
+    own = evaluation.comparison
+    assert own is not None
+    calls = counting(monkeypatch, compare, "_found")
+    again = evaluation.compare()
+    assert not calls
+    assert again.differences == own.differences
+    assert again.per_unit is evaluation.per_unit
+    for other in ({"seed": 1}, {"adjust": "none"}, {"test": "t"}, {"margin": 0.1}):
+        evaluation.compare(**other)
+        assert calls.total() == PAIRS, other
+        calls.clear()
+    assert len(evaluation.compare("s1")) == calls.total() == 4
+
+
+def test_a_comparison_says_how_it_was_made() -> None:
+    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP"], resamples=200)
+    made = evaluation.compare(level=0.9, seed=5, resamples=300, interval="analytic").provenance
+    asked = {"level": 0.9, "seed": 5, "resamples": 300, "interval": "analytic"}
+    assert {key: made[key] for key in asked} == asked
+    assert {k: v for k, v in made.items() if k not in asked} == {
+        k: v for k, v in evaluation.provenance.items() if k not in asked
+    }
+
+
+def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws of topics and random signs are made once for all pairs, or for as many as fit; how many
+    do changes nothing."""
+    evaluation = cal.retrieval(QRELS, RUNS, measures=["AP", "nDCG@5"], interval="none")
+    drawn = {name: counting(monkeypatch, _core, name) for name in ("bootstrap_means",
+                                                                   "randomisation")}  # fmt: skip
+    whole = evaluation.compare()
+    assert [calls.total() for calls in drawn.values()] == [1, 1]
+    monkeypatch.setattr(topics, "_AT_ONCE", 1)
+    assert repr(evaluation.compare().differences) == repr(whole.differences)
+    assert [calls.total() for calls in drawn.values()] == [1 + PAIRS, 1 + PAIRS]
+
+
+def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search is as long for a thousand differences as for one, and finds the same."""
+    se, degrees = RANDOM.random(1000), [None, 9, 49, 0.5] * 250
+    one_by_one = [power.detectable(*of, power=0.9) for of in zip(se, [0.95] * 1000, strict=True)]
+    steps = counting(monkeypatch, power, "_two_sided")
+    power.all_detectable(se[:1], [49])
+    alone = steps.total()
+    found = power.all_detectable(se, degrees)
+    assert steps.total() == 2 * alone
+    for at in range(8):
+        size, freedom = found[at], degrees[at]
+        if freedom == 0.5:
+            assert math.isnan(size)
+            continue
+        ratio = size / se[at]
+        if freedom is None:
+            reached = stats.norm.sf(1.959963984540054 - ratio)
+        else:
+            reached = stats.nct.sf(stats.t.ppf(0.975, freedom), freedom, ratio)
+        assert reached == pytest.approx(0.8, abs=1e-6)
+    monkeypatch.undo()
+    assert power.all_detectable(se, [None] * 1000, power=0.9).tolist() == one_by_one
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 100])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_nemenyis_range_is_scipys(k: int, level: float) -> None:
+    unit = math.sqrt(k * (k + 1) / (12 * 30))
+    expected = stats.studentized_range.ppf(level, k, math.inf) * unit
+    assert critical_difference(k, 30, level) == pytest.approx(expected, rel=1e-9)
