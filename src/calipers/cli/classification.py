@@ -14,10 +14,10 @@ from calipers.cli.common import (
     join_options,
     measure_options,
     output_options,
-    table_origin,
 )
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.slices import part_columns, part_options
+from calipers.cli.tables import read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +111,8 @@ def command(
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Evaluate predictions of classes in TABLE (CSV, Parquet, Feather or JSON Lines).
+    """Evaluate predictions of classes in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
+    standard input).
 
     Each column of scores, probabilities or predicted classes is a system; two or more are compared
     row by row.
@@ -154,7 +155,7 @@ def command(
     from contextlib import nullcontext
 
     from calipers.data.columns import by_name
-    from calipers.data.tables import located, read_table
+    from calipers.data.tables import located
     from calipers.evaluate.classification import classification
     from calipers.evaluate.shared import DEFAULT
 
@@ -162,7 +163,7 @@ def command(
     if prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
-    rows = read_table(table)
+    rows = read(table).rows
     paths = dict(tables)
     if tables:
         systems = _of_tables(specs, paths, by or "", names)
@@ -184,7 +185,7 @@ def command(
             id=by,
             measures=measures or None,
             curves=output.report is not None,
-            inputs=[table_origin(path) for path in (table, *paths.values())],
+            inputs=[read(path).origin for path in (table, *paths.values())],
             **options,
         )
     if not evaluation.confusions and output.then is None:
@@ -286,11 +287,10 @@ def _of_tables(
     import pyarrow as pa
 
     from calipers.data.columns import by_name
-    from calipers.data.tables import read_table
 
     systems: dict[str, Any] = dict.fromkeys(KINDS)
     for name, path in paths.items():
-        rows = read_table(path)
+        rows = read(path).rows
         ids = by_name(rows, by, path)
         for kind, given in specs.items():
             if len(given) > 1:

@@ -25,7 +25,6 @@ from calipers.cli.output import (
 from calipers.cli.process import EXIT_UNMET, say
 
 if TYPE_CHECKING:
-    from calipers.data.trec import Origin
     from calipers.results import Evaluation
 
 Command = Callable[..., Any]
@@ -238,12 +237,3 @@ class Requirement:
             for estimate in estimates
             if not meets(estimate.value, self.bound)
         ]
-
-
-def table_origin(path: str) -> Origin:
-    """Where a table's columns came from, for the provenance."""
-    from calipers.data.tables import file_digest
-    from calipers.data.trec import Origin
-
-    size, digest = file_digest(path)
-    return Origin("table", path, bytes=size, sha256=digest)

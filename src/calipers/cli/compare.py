@@ -189,9 +189,10 @@ COLUMNS = ("split", "repetition")
 def _column(table: str, name: str | None) -> Any:
     if name is None:
         return None
-    from calipers.data.tables import column, read_table
+    from calipers.cli.tables import read
+    from calipers.data.tables import column
 
-    return column(read_table(table), name, table)
+    return column(read(table).rows, name, table)
 
 
 def asked_of(options: dict[str, Any]) -> dict[str, Any]:

@@ -68,34 +68,30 @@ def digits(data: Path) -> Evaluation:
 
 def breast_cancer(data: Path) -> Evaluation:
     """569 biopsies, out-of-fold probabilities that they are malignant; two models."""
-    from calipers.cli.common import table_origin
-    from calipers.data.tables import read_table
+    from calipers.cli.tables import read
     from calipers.evaluate.classification import classification
 
-    path = data / "breast_cancer.parquet"
-    rows = read_table(path)
+    rows, _, origin = read(str(data / "breast_cancer.parquet"))
     return classification(
         rows["diagnosis"],
         probability={"logistic": rows["p_logistic"], "forest": rows["p_forest"]},
         positive="malignant",
         baseline="forest",
-        inputs=[table_origin(str(path))],
+        inputs=[origin],
     )
 
 
 def diabetes(data: Path) -> Evaluation:
     """442 patients, out-of-fold predictions of disease progression; two models."""
-    from calipers.cli.common import table_origin
-    from calipers.data.tables import read_table
+    from calipers.cli.tables import read
     from calipers.evaluate.regression import regression
 
-    path = data / "diabetes.csv"
-    rows = read_table(path)
+    rows, _, origin = read(str(data / "diabetes.csv"))
     return regression(
         rows["progression"],
         {"ridge": rows["pred_ridge"], "forest": rows["pred_forest"]},
         baseline="forest",
-        inputs=[table_origin(str(path))],
+        inputs=[origin],
     )
 
 

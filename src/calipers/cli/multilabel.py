@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, join_options, measure_options, output_options, table_origin
+from calipers.cli.common import Output, join_options, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
+from calipers.cli.tables import read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +81,7 @@ def command(
     **options: Any,
 ) -> None:
     """Evaluate the labels of rows that may have none, one or several, in TABLE (CSV, Parquet,
-    Feather or JSON Lines).
+    Feather or JSON Lines; - is the standard input).
 
     Labels are named by the cells of a column, or by the columns that hold 0 and 1, scores or
     probabilities. Two systems or more are compared row by row.
@@ -140,7 +141,7 @@ def command(
             id=by,
             measures=measures or None,
             curves=output.report is not None,
-            inputs=[table_origin(path) for path in (table, *paths.values())],
+            inputs=[read(path).origin for path in (table, *paths.values())],
             **options,
         )
     try:
@@ -160,11 +161,10 @@ def _table(path: str, separator: str | None, columns: Sequence[str]) -> pa.Table
     """The table in a file; where these columns of a CSV file hold text, an empty field is no
     label."""
     from calipers.data.labels import no_labels
-    from calipers.data.tables import extension, read_table
 
-    rows = read_table(path)
-    empty = separator is not None and extension(path)[0] in (".csv", ".tsv")
-    return no_labels(rows, columns) if empty else rows
+    table = read(path)
+    empty = separator is not None and table.is_csv
+    return no_labels(table.rows, columns) if empty else table.rows
 
 
 def _threshold(text: str | None) -> Any:

@@ -10,10 +10,10 @@ from calipers.cli.common import (
     Output,
     measure_options,
     output_options,
-    table_origin,
 )
 from calipers.cli.files import Command, InFile
 from calipers.cli.slices import part_columns, part_options
+from calipers.cli.tables import read
 
 
 @click.command("regression", cls=Command)
@@ -41,17 +41,18 @@ def command(
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Evaluate predicted numbers in TABLE (CSV, Parquet, Feather or JSON Lines).
+    """Evaluate predicted numbers in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
+    standard input).
 
     \b
     Example:
       calipers regression patients.csv --truth progression --predicted ridge --predicted forest
     """
     output = Output.take(options)
-    from calipers.data.tables import column, located, read_table
+    from calipers.data.tables import column, located
     from calipers.evaluate.regression import regression
 
-    rows = read_table(table)
+    rows = read(table).rows
     with located(table):
         evaluation = regression(
             column(rows, truth, table),
@@ -59,7 +60,7 @@ def command(
             weight=None if weight is None else column(rows, weight, table),
             **part_columns(rows, table, cluster, slices, slice_bins),
             measures=measures or None,
-            inputs=[table_origin(table)],
+            inputs=[read(table).origin],
             **options,
         )
     output.finish(evaluation)

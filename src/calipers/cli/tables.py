@@ -1,0 +1,52 @@
+"""Tables that a command reads: files, pipes, and - for the standard input, each of them once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from calipers.cli.files import DASH
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers.data.sources import Source
+    from calipers.data.trec import Origin
+
+_KEY = "calipers.tables"
+
+
+class Table(NamedTuple):
+    """A table, what it was read from, and that for the provenance."""
+
+    rows: pa.Table
+    source: Source
+    origin: Origin
+
+    @property
+    def is_csv(self) -> bool:
+        """Whether it is text between commas or tabs, in which an empty field may mean nothing."""
+        from calipers.data.tables import extension
+
+        kind, _ = extension(self.source.name)
+        if not self.source.is_file and not kind:
+            kind = self.source.guessed()
+        return kind in (".csv", ".tsv")
+
+
+def read(path: str) -> Table:
+    """The table at a path. What can be read only once is kept while the command runs."""
+    from calipers.data.sources import Source
+    from calipers.data.tables import read_table
+    from calipers.data.trec import Origin
+
+    known: dict[str, Any] = click.get_current_context().meta.setdefault(_KEY, {})
+    if path not in known:
+        # A file behind it is read from where it stands, and has no extension.
+        source = Source.of(DASH if path == "/dev/stdin" else path)
+        rows = read_table(source)
+        size, digest = source.digest()
+        known[path] = Table(rows, source, Origin("table", path, bytes=size, sha256=digest))
+    made: Table = known[path]
+    return made

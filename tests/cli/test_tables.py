@@ -1,0 +1,89 @@
+"""Tables from pipes and the standard input, by every command that reads one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+
+ROWS = "y,word,p,q,s,t,fold\n" + "".join(
+    f"{i % 2},{'ab'[i % 2]};c,{i % 3 % 2},{i % 5 % 2},{i * 7 % 11 / 11},{i * 5 % 13 / 13},{i // 12}\n"
+    for i in range(48)
+)
+SAMPLES = {
+    "classification": "classification TABLE --truth y --score s",
+    "regression": "regression TABLE --truth s --predicted t",
+    "multilabel": "multilabel TABLE --truth word --predicted word --separator ;",
+    "compare over splits": (
+        "compare classification TABLE --truth y --predicted p --predicted q --split fold "
+        "--design k-fold --train-rows 36 --test-rows 12"
+    ),
+    "plan": "plan classification TABLE --truth y --score s -m AUC --half-width 0.1",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One table in two formats."""
+    (tmp_path / "t.csv").write_text(ROWS)
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(tmp_path / "t.csv"), tmp_path / "t.parquet")
+    return tmp_path
+
+
+def shell(folder: Path, line: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """What bash makes of a line, in which ``calipers`` is the command."""
+    line = line.replace("calipers ", f"{sys.executable} -m calipers ")
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def numbers(text: str) -> object:
+    """The result without where it came from."""
+    data = json.loads(text)
+    data.pop("provenance", None)
+    return data
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_a_table_may_come_from_a_pipe(folder: Path, case: str) -> None:
+    line = f"calipers {SAMPLES[case]} --format json".replace("or ;", "or ';'")
+    plain = numbers(shell(folder, line.replace("TABLE", "t.csv")).stdout)
+    for way in ("cat t.csv | LINE -", "LINE <(cat t.csv)", "LINE /dev/stdin < t.csv"):
+        before, _, source = way.partition("LINE ")
+        done = shell(folder, before + line.replace("TABLE", source))
+        assert done.stderr == ""
+        assert numbers(done.stdout) == plain
+
+
+def test_the_provenance_has_what_came_through_the_pipe(folder: Path) -> None:
+    line = f"calipers {SAMPLES['classification']} --format json"
+    of_file, of_pipe = (
+        json.loads(shell(folder, text).stdout)["provenance"]["inputs"]
+        for text in (
+            line.replace("TABLE", "t.parquet"),
+            "cat t.parquet | " + line.replace("TABLE", "-"),
+        )
+    )
+    assert of_pipe == [{**of_file[0], "path": "-"}]
+
+
+def test_messages_name_what_was_given(folder: Path) -> None:
+    for line, message in {
+        "cat t.csv | calipers classification - --truth y --score S": "no column 'S'",
+        "calipers classification <(echo) --truth y --score s": "/dev/fd/63: ",
+        "calipers classification - --truth y --score s < /dev/null": "the input is empty",
+        "calipers classification /dev/zero --truth y --score s": "/dev/zero:1: holds a NUL byte",
+    }.items():
+        said = shell(folder, line, code=3).stderr
+        assert message in said
+        assert "/tmp" not in said.replace(str(folder), "")
