@@ -210,7 +210,7 @@ def test_the_result_of_many_classes() -> None:
     for again in (
         pickle.loads(pickle.dumps(made)),
         copy.deepcopy(made),
-        Confusion.from_dict(json.loads(json.dumps(made.to_dict()))),
+        OccupiedConfusion.from_dict(json.loads(json.dumps(made.to_dict()))),
     ):
         assert again.to_dict() == made.to_dict()
     lines = str(made).splitlines()

@@ -68,6 +68,9 @@ MADE: dict[str, Callable[[], Any]] = {
     "classes": lambda: cal.classification(
         CLASSES, {"a": np.roll(CLASSES, 1), "b": np.minimum(CLASSES, 1)}, slices=SITE, **FEW
     ),
+    "many classes": lambda: cal.classification(
+        CLASSES, np.roll(CLASSES, 7), labels=range(101), measures=["accuracy"], **FEW
+    ),
     "class scores": lambda: cal.classification(
         CLASSES, score=np.eye(3)[CLASSES] + GENERATOR.normal(size=(ROWS, 3)), **FEW
     ),

@@ -37,6 +37,7 @@ from calipers.results import (
     Evaluation,
     Finding,
     LabelTable,
+    OccupiedConfusion,
     Overall,
     PerUnit,
     Plan,
@@ -171,6 +172,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(samples()) == set(KINDS.values())
     assert set(KINDS.values()) == {
         Comparison, Confusion, Curve, Definition, Difference, Estimate, Evaluation, Finding,
+        OccupiedConfusion,
         LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, Slices,
     }  # fmt: skip
 
@@ -204,7 +206,7 @@ def test_no_number_is_lost(kind: str, numbers: list[float]) -> None:
     def filled(value: Any) -> Any:
         if isinstance(value, float):
             return next(drawn)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             return np.array([next(drawn) for _ in range(value.size)]).reshape(value.shape)
         if isinstance(value, dict):
             return {key: filled(part) for key, part in value.items()}
@@ -399,6 +401,17 @@ def test_limits_are_checked_beyond_the_schema() -> None:
     confusion = result("classes").confusions[0].to_dict()
     with pytest.raises(cal.InputError, match=r"^low: expected 3 rows of 3 numbers, for 3 labels$"):
         Confusion.from_dict({**confusion, "low": [[0.5]]})
+    many = result("many classes").confusions[0].to_dict()
+    with pytest.raises(cal.InputError, match=r"^cells: expected 3 numbers, found 1$"):
+        OccupiedConfusion.from_dict({**many, "cells": [1]})
+    with pytest.raises(cal.InputError, match=r"^empty_high: expected 101 numbers, found 1$"):
+        OccupiedConfusion.from_dict({**many, "empty_high": [1]})
+    with pytest.raises(cal.InputError, match=r"^predicted: expected positions of the 101 labels"):
+        OccupiedConfusion.from_dict({**many, "predicted": [2, 0, 101]})
+    with pytest.raises(cal.InputError, match=r"^truth: expected the cells in the order of the"):
+        OccupiedConfusion.from_dict({**many, "truth": [0, 0, 0], "predicted": [2, 0, 1]})
+    with pytest.raises(cal.InputError, match=r"^truth: expected whole numbers of less than 19"):
+        OccupiedConfusion.from_dict({**many, "truth": [0, 1, 10**30]})
     table = result("labels").label_tables[0].to_dict()
     with pytest.raises(cal.InputError, match=r"^truth: expected 3 numbers, found 1$"):
         LabelTable.from_dict({**table, "truth": [1.0]})
