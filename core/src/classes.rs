@@ -13,6 +13,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arrays::line_of_zeros;
 use crate::parallel::{Chunks, Crew, detached};
 use crate::scores::{contiguous, same_length};
 
@@ -309,8 +310,11 @@ pub fn class_rows<'py>(
 )> {
     let truth = contiguous(&truth);
     table.check(py, &truth)?;
-    let highest = PyArray1::<i64>::zeros(py, truth.len(), false);
-    let [own, others] = [(); 2].map(|()| PyArray1::<f64>::zeros(py, truth.len(), false));
+    let highest = line_of_zeros::<i64>(py, truth.len())?;
+    let [own, others] = [
+        line_of_zeros::<f64>(py, truth.len())?,
+        line_of_zeros(py, truth.len())?,
+    ];
     let wrong = {
         let (mut highest, mut own, mut others) =
             (highest.readwrite(), own.readwrite(), others.readwrite());
@@ -349,7 +353,7 @@ pub fn class_ranks<'py>(
 ) -> PyResult<Column<'py, i64>> {
     let truth = contiguous(&truth);
     table.check(py, &truth)?;
-    let cell = PyArray1::<i64>::zeros(py, truth.len(), false);
+    let cell = line_of_zeros::<i64>(py, truth.len())?;
     {
         let mut cell = cell.readwrite();
         let out = cell.as_slice_mut()?;

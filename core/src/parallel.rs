@@ -12,19 +12,23 @@
 #![allow(clippy::disallowed_methods)] // the one place that may
 
 use std::any::Any;
+use std::hint::black_box;
 use std::iter;
+use std::mem;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process;
 use std::ptr;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Zip};
 use rayon::slice::{ParallelSlice, ParallelSliceMut};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -68,6 +72,43 @@ pub fn at_once<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
     py.detach(work)
 }
 
+/// `callable(*arguments)`, of what may let go of the interpreter, as `NumPy` does where it allots memory.
+///
+/// When the process ends meanwhile, Python before 3.14 ends the thread that wants the interpreter back,
+/// by unwinding it. Our frames cannot be unwound so, and the process would abort: this one stays.
+pub fn called<'py>(
+    callable: &Bound<'py, PyAny>,
+    arguments: &Bound<'py, PyTuple>,
+) -> PyResult<Bound<'py, PyAny>> {
+    type Call = unsafe extern "C-unwind" fn(
+        *mut ffi::PyObject,
+        *mut ffi::PyObject,
+        *mut ffi::PyObject,
+    ) -> *mut ffi::PyObject;
+    // SAFETY: the function as it is declared, but that it may unwind; the compiler must not see that
+    // it is the one that was declared not to.
+    let call: Call = unsafe { mem::transmute(black_box(ffi::PyObject_Call as *const ())) };
+    let stays = Stays;
+    // SAFETY: two objects that live, no keywords; what comes back is owned, or null with an error.
+    let made = unsafe {
+        let found = call(callable.as_ptr(), arguments.as_ptr(), ptr::null_mut());
+        Bound::from_owned_ptr_or_err(callable.py(), found)
+    };
+    mem::forget(stays);
+    made
+}
+
+/// Whose end never comes: what unwinds past it waits until the process is gone.
+struct Stays;
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        loop {
+            thread::park();
+        }
+    }
+}
+
 type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 
 /// `run` starts the work and calls back to wait until it is over.
@@ -96,14 +137,23 @@ fn attended<R: Send>(
     }
 }
 
+/// The process whose main thread was looked up last, and the identifier of that thread.
+static MAIN: (AtomicU32, AtomicU64) = (AtomicU32::new(0), AtomicU64::new(0));
+
 /// Only the main thread handles signals; another would ask for the interpreter in vain.
+///
+/// Nothing of this runs Python code, but once a process: there the interpreter may end a thread that
+/// it no longer waits for, and to unwind our frames for that would abort the process.
 fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let threading = py.import("threading")?;
-    let current = threading.call_method0("get_ident")?;
-    threading
-        .call_method0("main_thread")?
-        .getattr("ident")?
-        .eq(current)
+    let current: u64 = threading.call_method0("get_ident")?.extract()?;
+    let (process, main) = (&MAIN.0, &MAIN.1);
+    if process.load(Ordering::Acquire) != process::id() {
+        let found = threading.call_method0("main_thread")?.getattr("ident")?;
+        main.store(found.extract()?, Ordering::Relaxed);
+        process.store(process::id(), Ordering::Release);
+    }
+    Ok(current == main.load(Ordering::Relaxed))
 }
 
 /// Waits until the other end hangs up, or a signal has raised an exception.

@@ -7,6 +7,7 @@ use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::arrays::line_of_zeros;
 use crate::parallel::{Chunks, Crew, detached};
 
 // ---------------------------------------------------------------------------------------- order
@@ -548,16 +549,21 @@ pub fn score_table<'py>(
     ))
 }
 
-/// The table of rows without weights, in memory that `NumPy` allots: it asks for huge pages, without
-/// which most of the time would go to touching fresh memory.
+/// The table of rows without weights.
 fn counted_columns<'py>(
     py: Python<'py>,
     positive: &[bool],
     scores: &[f64],
 ) -> PyResult<TableColumns<'py>> {
-    let keys =
-        [true, false].map(|class| PyArray1::<u64>::zeros(py, class_size(class, positive), false));
-    let columns = [(); 3].map(|()| PyArray1::<f64>::zeros(py, scores.len(), false));
+    let keys = [
+        line_of_zeros::<u64>(py, class_size(true, positive))?,
+        line_of_zeros(py, class_size(false, positive))?,
+    ];
+    let columns = [
+        line_of_zeros::<f64>(py, scores.len())?,
+        line_of_zeros(py, scores.len())?,
+        line_of_zeros(py, scores.len())?,
+    ];
     let distinct = {
         let [mut of_positives, mut of_negatives] =
             keys.each_ref().map(numpy::PyArrayMethods::readwrite);

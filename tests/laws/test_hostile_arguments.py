@@ -301,7 +301,7 @@ def resolved_call(value: Any) -> Any:
 def test_every_public_verb_is_attacked() -> None:
     called = {function.__name__ for function, _ in CALLS.values() if inspect.isfunction(function)}
     public = {name for name in cal.__all__ if inspect.isfunction(getattr(cal, name))}
-    assert public - {"measure"} <= called
+    assert public - {"measure", "from_json"} <= called  # the latter is in test_results.py
 
 
 @pytest.mark.parametrize("called", [name for name in CALLS if name not in ("measure", "measures")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -65,14 +66,16 @@ def read_table(
 
 def check_file(name: str, expected: str) -> None:
     """That there is a file, as far as one may look."""
-    if os.path.isdir(name):
-        raise InputError(f"{name}: is a directory, expected {expected}")
     try:
-        os.stat(name)
+        found = os.stat(name)
     except FileNotFoundError:
         raise InputError(f"{name}: no such file") from None
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from None
+    except ValueError:  # a NUL, or half a character
+        raise InputError(f"{name!a}: no file can be called so") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise InputError(f"{name}: is a directory, expected {expected}")
 
 
 @contextmanager

@@ -27,6 +27,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import numpy as np
 import numpy.typing as npt
 
+from calipers.once import cached_property
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -400,7 +402,7 @@ class _Record(Form):
         #: Text that follows from the fields: written for whoever reads the file, and not read.
         self.derived: tuple[str, ...] = getattr(cls, "DERIVED", ())
 
-    @functools.cached_property
+    @cached_property
     def parts(self) -> dict[str, _Part]:
         hints = typing.get_type_hints(self.cls, include_extras=True)
         parts = [
