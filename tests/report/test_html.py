@@ -236,6 +236,8 @@ def test_the_bundle_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (file,) = (tmp_path / "calipers").iterdir()
     assert file.read_bytes().decode().startswith(made)
     assert "</script" not in made
+    assert made.startswith("/*\nSoftware in this script")
+    assert "Redistributions in binary form must reproduce" in made[: made.index("*/")]
     assert "<!--" not in made
     bundle.javascript.cache_clear()
     monkeypatch.setattr(bundle, "_make", lambda: pytest.fail("made again"))

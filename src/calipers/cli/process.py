@@ -24,6 +24,9 @@ DEBUG = "--debug"
 def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and end it with the code that belongs to how it went."""
     _take_streams()
+    # Arrow imports pandas for every array that it makes, half a second, and the command has no use
+    # for data frames: here it is not to be had.
+    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0

@@ -57,7 +57,7 @@ def cache_folder() -> Path:
 
 
 def _file_name() -> str:
-    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}"
+    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
     return f"vega-{_digest(made_from)[:16]}.js"
 
 
@@ -65,8 +65,14 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _notices() -> str:
+    """The licences of what is in the script, which go with it."""
+    notices = Path(__file__).parent / "templates" / "javascript-notices.txt"
+    return notices.read_text(encoding="utf-8")
+
+
 def _make() -> str:
-    script = bundled(_SNIPPET)
+    script = f"/*\n{_notices()}*/\n{bundled(_SNIPPET)}"
     # Inside a page, these would end or upset the script; in a string the backslash changes nothing.
     return (
         script.replace("\r\n", "\n")
