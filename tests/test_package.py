@@ -134,12 +134,27 @@ def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:
     for link in links:
         assert link.startswith("#") or re.match(r"https?://", link), link
         if link.startswith("https://host"):
-            assert (ROOT / link.removeprefix("https://host/us/calipers/blob/v9/")).exists(), link
+            path = link.removeprefix("https://host/us/calipers/blob/v9/").partition("#")[0]
+            assert (ROOT / path).exists(), link
     project = (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
     assert project.replace(re.search(r"\[project.urls\]\n(.+\n)+\n", project)[0], "") == (
         ROOT / "pyproject.toml"
     ).read_text(encoding="utf-8")
     assert 'Issues = "https://host/us/calipers/issues"' in project
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"])
+def test_links_lead_to_files_and_their_headings(page: str) -> None:
+    found = ROOT / page
+    for source in sorted(found.glob("*.md")) if found.is_dir() else [found]:
+        for link in re.findall(r"\]\(([^)\s]+)\)", source.read_text(encoding="utf-8")):
+            path, _, anchor = link.partition("#")
+            target = source.parent / path if path else source
+            assert ":" in path or target.exists(), f"{source.name}: {link}"
+            if anchor and ":" not in path and target.suffix == ".md":
+                headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.M)
+                slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
+                assert anchor in slugs, f"{source.name}: {link}"
 
 
 def test_licences_of_others_travel_with_the_package() -> None:
