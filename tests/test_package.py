@@ -152,7 +152,9 @@ def test_links_lead_to_files_and_their_headings(page: str) -> None:
             target = source.parent / path if path else source
             assert ":" in path or target.exists(), f"{source.name}: {link}"
             if anchor and ":" not in path and target.suffix == ".md":
-                headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.M)
+                headings = re.findall(
+                    r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE
+                )
                 slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
                 assert anchor in slugs, f"{source.name}: {link}"
 
