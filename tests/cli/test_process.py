@@ -234,3 +234,15 @@ def test_names_that_are_no_text_are_told_all_the_same(folder: Path) -> None:
     done = shell(folder, "calipers retrieval $'\\xff' a 2>&1 | cat -v")
     assert done.returncode == 3
     assert "no such file" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["classification t.csv --truth y --score s", "convert a b.parquet"]
+)
+def test_pandas_is_not_imported(folder: Path, line: str) -> None:
+    """Though Arrow would, for every array that it makes."""
+    pytest.importorskip("pandas")
+    command = [sys.executable, "-X", "importtime", "-m", "calipers", *line.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert "pyarrow.lib" in done.stderr
+    assert "pandas.core" not in done.stderr

@@ -24,9 +24,7 @@ DEBUG = "--debug"
 def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and end it with the code that belongs to how it went."""
     _take_streams()
-    # Arrow imports pandas for every array that it makes, half a second, and the command has no use
-    # for data frames: here it is not to be had.
-    sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _WithoutPandas())
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0
@@ -40,6 +38,17 @@ def run(command: Callable[[], Any]) -> NoReturn:
         code = code or _told(error)
         _drop(sys.stdout.fileno())
     sys.exit(code)
+
+
+class _WithoutPandas:
+    """Arrow imports pandas, half a second, with the first array that it makes. The command has no use
+    for data frames: in its process there is no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        """As importlib asks."""
+        if name == "pandas":
+            raise ModuleNotFoundError("the command works without pandas", name=name)
 
 
 def say(text: str) -> None:
