@@ -349,16 +349,17 @@ def test_clusters_cover_where_rows_do_not(measure: str) -> None:
     for seed in range(400):
         rows = clustered(60, 10, 1000 + seed)
         by = {
-            "rows": cal.classification(
-                rows["truth"], probability=rows["probability"], measures=measure, curves=False
-            ),
             "bootstrap": evaluated(rows, measures=measure, resamples=400),
             "analytic": evaluated(rows, measures=measure, interval="analytic"),
         }
+        if seed < 80:  # enough for what is far off
+            by["rows"] = cal.classification(
+                rows["truth"], probability=rows["probability"], measures=measure, curves=False
+            )
         for kind, ev in by.items():
             inside[kind].append(ev[measure].low <= true <= ev[measure].high)
     coverage = {kind: float(np.mean(hits)) for kind, hits in inside.items()}
-    assert coverage["rows"] < 0.88, coverage
+    assert coverage["rows"] < 0.85, coverage
     # Three standard errors of 400 trials are 3.3%; the bootstrap of 60 clusters lacks 1 or 2%.
     assert 0.905 < coverage["bootstrap"] < 0.985, coverage
     assert 0.915 < coverage["analytic"] < 0.985, coverage
