@@ -96,6 +96,16 @@ def test_every_public_name_is_there() -> None:
         calipers.nonsense  # noqa: B018
 
 
+@pytest.mark.parametrize("package", ["results", "statistics"])
+def test_names_of_a_package_are_there_when_asked_for(package: str) -> None:
+    module = importlib.import_module(f"calipers.{package}")
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+    assert dir(module) == sorted(module.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        module.nonsense  # noqa: B018
+
+
 # -------------------------------------------------------------------------------------- metadata
 
 

@@ -7,6 +7,8 @@ nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from calipers.lazily import loading
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -40,33 +42,23 @@ if TYPE_CHECKING:
         """The measures of the catalogue."""
 
 
-_HOME = {
-    "Comparison": ("calipers.results", "Comparison"),
-    "Difference": ("calipers.results", "Difference"),
-    "Estimate": ("calipers.results", "Estimate"),
-    "Evaluation": ("calipers.results", "Evaluation"),
-    "Finding": ("calipers.results", "Finding"),
-    "InputError": ("calipers.data.errors", "InputError"),
-    "Plan": ("calipers.results", "Plan"),
-    "averaged_curves": ("calipers.evaluate.rankcurves", "averaged_curves"),
-    "classification": ("calipers.evaluate.classification", "classification"),
-    "compare": ("calipers.evaluate.compare", "compare"),
-    "compare_splits": ("calipers.evaluate.splits", "compare_splits"),
-    "curve": ("calipers.evaluate.curves", "curve"),
-    "from_json": ("calipers.results", "from_json"),
-    "from_values": ("calipers.evaluate.values", "from_values"),
-    "measure": ("calipers.measures", "parse"),
-    "multilabel": ("calipers.evaluate.multilabel", "multilabel"),
-    "operating_point": ("calipers.evaluate.operating", "operating_point"),
-    "order_agreement": ("calipers.evaluate.agreement", "order_agreement"),
-    "overlap": ("calipers.evaluate.overlap", "overlap"),
-    "plan": ("calipers.evaluate.plan", "plan"),
-    "rank_correlation": ("calipers.evaluate.agreement", "rank_correlation"),
-    "rbo": ("calipers.evaluate.overlap", "rbo"),
-    "regression": ("calipers.evaluate.regression", "regression"),
-    "retrieval": ("calipers.evaluate.retrieval", "retrieval"),
-    "rule_in_rule_out": ("calipers.evaluate.operating", "rule_in_rule_out"),
-    "topic_curves": ("calipers.evaluate.rankcurves", "topic_curves"),
+_HOMES = {
+    "data.errors": "InputError",
+    "evaluate.agreement": "order_agreement, rank_correlation",
+    "evaluate.classification": "classification",
+    "evaluate.compare": "compare",
+    "evaluate.curves": "curve",
+    "evaluate.multilabel": "multilabel",
+    "evaluate.operating": "operating_point, rule_in_rule_out",
+    "evaluate.overlap": "overlap, rbo",
+    "evaluate.plan": "plan",
+    "evaluate.rankcurves": "averaged_curves, topic_curves",
+    "evaluate.regression": "regression",
+    "evaluate.retrieval": "retrieval",
+    "evaluate.splits": "compare_splits",
+    "evaluate.values": "from_values",
+    "measures": "parse as measure",
+    "results": "Comparison, Difference, Estimate, Evaluation, Finding, Plan, from_json",
 }
 
 __all__ = [
@@ -101,15 +93,13 @@ __all__ = [
 ]
 
 
+_load = loading(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> Any:
     if name == "measures":  # the package, which can be called to list what is in it
         return import_module("calipers.measures")
-    if name not in _HOME:
-        raise AttributeError(f"module 'calipers' has no attribute {name!r}")
-    home, attribute = _HOME[name]
-    value = getattr(import_module(home), attribute)
-    globals()[name] = value
-    return value
+    return _load(name)
 
 
 def __dir__() -> list[str]:

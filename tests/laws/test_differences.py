@@ -14,15 +14,9 @@ from test_public_verbs import BATCHES, TOPICS, cases, evaluation
 import calipers as cal
 from calipers.inference.contrast import TESTS
 from calipers.measures import Definition, definition, definitions
-from calipers.measures.definition import (
-    ConfusionMatrix,
-    FloatArray,
-    JudgedRankings,
-    Moments,
-    ScoreTable,
-    measure,
-)
+from calipers.measures.definition import measure
 from calipers.results import NO_INTERVAL
+from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings, Moments, ScoreTable
 
 INTERVALS = ("auto", "bootstrap", "analytic", "bca")
 ROWS = 150

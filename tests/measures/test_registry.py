@@ -15,15 +15,8 @@ import pytest
 import calipers as cal
 from calipers.measures import definition as book
 from calipers.measures import definitions
-from calipers.measures.definition import (
-    ConfusionMatrix,
-    Definition,
-    JudgedRankings,
-    Moments,
-    NameTakenError,
-    UnknownMeasureError,
-    measure,
-)
+from calipers.measures.definition import Definition, NameTakenError, UnknownMeasureError, measure
+from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import ConfusionMatrix, FloatArray, Measure
+from calipers.measures.definition import Measure
+from calipers.statistics import ConfusionMatrix, FloatArray
 
 
 def average_over_classes(measure: Measure, matrix: ConfusionMatrix) -> FloatArray:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.measures.definition import INFINITY, FloatArray, Formula, ScoreTable, measure
+from calipers.measures.definition import INFINITY, Formula, measure
+from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import IntArray
 from calipers.statistics.calibration import Levels, width_bin
 

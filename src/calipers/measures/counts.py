@@ -11,7 +11,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import INFINITY, ConfusionMatrix, FloatArray, measure
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import ConfusionMatrix, FloatArray
 
 count = partial(
     measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, INFINITY)

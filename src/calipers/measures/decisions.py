@@ -16,7 +16,7 @@ from calipers.measures.counts import (
     recall,
     specificity,
 )
-from calipers.measures.definition import ConfusionMatrix, FloatArray
+from calipers.statistics import ConfusionMatrix, FloatArray
 
 
 @rate(

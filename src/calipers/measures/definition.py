@@ -22,24 +22,19 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.once import cached_property
-from calipers.statistics import (
-    ClassRanks,
-    ClassRows,
-    ConfusionMatrix,
-    FloatArray,
-    JudgedRankings,
-    Moments,
-    ScoreTable,
-    Statistic,
-)
+from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
-Formula = Callable[..., FloatArray]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.statistics import ClassRows, FloatArray, ScoreTable
+
+Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -547,6 +542,7 @@ class Measure:
         +∞ where it is attained with nothing predicted positive, NaN where it is undefined or not
         that of a threshold.
 
+        >>> from calipers.statistics import ScoreTable
         >>> table = ScoreTable.from_rows(np.array([False, True, True]), np.array([0.2, 0.4, 0.9]))
         >>> float(parse("recall@precision=0.9").threshold(table))
         0.4
@@ -1036,15 +1032,9 @@ __all__ = [
     "INFINITY",
     "REASONS",
     "TASKS",
-    "ClassRanks",
-    "ConfusionMatrix",
     "Definition",
-    "FloatArray",
-    "JudgedRankings",
     "Measure",
-    "Moments",
     "NameTakenError",
-    "ScoreTable",
     "UnknownMeasureError",
     "definitions",
     "measure",

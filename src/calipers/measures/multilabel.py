@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import FloatArray, Moments
 
 Sets = npt.NDArray[Any]
 

@@ -10,8 +10,8 @@ from functools import partial
 
 import numpy as np
 
-from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
-from calipers.statistics import ClassRows
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import ClassRows, FloatArray, Moments
 
 loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False)
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import ClassRanks, FloatArray, measure
+from calipers.measures.definition import measure
+from calipers.statistics import ClassRanks, FloatArray
 
 
 def credit(classes: int, k: int, tied: str) -> FloatArray:

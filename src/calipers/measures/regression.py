@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from calipers.measures.definition import INFINITY, FloatArray, Moments, measure
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import FloatArray, Moments
 
 loss = partial(
     measure,

@@ -14,12 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.definition import (
-    INFINITY,
-    FloatArray,
-    ScoreTable,
-    measure,
-)
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import FloatArray, ScoreTable
 
 NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
 NO_NEGATIVE = {"no_negative": lambda s, _: s.total_negative == 0}

@@ -5,22 +5,46 @@ of a curve at which nothing is predicted is infinite, in JSON ``"inf"``. Roundin
 prints.
 """
 
-from calipers.results.comparison import Comparison, Overall
-from calipers.results.confusion import NORMALISED, ORIENTATIONS, AnyConfusion, Confusion
-from calipers.results.curve import Curve
-from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
-from calipers.results.evaluation import Evaluation
-from calipers.results.finding import SEVERITIES, Definition, Finding
-from calipers.results.forms import NAN, FloatArray
-from calipers.results.labels import LabelTable
-from calipers.results.occupied import OccupiedConfusion
-from calipers.results.plan import Plan, PlanRow
-from calipers.results.regions import Regions
-from calipers.results.schema import from_json, json_schema
-from calipers.results.slices import Slice, Slices
-from calipers.results.tidy import Tidy
-from calipers.results.units import PerUnit
-from calipers.results.written import SCHEMA
+from typing import TYPE_CHECKING
+
+from calipers.lazily import loading
+
+if TYPE_CHECKING:
+    from calipers.results.comparison import Comparison, Overall
+    from calipers.results.confusion import NORMALISED, AnyConfusion, Confusion
+    from calipers.results.curve import Curve
+    from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
+    from calipers.results.evaluation import Evaluation
+    from calipers.results.finding import SEVERITIES, Definition, Finding
+    from calipers.results.forms import NAN, FloatArray
+    from calipers.results.labels import LabelTable
+    from calipers.results.occupied import FewOrMany, OccupiedConfusion
+    from calipers.results.plan import Plan, PlanRow
+    from calipers.results.regions import Regions
+    from calipers.results.schema import from_json, json_schema
+    from calipers.results.slices import Slice, Slices
+    from calipers.results.tidy import Tidy
+    from calipers.results.units import PerUnit
+    from calipers.results.written import ORIENTATIONS, SCHEMA
+
+_HOMES = {
+    "comparison": "Comparison, Overall",
+    "confusion": "NORMALISED, AnyConfusion, Confusion",
+    "curve": "Curve",
+    "estimate": "NO_INTERVAL, Difference, Estimate",
+    "evaluation": "Evaluation",
+    "finding": "SEVERITIES, Definition, Finding",
+    "forms": "NAN, FloatArray",
+    "labels": "LabelTable",
+    "occupied": "FewOrMany, OccupiedConfusion",
+    "plan": "Plan, PlanRow",
+    "regions": "Regions",
+    "schema": "from_json, json_schema",
+    "slices": "Slice, Slices",
+    "tidy": "Tidy",
+    "units": "PerUnit",
+    "written": "ORIENTATIONS, SCHEMA",
+}
 
 __all__ = [
     "NAN",
@@ -37,6 +61,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "Evaluation",
+    "FewOrMany",
     "Finding",
     "FloatArray",
     "LabelTable",
@@ -52,3 +77,10 @@ __all__ = [
     "from_json",
     "json_schema",
 ]
+
+if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
+    __getattr__ = loading(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.results.forms import FloatArray, IntArray, Level, Matrix
-from calipers.results.written import Written
+from calipers.results.written import Written, checked_orientation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
 #: What each way to write a confusion matrix divides its cells by.
 NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
-ORIENTATIONS = ("truth-rows", "predicted-rows")
-
-
-def checked_orientation(orientation: str) -> str:
-    """One of ``ORIENTATIONS``."""
-    if orientation not in ORIENTATIONS:
-        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
-    return orientation
 
 
 class AnyConfusion(Written):

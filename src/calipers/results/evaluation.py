@@ -6,24 +6,27 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from calipers.results.comparison import Comparison
-from calipers.results.confusion import ORIENTATIONS, AnyConfusion, checked_orientation
-from calipers.results.curve import Curve
 from calipers.results.estimate import Estimate
-from calipers.results.finding import Definition, Finding
 from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
-from calipers.results.labels import LabelTable
-from calipers.results.occupied import OfFewOrMany
-from calipers.results.slices import Slices
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
-from calipers.results.units import PerUnit
-from calipers.results.written import Written
+from calipers.results.written import ORIENTATIONS, Written, checked_orientation
 
-#: Of few classes or of many.
-_Confusion = Annotated[AnyConfusion, OfFewOrMany]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from calipers.results import (
+        AnyConfusion,
+        Comparison,
+        Curve,
+        Definition,
+        FewOrMany,
+        Finding,
+        LabelTable,
+        PerUnit,
+        Slices,
+    )
 
 _POSSIBLE = {"possible_low": NUMBER, "possible_high": NUMBER, "possible": TEXT}
 _OF_THRESHOLDS = {"threshold": NUMBER, "out_of_bag": NUMBER}
@@ -96,7 +99,7 @@ class Evaluation(Written, Tidy):
     definitions: tuple[Definition, ...] = field(default=(), metadata=DETAILS)
     curves: Sequence[Curve] = field(default=(), metadata=DETAILS)
     per_unit: PerUnit | None = field(default=None, metadata=DETAILS)
-    confusions: tuple[_Confusion, ...] = field(default=(), metadata=DETAILS)
+    confusions: tuple[FewOrMany, ...] = field(default=(), metadata=DETAILS)
     label_tables: tuple[LabelTable, ...] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None

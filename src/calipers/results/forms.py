@@ -404,7 +404,7 @@ class _Record(Form):
 
     @cached_property
     def parts(self) -> dict[str, _Part]:
-        hints = typing.get_type_hints(self.cls, include_extras=True)
+        hints = _hints(self.cls)
         parts = [
             _Part(
                 f.metadata.get("as", f.name),
@@ -476,6 +476,15 @@ class _Record(Form):
             "required": [part.name for part in self.parts.values() if part.required],
             "additionalProperties": False,
         }
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    """The types of the fields. Results that others hold need not have been imported."""
+    from calipers import results
+
+    words = set(re.findall(r"\w+", " ".join(str(f.type) for f in fields(cls))))
+    known = {name: getattr(results, name) for name in words.intersection(results.__all__)}
+    return typing.get_type_hints(cls, localns=known, include_extras=True)
 
 
 def _default(f: dataclasses.Field[Any]) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -153,3 +153,7 @@ class OfFewOrMany(Form):
     def schema(self, defs: dict[str, Schema]) -> Schema:
         """Either."""
         return {"anyOf": [form_of(cls).schema(defs) for cls in (Confusion, OccupiedConfusion)]}
+
+
+#: A confusion matrix, as results hold it.
+FewOrMany = Annotated[AnyConfusion, OfFewOrMany]

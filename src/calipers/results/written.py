@@ -14,6 +14,16 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
+#: Which class the rows of a confusion matrix stand for.
+ORIENTATIONS = ("truth-rows", "predicted-rows")
+
+
+def checked_orientation(orientation: str) -> str:
+    """One of ``ORIENTATIONS``."""
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
+    return orientation
+
 
 class Written:
     """What can be written down as JSON and read again."""

@@ -1,14 +1,37 @@
 """Sufficient statistics: built from batches of data, merged by ``+``, read by measures."""
 
-from calipers.statistics.base import GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one
-from calipers.statistics.classes import ClassRows
-from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
-from calipers.statistics.groups import GroupedRankings
-from calipers.statistics.moments import Moments
-from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
-from calipers.statistics.rankings import JudgedRankings
-from calipers.statistics.ranks import ClassRanks, rank_cells
-from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
+from typing import TYPE_CHECKING
+
+from calipers.lazily import loading
+
+if TYPE_CHECKING:
+    from calipers.statistics.base import (
+        GEOMETRIC_FLOOR,
+        FloatArray,
+        IntArray,
+        Statistic,
+        all_but_one,
+    )
+    from calipers.statistics.classes import ClassRows
+    from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
+    from calipers.statistics.groups import GroupedRankings
+    from calipers.statistics.moments import Moments
+    from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
+    from calipers.statistics.rankings import JudgedRankings
+    from calipers.statistics.ranks import ClassRanks, rank_cells
+    from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
+
+_HOMES = {
+    "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one",
+    "classes": "ClassRows",
+    "confusion": "ConfusionMatrix, LabelMatrices",
+    "groups": "GroupedRankings",
+    "moments": "Moments",
+    "occupied": "OccupiedMatrix, confusion_matrix",
+    "rankings": "JudgedRankings",
+    "ranks": "ClassRanks, rank_cells",
+    "scores": "ScoreOrder, ScoreParts, ScoreTable",
+}
 
 __all__ = [
     "GEOMETRIC_FLOOR",
@@ -30,3 +53,10 @@ __all__ = [
     "confusion_matrix",
     "rank_cells",
 ]
+
+if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
+    __getattr__ = loading(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,9 +22,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import FloatArray, measure
+from calipers.measures.definition import measure
 from calipers.measures.retrieval.groups import NO_RELEVANT
-from calipers.statistics import GroupedRankings, IntArray
+from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
 CLARKE = "Clarke et al. 2008"
 Discount = Callable[[npt.NDArray[np.int64]], FloatArray]

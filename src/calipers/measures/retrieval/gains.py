@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.measures.definition import FloatArray, JudgedRankings
 from calipers.measures.retrieval.traits import powers, ranking, unbounded
-from calipers.statistics import IntArray
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, running_product, segment_sum
 
 #: Grades and their gains; the grade itself where one is not named.

@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from calipers.measures.definition import FloatArray, measure
+from calipers.measures.definition import measure
 from calipers.measures.retrieval.rankings import average_precision, precision_at, r_precision
-from calipers.statistics import GroupedRankings
+from calipers.statistics import FloatArray, GroupedRankings
 
 #: Where no group has a relevant document.
 NO_RELEVANT = {"no_relevant": lambda g, p: g.groups_with_relevant(p["rel"]) == 0}

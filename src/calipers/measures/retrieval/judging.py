@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.measures.definition import FloatArray, JudgedRankings
 from calipers.measures.retrieval.traits import NO_RELEVANT, powers, ranking
+from calipers.statistics import FloatArray, JudgedRankings
 
 
 def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:

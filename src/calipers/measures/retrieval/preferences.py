@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.measures.definition import INFINITY, FloatArray, measure
-from calipers.statistics import GroupedRankings, IntArray
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
 #: How many of the columns of the counts a measure takes: documents retrieved are both, one, none.
 BOTH, ONE, ALL = 1, 2, 3

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.measures.definition import FloatArray, JudgedRankings
 from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
-from calipers.statistics import IntArray
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
 

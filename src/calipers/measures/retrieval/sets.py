@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.measures import counts
-from calipers.measures.definition import FloatArray, JudgedRankings
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, ranking
+from calipers.statistics import FloatArray, JudgedRankings
 
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0

@@ -6,8 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from calipers.measures.definition import INFINITY, FloatArray, JudgedRankings, measure
-from calipers.statistics import IntArray
+from calipers.measures.definition import INFINITY, measure
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 
