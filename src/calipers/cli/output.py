@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,7 +69,7 @@ def format_and_file(
     kind, path = options.pop("format_"), options.pop("output")
     path = None if path == DASH else path
     if kind is None:
-        suffix = "" if path is None else Path(path).suffix.lower()
+        suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
         kind = SUFFIXES.get(suffix, suffix[1:] if suffix in _OTHERS else "table")
     if kind not in formats:
         choice = ", ".join(formats)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.data.errors import InputError, did_you_mean, shown
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
-Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.intp]
-Floats = npt.NDArray[np.float64]
+Array: TypeAlias = "npt.NDArray[Any]"
+Codes: TypeAlias = "npt.NDArray[np.intp]"
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 #: See :func:`class_table`.
-ClassTable = tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]
+ClassTable: TypeAlias = "tuple[npt.NDArray[np.floating[Any]], Codes, Floats, Floats]"
 
 #: Numbers that are squared and added up are no larger.
 LARGEST = 1e45

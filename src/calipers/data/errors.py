@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -23,6 +22,8 @@ class InputError(ValueError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint for a name that is not among the known ones."""
+    import difflib
+
     names = list(dict.fromkeys(known))
     name = name[: 2 * MOST_SHOWN]  # comparing takes as long as both are long, multiplied
     lowered = {n.lower(): n for n in names}

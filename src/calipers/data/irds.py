@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from calipers.data.errors import InputError, did_you_mean
@@ -57,18 +57,18 @@ class _RefusedError(BaseException):
 # ir_datasets does not tell whether its files are there, and has no switch to work offline; what
 # Python tells of every call into the system is the one place that it cannot pass by.
 _OUTSIDE = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "builtins.input"}
-_thread = threading.local()
+_refuses = ContextVar("_refuses", default=False)
 
 
 @contextmanager
 def _no_network() -> Iterator[None]:
     """Refuses this thread the network, other programs, and questions to the user."""
     _add_hook()
-    _thread.refuses = True
+    before = _refuses.set(True)
     try:
         yield
     finally:
-        _thread.refuses = False
+        _refuses.reset(before)
 
 
 @functools.cache
@@ -77,5 +77,5 @@ def _add_hook() -> None:
 
 
 def _refuse(event: str, _: Any) -> None:
-    if event in _OUTSIDE and getattr(_thread, "refuses", False):
+    if event in _OUTSIDE and _refuses.get():
         raise _RefusedError(event)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.data.arrays import (
     SUM_TOLERANCE,
@@ -22,8 +21,11 @@ from calipers.data.arrays import (
 )
 from calipers.data.errors import InputError, did_you_mean, shown
 
-Sets = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Sets: TypeAlias = "npt.NDArray[np.bool_]"
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 
 _EXPECTED = "expected a set or a list of labels"
 

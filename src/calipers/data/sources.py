@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import io
 import os
 import sys
@@ -108,6 +107,8 @@ class Source:
 
     def digest(self) -> tuple[int, str]:
         """Size and SHA-256."""
+        import hashlib  # loads OpenSSL, which TREC text has no need of
+
         digest = hashlib.sha256()
         if self.content is not None:
             digest.update(self.content)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -363,10 +362,8 @@ def run_name(source: str | os.PathLike[str]) -> str:
         return "stdin"
     if str(source).startswith(PREFIX):
         return str(source)
-    path = Path(source)
-    if path.suffix in COMPRESSED:
-        path = path.with_suffix("")
-    return path.stem or path.name
+    stem, extension = os.path.splitext(os.path.basename(source))
+    return os.path.splitext(stem)[0] if extension in COMPRESSED else stem
 
 
 def text_of(raw: bytes) -> str:

@@ -148,15 +148,18 @@ def verb(function: Callable[P, R], called: str | None = None) -> Callable[P, R]:
     A wrong kind of value is an :class:`InputError`, an unknown name a ``TypeError``, both in words
     for whoever called.
     """
-    signature, called = inspect.signature(function), called or function.__name__
-    kinds = {
-        name: made
-        for name, parameter in signature.parameters.items()
-        if (made := _kinds_of(str(parameter.annotation))) is not None
-    }
+    called = called or function.__name__
+
+    @functools.cache
+    def expected() -> tuple[inspect.Signature, dict[str, list[_Kind]]]:
+        signature = inspect.signature(function)
+        annotations = ((p.name, str(p.annotation)) for p in signature.parameters.values())
+        kinds = {name: made for name, text in annotations if (made := _kinds_of(text)) is not None}
+        return signature, kinds
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        signature, kinds = expected()
         for name in kwargs:
             if name not in signature.parameters:
                 raise TypeError(_unknown(called, name, list(signature.parameters)))

@@ -16,9 +16,10 @@ from calipers.evaluate.pairs import paired_error
 from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error
-from calipers.inference.estimate import Settings, asked_of_influence, normal_of, percentile
+from calipers.inference.estimate import Settings, normal_of, percentile
 from calipers.inference.influence import influence, row_error
 from calipers.inference.intervals import Interval
+from calipers.inference.of_scores import asked_of_influence
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Estimate

@@ -18,8 +18,9 @@ from calipers.evaluate.shared import estimate
 from calipers.inference import intervals
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Scores, Settings
+from calipers.inference.estimate import Settings
 from calipers.inference.intervals import Interval
+from calipers.inference.of_scores import Scores
 from calipers.measures import Measure, parse
 from calipers.once import cached_property
 from calipers.results import Curve, Estimate

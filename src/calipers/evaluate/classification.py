@@ -26,7 +26,6 @@ from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.calibration import Calibrated, is_pivotal
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
@@ -42,6 +41,7 @@ from calipers.evaluate.shared import (
     by_default,
     choose_measures,
     column_name,
+    comparison_if_several,
     estimate,
     glossary,
     make_settings,
@@ -53,8 +53,9 @@ from calipers.inference import intervals, paired
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error
-from calipers.inference.estimate import Scores, Settings
+from calipers.inference.estimate import Settings
 from calipers.inference.influence import class_error, influence, jackknife, row_error
+from calipers.inference.of_scores import Scores
 from calipers.inference.scores import Drawn
 from calipers.measures import Measure
 from calipers.once import cached_property

@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,15 +24,7 @@ from calipers.measures import TASKS, parse
 from calipers.report import numbers
 from calipers.report.names import short
 from calipers.report.verdict import Outcome, outcome
-from calipers.results import (
-    SEVERITIES,
-    Comparison,
-    Difference,
-    Estimate,
-    Finding,
-    Slice,
-    Slices,
-)
+from calipers.results import SEVERITIES, Finding
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments
 
 if TYPE_CHECKING:
@@ -43,6 +34,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating import Chosen
     from calipers.evaluate.regression import Predictions
     from calipers.measures import Measure
+    from calipers.results import Comparison, Difference, Estimate, Slice, Slices
     from calipers.statistics import ScoreTable
 
 #: Fewer rows of a class than this are few, and so are fewer topics than that.
@@ -1157,7 +1149,8 @@ def _not_told_apart(d: Difference, tests: int) -> Finding:
     """With the standard error se that the interval implies, a difference of (z + z_power)·se is
     found with that power, and se falls with the root of the number of units."""
     se = (d.high - d.low) / (2 * intervals.z_of(d.level))
-    reach = intervals.z_of(_corrected(d.level, tests)) + NormalDist().inv_cdf(POWER)
+    of_power = intervals.z_of(2 * POWER - 1)  # leaves 1 − POWER above
+    reach = intervals.z_of(_corrected(d.level, tests)) + of_power
     made = Interval(d.low, d.high, d.method)
     values: dict[str, float | Valued] = {
         "difference": (d.value, made),

@@ -27,7 +27,6 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.averages import ScoreAverage, parts_of
 from calipers.evaluate.calibration import OF_LABELS, top_label
 from calipers.evaluate.classification import Pair, System
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts
@@ -41,6 +40,7 @@ from calipers.evaluate.shared import (
     best_constant,
     choose_measures,
     column_name,
+    comparison_if_several,
     estimate,
     glossary,
     named_systems,
@@ -52,14 +52,9 @@ from calipers.inference import intervals
 from calipers.inference.cells import Cells, ClassCounts
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error
-from calipers.inference.estimate import (
-    Settings,
-    asked_of_influence,
-    normal_of,
-    percentile,
-    rows_interval,
-)
+from calipers.inference.estimate import Settings, normal_of, percentile, rows_interval
 from calipers.inference.intervals import Interval
+from calipers.inference.of_scores import asked_of_influence
 from calipers.measures import Measure
 from calipers.measures.ranks import credit_of
 from calipers.once import cached_property

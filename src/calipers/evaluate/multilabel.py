@@ -32,7 +32,6 @@ from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_label_sets
@@ -42,6 +41,7 @@ from calipers.evaluate.shared import (
     MeasureNames,
     as_clusters,
     column_name,
+    comparison_if_several,
     estimate,
     glossary,
     make_settings,
@@ -56,7 +56,6 @@ from calipers.inference.contrast import Contrast, Error
 from calipers.inference.estimate import (
     FEW_ROWS,
     Settings,
-    asked_of_influence,
     normal_of,
     percentile,
     row_means,
@@ -64,6 +63,7 @@ from calipers.inference.estimate import (
 )
 from calipers.inference.influence import row_error
 from calipers.inference.intervals import Interval
+from calipers.inference.of_scores import asked_of_influence
 from calipers.measures import Measure, parse
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation, LabelTable

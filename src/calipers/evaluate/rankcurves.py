@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from calipers.inference.estimate import Settings, unit_intervals
 from calipers.measures import Measure, definitions
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import cached_property
-from calipers.results import Curve, Evaluation
+from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.results import Curve
 
 #: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
 RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
@@ -132,7 +135,7 @@ def topic_curves(
 
 
 @dataclass(frozen=True, eq=False)
-class RankCurves(Sequence[Curve]):
+class RankCurves(Sequence["Curve"]):
     """The averaged curves of runs, computed when they are first looked at.
 
     Their bands cost about as much as the whole evaluation of a run with many topics.
@@ -203,6 +206,8 @@ class RankCurves(Sequence[Curve]):
                 raise InputError(
                     f"collection is {collection}, fewer documents than run and judgments name"
                 )
+        from calipers.results import Curve
+
         nothing = np.zeros(0)
         return Curve(
             system=system,
@@ -267,6 +272,8 @@ class RankCurves(Sequence[Curve]):
         precisions: list[FloatArray],
         ranks: FloatArray | None = None,
     ) -> Curve:
+        from calipers.results import Curve
+
         table = np.column_stack([self._filled(column) for column in precisions])
         band: dict[str, Any] = {"band_x": x, "method": "none"}
         if self.settings.interval == "none":

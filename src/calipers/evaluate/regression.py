@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from calipers.data.arrays import as_quantities, as_weights, same_length
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.losses import loss_estimate, loss_replicates
@@ -21,6 +20,7 @@ from calipers.evaluate.shared import (
     as_clusters,
     choose_measures,
     column_name,
+    comparison_if_several,
     glossary,
     make_settings,
     named_systems,

@@ -20,12 +20,12 @@ from calipers.data.trec import (
     run_name,
 )
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
+    comparison_if_several,
     glossary,
     make_settings,
     provenance,
@@ -33,7 +33,7 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.topics import Statistics, TopicScores
 from calipers.measures import Measure
 from calipers.results import Evaluation
-from calipers.statistics import GroupedRankings, JudgedRankings
+from calipers.statistics import JudgedRankings
 
 DEFAULT_MEASURES = (
     "NumQ",
@@ -236,8 +236,9 @@ def _judged(
     wanted = {measure.definition.on for measure in measures}
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
-    if GroupedRankings in wanted:
+    if wanted != {JudgedRankings}:
         from calipers.data.groups import judge_groups, read_groups
+        from calipers.statistics import GroupedRankings
 
         groups = read_groups(qrels)
         origin = groups.origin

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from calipers import __version__
 from calipers.data.arrays import as_array, as_numbers, name_of, same_length
 from calipers.data.errors import InputError, did_you_mean
-from calipers.inference.clusters import Clusters
-from calipers.inference.contrast import Contrast
 from calipers.inference.estimate import INTERVALS, METHODS, Settings
-from calipers.inference.intervals import Interval
 from calipers.measures import TASKS, Measure, parse
 from calipers.results import Definition, Estimate
-from calipers.statistics import FloatArray, Statistic
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.contrast import Contrast
+    from calipers.inference.intervals import Interval
+    from calipers.results import Comparison
+    from calipers.statistics import FloatArray, Statistic
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 
@@ -77,6 +80,8 @@ def check_resamples(resamples: int) -> None:
 
 def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
     """The clusters that a column names, checked."""
+    from calipers.inference.clusters import Clusters
+
     names = as_array(values, "cluster")
     same_length(names, rows, "cluster")
     if names.dtype.kind == "f":
@@ -123,6 +128,21 @@ def choose_measures(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
     return list(dict.fromkeys(chosen))
+
+
+def comparison_if_several(
+    source: Source, baseline: str | None, settings: Settings
+) -> Comparison | None:
+    """The comparison that an evaluation of several systems carries; none without intervals."""
+    if baseline is not None and baseline not in source.systems:
+        raise InputError(
+            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
+        )
+    if len(source.systems) < 2 or settings.interval == "none":
+        return None
+    from calipers.evaluate.compare import paired_comparison
+
+    return paired_comparison(source, baseline, settings)
 
 
 #: The name of a system that was given without one.

@@ -16,14 +16,9 @@ import numpy.typing as npt
 
 from calipers.evaluate.pairs import paired_error
 from calipers.inference.contrast import Contrast, Error
-from calipers.inference.estimate import (
-    FEW_ROWS,
-    asked_of_influence,
-    normal_of,
-    percentile,
-    row_means,
-)
+from calipers.inference.estimate import FEW_ROWS, normal_of, percentile, row_means
 from calipers.inference.influence import row_error
+from calipers.inference.of_scores import asked_of_influence
 from calipers.measures import Measure, parse
 from calipers.measures.probabilities import least_loss
 from calipers.once import cached_property

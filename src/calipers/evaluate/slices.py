@@ -14,10 +14,11 @@ from calipers.evaluate.losses import slope
 from calipers.evaluate.parts import Part, Parts, Rest
 from calipers.inference import intervals, paired, unpaired
 from calipers.inference.clusters import two_parts_error
-from calipers.inference.estimate import MeasureLike, Scores, Settings
+from calipers.inference.estimate import MeasureLike, Settings
 from calipers.inference.influence import error
 from calipers.inference.intervals import Interval
 from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.of_scores import Scores
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices

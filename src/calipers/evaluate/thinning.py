@@ -14,7 +14,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from calipers.report.charts import RAREST
 from calipers.results import Curve
 from calipers.statistics.base import FloatArray
 
@@ -76,6 +75,8 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
 
 def _edge(whole: Curve, y: FloatArray) -> FloatArray:
     """The edge of a band; beyond the drawing it runs along its border."""
+    from calipers.report.charts import RAREST
+
     if whole.scale == "deviate":
         return np.clip(y, RAREST, 1 - RAREST)
     return np.where(y < whole.bottom, whole.bottom, y)
@@ -93,6 +94,8 @@ def _places(curve: Curve, x: FloatArray, y: FloatArray) -> FloatArray:
 def _deviates(rates: FloatArray) -> FloatArray:
     """Rates as shares of an axis in normal deviates; NaN where they have no place there."""
     from scipy.special import ndtri
+
+    from calipers.report.charts import RAREST
 
     end = float(ndtri(1 - RAREST))
     out = np.full(len(rates), np.nan)

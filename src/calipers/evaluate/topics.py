@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from calipers.inference import paired
-from calipers.inference.contrast import Contrast, Error, Units, randomisations
-from calipers.inference.estimate import Settings, unit_intervals
+from calipers.inference.estimate import unit_intervals
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Estimate, PerUnit
-from calipers.statistics import FloatArray, Statistic
+
+if TYPE_CHECKING:
+    from calipers.inference import paired
+    from calipers.inference.contrast import Contrast
+    from calipers.inference.estimate import Settings
+    from calipers.statistics import FloatArray, Statistic
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 8_000_000
 
 #: Of a run, the statistic of each kind that the measures read.
-Statistics = Mapping[type[Statistic], Any]
+Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +182,9 @@ class TopicScores:
         place: int,
     ) -> Contrast:
         """One measure of two runs."""
+        from calipers.inference import paired
+        from calipers.inference.contrast import Contrast, Error, Units, randomisations
+
         summary, settings = self._summary(j), together.settings
         better = self.measures[j].definition.higher_is_better
         a, b = (np.column_stack(columns) for columns in pair)
@@ -300,6 +306,9 @@ class Together:
         return self._tests[towards][place]
 
     def _randomised(self, towards: str) -> list[paired.Test]:
+        from calipers.inference import paired
+        from calipers.inference.contrast import randomisations
+
         table = np.column_stack(self.apart)
         tries = randomisations(self.settings)
         return paired.randomisation(table, tries, self.settings.seed, towards)

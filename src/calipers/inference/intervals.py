@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +45,8 @@ def missing(method: str, reason: str) -> Interval:
 
 def z_of(level: float) -> float:
     """The normal quantile that leaves (1 − level)/2 above."""
+    from statistics import NormalDist  # brings fractions, decimals and random numbers along
+
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
@@ -431,6 +432,8 @@ def bca(
     below = (np.mean(apart < 0) + np.mean(apart <= 0)) / 2
     if not 0 < below < 1:
         return missing(method, "replicates_on_one_side")
+    from statistics import NormalDist
+
     normal = NormalDist()
     bias, z = normal.inv_cdf(below), z_of(level)
     shares = []

@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 #: A folder whose entries are the open files of a process.
@@ -149,7 +147,7 @@ _PART = ".part"
 def _beside(place: Place) -> Iterator[BinaryIO]:
     """A new file, which takes the place of the old one in the end."""
     folder, name = os.path.split(place.target)
-    hidden = Path(folder, f".{name[:40]}.{secrets.token_hex(8)}{_PART}")
+    hidden = os.path.join(folder, f".{name[:40]}.{os.urandom(8).hex()}{_PART}")
     old = place.state
     # Never more open than the old file, while it is written; a new file as the umask has it.
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
@@ -163,11 +161,11 @@ def _beside(place: Place) -> Iterator[BinaryIO]:
             if hasattr(os, "chown"):
                 with suppress(OSError):  # only root may give files away
                     os.chown(hidden, old.st_uid, old.st_gid)
-            hidden.chmod(mode)
-        hidden.replace(place.target)
+            os.chmod(hidden, mode)
+        os.replace(hidden, place.target)
     except BaseException:
         with suppress(OSError):
-            hidden.unlink(missing_ok=True)
+            os.unlink(hidden)
         raise
 
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.names import short
-from calipers.results import Comparison, Difference, Estimate, Evaluation, Overall
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Difference, Estimate, Evaluation, Overall
 
 #: How a sentence writes the name of a system or of a measure.
 Show = Callable[[str], str]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference
 from calipers.results.forms import DETAILS, NAN, Count, Level
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
 from calipers.results.written import Written
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
