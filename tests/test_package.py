@@ -78,8 +78,68 @@ def test_the_command_lists_its_commands_without_loading_them() -> None:
     assert loaded("import calipers.cli") == {"click"}
 
 
-def test_measures_need_numpy_only() -> None:
-    assert loaded("import calipers; calipers.measure('nDCG@10')") == {"numpy"}
+def test_naming_a_measure_needs_nothing() -> None:
+    assert loaded("import calipers; calipers.measure('nDCG@10')") == set()
+
+
+def test_computing_a_measure_needs_numpy_only() -> None:
+    compute = "calipers.measure('recall')([1, 0], [1, 1])"
+    assert loaded(f"import calipers; {compute}") == {"numpy"}
+
+
+RETRIEVAL = """
+import calipers
+qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}
+calipers.retrieval(qrels, run, measures=["AP", "P@10"], interval="none")
+"""
+
+
+def test_a_plain_evaluation_needs_numpy_only() -> None:
+    assert loaded(RETRIEVAL) == {"numpy"}
+
+
+def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
+    found = set(python("-c", f"{RETRIEVAL}\nimport sys\nprint(*sys.modules)").split())
+    inference = {name for name in found if name.startswith("calipers.inference.")}
+    assert inference == {f"calipers.inference.{m}" for m in ("estimate", "intervals", "summaries")}
+    assert not found & {"calipers.results.slices", "calipers.evaluate.compare", "statistics"}
+
+
+#: Runs the command in a process of its own, and says on stderr what it has loaded.
+COMMAND = """
+import sys
+from calipers.cli import main
+try:
+    main()
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        (["measures"], "click"),
+        (["measures", "AP"], "click"),
+        (["retrieval", "--help"], "click"),
+        (["trec_eval", "qrels", "run"], "click numpy"),
+        (["retrieval", "qrels", "run", "--format", "json"], "click numpy"),
+        (["retrieval", "qrels", "run", "--format", "csv"], "click numpy"),
+        (["retrieval", "qrels", "run", "-o", "out.json"], "click numpy"),
+        (["retrieval", "qrels", "run", "-o", "out.csv"], "click numpy"),
+        (["retrieval", "qrels", "run"], "click numpy rich"),
+    ],
+    ids=lambda given: given if isinstance(given, str) else " ".join(given),
+)
+def test_a_command_loads_what_it_needs(arguments: list[str], heavy: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n", encoding="utf-8")
+    (tmp_path / "run").write_text("1 Q0 a 1 2 r\n2 Q0 a 1 2 r\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-c", COMMAND, *arguments],
+        cwd=tmp_path, capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert set(done.stderr.split()) & set(HEAVY) == set(heavy.split())
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.count(".") == 1])

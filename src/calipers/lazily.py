@@ -1,12 +1,12 @@
-"""Packages whose names are imported when they are first used, so that whoever needs one name does
-not wait for all."""
+"""What is imported when it is first used, so that nobody waits for what they do not need."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 
 def loading(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
@@ -27,3 +27,19 @@ def loading(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return load
+
+
+class _Later(ModuleType):
+    """A module that is imported when something in it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(import_module(self.__name__), name)
+        setattr(self, name, value)
+        return value
+
+
+#: For the modules that say what a measure is, which nobody needs NumPy to read.
+if TYPE_CHECKING:
+    import numpy as numpy  # noqa: ICN001, PLC0414
+else:
+    numpy = _Later("numpy")

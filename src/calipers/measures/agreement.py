@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.statistics import FloatArray
 
 Correlation = Callable[[FloatArray, FloatArray], FloatArray]

@@ -11,13 +11,14 @@ scikit-learn takes 0 for it (``zero_division``), and counts absent classes that 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import Measure
 from calipers.statistics import ConfusionMatrix, FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def average_over_classes(measure: Measure, matrix: ConfusionMatrix) -> FloatArray:

@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import Any
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, Formula, measure
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import IntArray

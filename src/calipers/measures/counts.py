@@ -7,12 +7,14 @@ P = TP + FN, N = FP + TN. Every formula takes leading axes: replicates, threshol
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import ConfusionMatrix, FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 count = partial(
     measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, INFINITY)

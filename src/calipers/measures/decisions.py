@@ -3,8 +3,7 @@ is, and what the predictive values would be where positives are rarer or more co
 
 from __future__ import annotations
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.counts import (
     NO_NEGATIVE,
     NO_POSITIVE,

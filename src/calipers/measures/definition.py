@@ -24,15 +24,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-
+from calipers import statistics
+from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.statistics import ClassRows, FloatArray, ScoreTable
+    from calipers.statistics import ClassRanks, ClassRows, FloatArray, Moments, ScoreTable
 
 Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
@@ -602,7 +602,8 @@ def _literal(name: str, value: Any) -> str:
 
 def _written(number: float) -> str:
     """A number in full, as names carry it: 10, 0.5, 1000000."""
-    return np.format_float_positional(number, trim="-")
+    text = str(int(number)) if isinstance(number, int) else repr(float(number))
+    return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")
 
 
 #: No measure has a longer name, whatever its parameters.
@@ -1032,11 +1033,25 @@ __all__ = [
     "INFINITY",
     "REASONS",
     "TASKS",
+    "ClassRanks",
+    "ConfusionMatrix",
     "Definition",
+    "FloatArray",
+    "JudgedRankings",
     "Measure",
+    "Moments",
     "NameTakenError",
+    "ScoreTable",
     "UnknownMeasureError",
     "definitions",
     "measure",
     "parse",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """The statistics that a measure may be of, for modules that define one."""
+        if name in __all__:
+            return getattr(statistics, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

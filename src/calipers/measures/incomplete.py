@@ -19,18 +19,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, Measure
 from calipers.measures.retrieval import gains
 from calipers.once import cached_property
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum
 
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 Ends = tuple[FloatArray, FloatArray]
 
 #: Cells of topics times ranks that are looked at together: a few megabytes an array.

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import FloatArray, Moments
 
-Sets = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Sets: TypeAlias = "npt.NDArray[Any]"
 
 example = partial(
     measure,

@@ -18,8 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import Measure, outside
 from calipers.once import cached_property
 from calipers.statistics import FloatArray, IntArray

@@ -6,10 +6,12 @@ probabilities that sum to 1, one a class, with truth the number of the class, fr
 
 from __future__ import annotations
 
+import math
+import sys
 from functools import partial
+from typing import TypeAlias
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import ClassRows, FloatArray, Moments
 
@@ -19,7 +21,7 @@ NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
 
 #: e to a power above this one is more than a double holds.
-_LARGEST_POWER = float(np.log(np.finfo(np.float64).max))
+_LARGEST_POWER = math.log(sys.float_info.max)
 
 
 def base_rate(truth: FloatArray, weight: FloatArray | None) -> float:
@@ -28,7 +30,7 @@ def base_rate(truth: FloatArray, weight: FloatArray | None) -> float:
 
 
 #: Of the positive class; or of every class, and what is known of each row.
-Probability = FloatArray | ClassRows
+Probability: TypeAlias = "FloatArray | ClassRows"
 
 
 def of_true_class(truth: FloatArray, probability: Probability) -> FloatArray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import measure
 from calipers.statistics import ClassRanks, FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 def credit(classes: int, k: int, tied: str) -> FloatArray:

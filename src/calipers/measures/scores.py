@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import FloatArray, ScoreTable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
 NO_NEGATIVE = {"no_negative": lambda s, _: s.total_negative == 0}
 NO_ROWS = {"no_rows": lambda s, _: s.total_positive + s.total_negative == 0}
 
-Places = npt.NDArray[np.intp]
-Blocks = npt.NDArray[np.bool_]
+Places: TypeAlias = "npt.NDArray[np.intp]"
+Blocks: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: What rounding may take from a share: a bound met up to it is met.
 ROUNDING = 1e-12

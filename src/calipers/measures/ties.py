@@ -7,8 +7,7 @@ from itertools import product
 from math import comb, prod
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.statistics import FloatArray, JudgedRankings
 
 if TYPE_CHECKING:

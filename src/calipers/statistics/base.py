@@ -6,16 +6,16 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-import numpy as np
-import numpy.typing as npt
+from calipers.lazily import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+FloatArray: TypeAlias = "npt.NDArray[np.float64]"
+IntArray: TypeAlias = "npt.NDArray[np.int64]"
 
 S = TypeVar("S", bound=Any)
 

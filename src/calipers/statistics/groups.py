@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 from calipers.statistics.preferences import Group, PreferenceCounts, count_preferences
@@ -22,6 +20,7 @@ from calipers.statistics.rankings import (
 )
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
 #: Levels by document.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.statistics.base import FloatArray, Statistic, dot
 
 if TYPE_CHECKING:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray
 from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
 #: Matrices of more classes than this keep the cells that hold rows, not all K².

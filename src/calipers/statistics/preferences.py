@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.statistics.base import FloatArray, IntArray
 
-BoolArray = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 
 #: Cells of the tables of pairs that are held at a time.
 _CELLS = 1 << 22

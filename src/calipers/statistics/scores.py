@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, Statistic
 from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
 
-Scores = npt.NDArray[np.floating[Any]]
+Scores: TypeAlias = "npt.NDArray[np.floating[Any]]"
 
 USUAL_AREAS = ("AUC", "PR-AUC", "AP")
 

@@ -18,16 +18,18 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import measure
 from calipers.measures.retrieval.groups import NO_RELEVANT
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 CLARKE = "Clarke et al. 2008"
-Discount = Callable[[npt.NDArray[np.int64]], FloatArray]
+Discount: TypeAlias = "Callable[[npt.NDArray[np.int64]], FloatArray]"
 
 diverse = partial(
     measure,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.retrieval.traits import powers, ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, running_product, segment_sum

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.retrieval.traits import NO_RELEVANT, powers, ranking
 from calipers.statistics import FloatArray, JudgedRankings
 

@@ -14,13 +14,14 @@ one where none is left to count scores 0, as does a topic that a run leaves out.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: How many of the columns of the counts a measure takes: documents retrieved are both, one, none.
 BOTH, ONE, ALL = 1, 2, 3

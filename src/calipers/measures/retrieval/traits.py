@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
+from calipers.lazily import numpy as np
 from calipers.measures.definition import INFINITY, measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
