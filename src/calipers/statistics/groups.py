@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray, Statistic
-from calipers.statistics.preferences import Group, PreferenceCounts, count_preferences
 from calipers.statistics.rankings import (
     JudgedRankings,
     chained,
@@ -22,6 +21,8 @@ from calipers.statistics.rankings import (
 if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
+
+    from calipers.statistics.preferences import PreferenceCounts
 
 #: Levels by document.
 Levels = Mapping[str, float]
@@ -224,6 +225,8 @@ class GroupedRankings(Statistic):
     @cached_property
     def preferences(self) -> PreferenceCounts:
         """How many of the preferences that the levels express the ranking respects."""
+        from calipers.statistics.preferences import Group, count_preferences
+
         topics = []
         for t in range(len(self)):
             rank = self.rank[self.documents[t] : self.documents[t + 1]]
