@@ -41,8 +41,8 @@ def run(command: Callable[[], Any]) -> NoReturn:
 
 
 class _WithoutPandas:
-    """Arrow imports pandas, half a second, with the first array that it makes. The command has no use
-    for data frames: in its process there is no pandas."""
+    """In the process of the command there is no pandas: Arrow imports it, half a second, with the
+    first array that it makes, and the command has no use for data frames."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
