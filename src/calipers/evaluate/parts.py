@@ -8,7 +8,7 @@ So the rows of the rest are taken out only where something has to be drawn or ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -105,6 +105,8 @@ class Parts:
 
     system: Part
     cut: Cut
+    #: Those that are asked for, which share what is drawn.
+    measures: Sequence[Measure] = ()
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def _once(self, key: Any, make: Callable[[], T]) -> T:
@@ -118,6 +120,11 @@ class Parts:
     @cached_property
     def _parts(self) -> list[Part | None]:
         return [self.system.taken(rows) for rows in self.cut.rows]
+
+    @property
+    def counted(self) -> tuple[Measure, ...]:
+        """The measures of counts."""
+        return tuple(m for m in self.measures if m.definition.family == "counts")
 
     def part(self, part: int) -> Part:
         """The system on the rows of a part."""
@@ -341,7 +348,7 @@ class Rest:
         # The same cells are drawn for all measures of them.
         key = "counts", matrix.labels
         if key not in self._kept:
-            self._kept[key] = ClassCounts.from_matrix(matrix, self.settings)
+            self._kept[key] = ClassCounts.from_matrix(matrix, self.settings, self.parts.counted)
         made: ClassCounts = self._kept[key]
         return None if made.cells.by_row else made
 

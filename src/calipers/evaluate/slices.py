@@ -68,7 +68,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
 def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
     """One system on the slices of one column."""
     rows: list[Slice] = []
-    parts = Parts(system, cut)
+    parts = Parts(system, cut, measures)
     for k, name in enumerate(cut.names):
         rest = parts.rest(k)
         for j, measure in enumerate(measures):
