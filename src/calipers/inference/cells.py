@@ -116,7 +116,7 @@ class Cells:
         self, counts: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The confusion matrix of two of the axes, from counts of the cells (..., C)."""
-        if self._dense:
+        if self.dense:
             whole = self.onto(axes, counts)
             return ConfusionMatrix(whole, whole, labels)
         if len(self.shape) == len(axes):
@@ -128,7 +128,7 @@ class Cells:
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The same, of replicates."""
-        if not self._dense and (self.weight is None or self.by_row):
+        if not self.dense and (self.weight is None or self.by_row):
             redrawn = self._by_margins(drawn, labels, axes)
             return redrawn.as_whole() if self.weight is None else redrawn
         made = self.matrix(drawn, labels, axes)
@@ -147,13 +147,14 @@ class Cells:
         )
 
     @property
-    def _dense(self) -> bool:
+    def dense(self) -> bool:
+        """Whether matrices are kept whole."""
         return max(self.shape[:2]) <= MOST_DENSE
 
     @property
     def at_once(self) -> int:
         """How many replicates are made at a time, for their numbers to fit."""
-        if self._dense:
+        if self.dense:
             return max(1, _AT_ONCE // math.prod(self.shape[:2]))
         return max(1, _NEAR // max(len(self.place), 4 * max(self.shape[:2])))
 
@@ -170,7 +171,7 @@ class Cells:
                 self.row(), self.weight, cells, settings.seed, settings.resamples
             )
             made = np.asarray(drawn).reshape(settings.resamples, cells)
-            step = len(made) if self._dense else self.at_once
+            step = len(made) if self.dense else self.at_once
             yield from (made[begin : begin + step] for begin in range(0, len(made), step))
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
