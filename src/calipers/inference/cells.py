@@ -36,7 +36,7 @@ from calipers.statistics.occupied import MOST_DENSE, RedrawnMatrix
 _AT_ONCE = 4_000_000
 
 #: The same of many classes, where the work is in passing over what was drawn: it then stays near.
-_NEAR = 500_000
+NEAR = 500_000
 
 #: The step of a numerical derivative, as a share of the count.
 _STEP = 1e-5
@@ -156,7 +156,7 @@ class Cells:
         """How many replicates are made at a time, for their numbers to fit."""
         if self.dense:
             return max(1, _AT_ONCE // math.prod(self.shape[:2]))
-        return max(1, _NEAR // max(len(self.place), 4 * max(self.shape[:2])))
+        return max(1, NEAR // max(len(self.place), 4 * max(self.shape[:2])))
 
     def drawn(self, settings: Settings) -> Iterator[FloatArray]:
         """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
@@ -196,8 +196,6 @@ class Cells:
     def _by_row(self, settings: Settings) -> Iterator[FloatArray]:
         """Drawn row by row: as many rows as there are, or each row (each cluster) as often as a
         Poisson number says that depends on the seed, the replicate and it alone."""
-        from calipers import _core
-
         generator = np.random.Generator(np.random.Philox(settings.seed))
         cell, cells, rows = self.row().astype(np.int64), len(self.place), len(self.flat)
         replicate = 0
@@ -208,13 +206,18 @@ class Cells:
                     taken = generator.integers(0, rows, rows, np.uint32)
                     sums[:] = np.bincount(cell[taken], minlength=cells)
                 else:
-                    units = rows if self.clusters is None else self.clusters.size
-                    times = _core.poisson_counts(settings.seed, replicate, units)
-                    each = times if self.clusters is None else times[self.clusters.code]
-                    moved = each if self.weight is None else each * self.weight
-                    sums[:] = np.bincount(cell, moved, cells)
+                    sums[:] = np.bincount(cell, self.times(settings, replicate), cells)
                 replicate += 1
             yield out
+
+    def times(self, settings: Settings, replicate: int) -> FloatArray:
+        """What each row weighs in a replicate of the Poisson bootstrap of rows or clusters."""
+        from calipers import _core
+
+        units = len(self.flat) if self.clusters is None else self.clusters.size
+        times = _core.poisson_counts(settings.seed, replicate, units)
+        each = times if self.clusters is None else times[self.clusters.code]
+        return each.astype(np.float64) if self.weight is None else each * self.weight
 
     def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
         """The same, but that every true class keeps its number of rows; None where rows come in
@@ -259,10 +262,14 @@ def margins(
     of prediction, and the diagonal, (b, classes) each."""
     from calipers import _core
 
-    right = truth == predicted
+    right = np.flatnonzero(truth == predicted)
     of_truth, of_prediction, hits = (
-        _core.sum_columns(np.ascontiguousarray(some), code.astype(np.uint32), classes)
-        for some, code in ((drawn, truth), (drawn, predicted), (drawn[:, right], truth[right]))
+        np.asarray(_core.sum_columns(some, code.astype(np.uint32), classes))
+        for some, code in (
+            (drawn, truth),
+            (drawn, predicted),
+            (np.take(drawn, right, axis=1), truth[right]),
+        )
     )
     return of_truth, of_prediction, hits
 
