@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::resample::{
         bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,
-        bootstrap_runs, bootstrap_scores, bootstrap_tables, poisson_counts,
+        bootstrap_runs, bootstrap_scores, bootstrap_tables, poisson_counts, sum_columns,
     };
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};

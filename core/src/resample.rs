@@ -613,6 +613,16 @@ pub fn resampled_cells(
     });
 }
 
+/// Of each row of `values` the sums of the columns that go to the same place, where zeros stand.
+fn summed_columns(crew: Crew, values: &[f64], place: &[u32], size: usize, sums: &mut [f64]) {
+    crew.map(Chunks(sums, size), |row, sums| {
+        let values = &values[row * place.len()..][..place.len()];
+        for (&value, &place) in values.iter().zip(place) {
+            sums[place as usize] += value;
+        }
+    });
+}
+
 // ---------------------------------------------------------------------------------------- Python
 
 fn invalid<T>(message: impl Into<String>) -> PyResult<T> {
@@ -1014,6 +1024,30 @@ pub fn bootstrap_cells<'py>(
             resampled_cells(crew, &cell, &weight, cells, seed, sums);
         },
     )
+}
+
+/// `sum_columns(values, place, size)`: of each row of values the sums of the columns that go to
+/// each of the places 0 to size − 1.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn sum_columns<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+    place: PyReadonlyArray1<'py, u32>,
+    size: usize,
+) -> PyResult<Matrix<'py>> {
+    let (rows, columns) = (values.shape()[0], values.shape()[1]);
+    let (values, place) = (rows_of(&values), contiguous(&place));
+    same_length("place", place.len(), columns)?;
+    if let Some(column) = place.iter().position(|&place| place as usize >= size) {
+        return invalid(format!(
+            "place is {} in column {column}, of {size} places",
+            place[column]
+        ));
+    }
+    filled(py, [rows, size], [rows, columns], |crew, sums| {
+        summed_columns(crew, &values, &place, size, sums);
+    })
 }
 
 #[cfg(test)]

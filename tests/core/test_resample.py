@@ -19,6 +19,7 @@ from calipers._core import (
     poisson_counts,
     randomisation,
     randomisation_exact,
+    sum_columns,
 )
 
 
@@ -320,6 +321,25 @@ def test_cells_must_exist():
         bootstrap_cells(np.array([0, 3], np.uint32), np.ones(2), 3, 0, 1)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_columns_of_one_place_are_added_up(turned):
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 6, 200).astype(np.uint32)
+    values = rng.random((200, 5)).T if turned else rng.random((5, 200))
+    sums = sum_columns(values, place, 7)
+    assert sums.shape == (5, 7)
+    for row, of in zip(values, sums, strict=True):
+        np.testing.assert_array_equal(of, np.bincount(place, row, 7))
+
+
+def test_places_must_exist_one_a_column():
+    values = np.ones((2, 2))
+    with pytest.raises(ValueError, match=r"^place is 3 in column 1, of 3 places$"):
+        sum_columns(values, np.array([0, 3], np.uint32), 3)
+    with pytest.raises(ValueError, match="place"):
+        sum_columns(values, np.array([0], np.uint32), 3)
+
+
 # ------------------------------------------------------------------------------------- threads
 
 DIGEST = """
@@ -343,6 +363,7 @@ results = [
     *core.bootstrap_means(values, 1, 500),
     core.randomisation(values, 1, 5000),
     core.bootstrap_cells(unit, weight, 500, 1, 20),
+    core.sum_columns(rng.random((9, n)), unit, 500),
 ]
 digest = hashlib.sha256()
 for result in results:
@@ -381,6 +402,7 @@ MANY = 10**12
         ),
         lambda: _core.bootstrap_means(VALUES, 0, MANY),
         lambda: _core.bootstrap_cells(np.zeros(3, np.uint32), np.ones(3), MANY, 0, MANY),
+        lambda: _core.sum_columns(VALUES, np.zeros(2, np.uint32), MANY),
         lambda: _core.randomised_ranges(VALUES, 2, 0, MANY),
         lambda: _core.poisson_counts(0, 0, MANY),
     ],

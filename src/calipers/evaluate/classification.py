@@ -633,10 +633,7 @@ class Pair:
         a, b = self.first, self.second
         return PairedCounts.of(
             [a.labels.positive, a.predicted, b.predicted],
-            (a.counts.matrix, b.counts.matrix),
-            a.weight,
-            a.clusters,
-            a.settings,
+            (a.counts, b.counts),
             self.measures,
         )
 

@@ -614,10 +614,7 @@ class ClassPair:
         a, b, problem = self.first, self.second, self.first.problem
         return PairedCounts.of(
             [problem.truth, a.predicted, b.predicted],
-            (a.counts.matrix, b.counts.matrix),
-            problem.weight,
-            problem.clusters,
-            a.settings,
+            (a.counts, b.counts),
             self.measures,
         )
 

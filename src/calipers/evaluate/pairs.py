@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from calipers.evaluate.losses import slope
-from calipers.inference.cells import Cells, cell_gradient
+from calipers.inference.cells import Cells, ClassCounts, cell_gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error, Units
 from calipers.inference.estimate import FEW_ROWS, Settings, row_means
@@ -95,9 +95,7 @@ class PairedCounts:
     """
 
     cells: Cells
-    matrices: tuple[ConfusionMatrix, ConfusionMatrix]
-    settings: Settings
-    rows: int
+    alone: tuple[ClassCounts, ClassCounts]
     #: Measures that are bootstrapped in one pass with the first of them.
     measures: tuple[Measure, ...]
 
@@ -105,17 +103,26 @@ class PairedCounts:
     def of(
         cls,
         codes: Sequence[Any],
-        matrices: tuple[ConfusionMatrix, ConfusionMatrix],
-        weight: FloatArray | None,
-        clusters: Clusters | None,
-        settings: Settings,
+        alone: tuple[ClassCounts, ClassCounts],
         measures: Sequence[Measure],
     ) -> PairedCounts:
-        """From the truth and both predictions, as positions of classes."""
-        k = len(matrices[0].labels)
-        cells = Cells.from_codes(codes, (k, k, k), weight, clusters)
+        """From the truth and both predictions, as positions of classes, and what each system says
+        alone."""
+        k, own = len(alone[0].matrix.labels), alone[0].cells
+        cells = Cells.from_codes(codes, (k, k, k), own.weight, own.clusters)
         counted = tuple(m for m in measures if m.definition.family == "counts")
-        return cls(cells, matrices, settings, len(codes[0]), counted)
+        return cls(cells, alone, counted)
+
+    @property
+    def settings(self) -> Settings:
+        """How intervals are made."""
+        return self.alone[0].settings
+
+    @property
+    def matrices(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+        """Those of the two systems."""
+        first, second = self.alone
+        return first.matrix, second.matrix
 
     def contrast(self, measure: Measure) -> Contrast:
         """First minus second."""
@@ -124,7 +131,7 @@ class PairedCounts:
         right = measure.definition.name in ("accuracy", "error-rate") and not measure.viewed
         return Contrast(
             value=first - second,
-            n=self.rows,
+            n=len(self.cells.flat),
             settings=self.settings,
             usual="replicates",
             higher_is_better=measure.definition.higher_is_better,
@@ -155,7 +162,18 @@ class PairedCounts:
     @cached_property
     def _drawn(self) -> dict[Measure, FloatArray]:
         """Bootstrap replicates of the differences of all measures."""
+        if self._drawn_alike:
+            first, second = (counts.replicates(self.measures) for counts in self.alone)
+            return {measure: first[measure] - second[measure] for measure in self.measures}
         return self._differences(self.cells.drawn(self.settings), self.measures)
+
+    @property
+    def _drawn_alike(self) -> bool:
+        """Whether each system alone is drawn by the same rows (or clusters) as both together, so
+        that its replicates are already those of the pair."""
+        return all(cells.by_row for cells in (self.cells, *(of.cells for of in self.alone))) and (
+            self.cells.weight is None or not self.cells.dense
+        )
 
     def _by_class(self, measure: Measure) -> FloatArray:
         """The same of one measure, drawn class by class."""

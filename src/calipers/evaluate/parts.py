@@ -8,7 +8,8 @@ So the rows of the rest are taken out only where something has to be drawn or ad
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from calipers.inference.cells import ClassCounts
 from calipers.inference.intervals import z_of
+from calipers.inference.others import Others
 from calipers.inference.scores import AREAS
 from calipers.once import cached_property
 from calipers.statistics import (
@@ -105,6 +107,8 @@ class Parts:
 
     system: Part
     cut: Cut
+    #: Those that are asked for, which share what is drawn.
+    measures: Sequence[Measure] = ()
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def _once(self, key: Any, make: Callable[[], T]) -> T:
@@ -118,6 +122,11 @@ class Parts:
     @cached_property
     def _parts(self) -> list[Part | None]:
         return [self.system.taken(rows) for rows in self.cut.rows]
+
+    @property
+    def counted(self) -> tuple[Measure, ...]:
+        """The measures of counts."""
+        return tuple(m for m in self.measures if m.definition.family == "counts")
 
     def part(self, part: int) -> Part:
         """The system on the rows of a part."""
@@ -158,6 +167,29 @@ class Parts:
         weight = self.system.weight
         rows = len(self.cut.codes) if weight is None else np.count_nonzero(weight > 0)
         return bool(sum(of.rows for of in found) != rows)
+
+    def adds_up(self, measure: Measure, rest: ConfusionMatrix) -> bool:
+        """Whether rows of all parts can be drawn at once for a measure of the rest: a part is then
+        of more rows at one time than at another, which must not matter where each row counts 1."""
+        if self.system.weight is not None or self.system.clusters is not None:
+            return True  # so it is wherever such rows are drawn
+        once, twice = (float(measure.apply(of)) for of in (rest, rest + rest))
+        return math.isclose(once, twice, rel_tol=1e-9, abs_tol=1e-12)
+
+    def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
+        """Bootstrap replicates of a measure of counts of the rest of a part, where rows are drawn:
+        those of the rest of every part at once."""
+        found = self._once(("drawn", settings), dict)
+        if (measure, part) not in found:
+            system: Any = self.system
+            counts: ClassCounts = system.counts
+            others = Others(counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings)
+            todo = dict.fromkeys((measure, *self.counted))
+            # Of two parts only one rest is asked for: the other's is minus that.
+            which = range(len(self)) if len(self) > 2 else [part]
+            found.update(others.replicates([m for m in todo if (m, part) not in found], which))
+        drawn: FloatArray = found[measure, part]
+        return drawn
 
     def statistic(self, part: int, measure: Measure) -> Statistic | None:
         """What the measure is a formula over, of the rows of a part."""
@@ -323,27 +355,39 @@ class Rest:
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure, where there are any."""
-        counts = self._counts(measure)
-        if counts is None:
-            return self.rows.replicates(measure)
-        return counts.replicates([measure])[measure]
+        if measure.definition.family == "counts":
+            counts = self._counts(measure)
+            if counts is not None and self._by_row(counts):
+                if self.parts.adds_up(measure, counts.matrix):
+                    return self.parts.others_drawn(self.which, measure, self.settings)
+            elif counts is not None and self._plain:
+                return counts.replicates([measure])[measure]
+        return self.rows.replicates(measure)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether counts are all there is to the rows, and so can be drawn anew."""
+        return self.parts.system.weight is None and self.parts.system.clusters is None
+
+    def _by_row(self, counts: ClassCounts) -> bool:
+        """Whether rows are drawn rather than cells, of many classes."""
+        system, cells = self.parts.system, counts.cells
+        drawn = replace(cells, weight=system.weight, clusters=system.clusters)
+        return not cells.dense and drawn.by_row
 
     def _counts(self, measure: Measure) -> ClassCounts | None:
-        """The counts, where they are all there is to the rows and so can be drawn anew."""
-        system = self.parts.system
-        if measure.definition.family != "counts" or self.parts.others(measure) is None:
+        """The counts, where they add up."""
+        if self.parts.others(measure) is None:
             return None
         matrix = self.statistic(measure)
         if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
             return None
-        if system.weight is not None or system.clusters is not None:
-            return None
         # The same cells are drawn for all measures of them.
         key = "counts", matrix.labels
         if key not in self._kept:
-            self._kept[key] = ClassCounts.from_matrix(matrix, self.settings)
+            self._kept[key] = ClassCounts.from_matrix(matrix, self.settings, self.parts.counted)
         made: ClassCounts = self._kept[key]
-        return None if made.cells.by_row else made
+        return made
 
     @property
     def _number(self) -> int:

@@ -68,7 +68,7 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
 def _of_cut(cut: Cut, system: Part, measures: Sequence[Measure]) -> list[Slice]:
     """One system on the slices of one column."""
     rows: list[Slice] = []
-    parts = Parts(system, cut)
+    parts = Parts(system, cut, measures)
     for k, name in enumerate(cut.names):
         rest = parts.rest(k)
         for j, measure in enumerate(measures):
@@ -164,7 +164,7 @@ def _inference(
             drawn = intervals.percentile(apart, settings.level, made_of)
             if drawn.reason is None:
                 return drawn, replace(paired.bootstrap(apart), name=name)
-    limits = _from_limits(part, rest.rows, own, rest.rows.estimate(measure))
+    limits = _from_limits(measure, part, rest, own)
     if drawn is not None and (settings.prefers_bootstrap or limits.reason is not None):
         limits = drawn
     return limits, Test(float("nan"), "none")
@@ -284,12 +284,14 @@ def _no_draws(measure: MeasureLike) -> FloatArray:
     raise AssertionError(f"{measure}: an analytic interval needs no replicates")
 
 
-def _from_limits(part: Part, rest: Part, own: Estimate, other: Estimate) -> Interval:
+def _from_limits(measure: Measure, part: Part, rest: Rest, own: Estimate) -> Interval:
     """From the intervals of the two parts, if they are independent."""
-    if not (own.has_interval and other.has_interval):
-        why = other.no_interval if own.has_interval else own.no_interval
-        return intervals.missing("none", why or "no_analytic_interval")
-    if _share_clusters(part, rest):
+    if not own.has_interval:
+        return intervals.missing("none", own.no_interval or "no_analytic_interval")
+    other = rest.rows.estimate(measure)
+    if not other.has_interval:
+        return intervals.missing("none", other.no_interval or "no_analytic_interval")
+    if _share_clusters(part, rest.rows):
         return intervals.missing("none", "no_analytic_interval")
     limits = (Interval(e.low, e.high, e.method) for e in (own, other))
     return intervals.difference(own.value, next(limits), other.value, next(limits))

@@ -30,10 +30,13 @@ from calipers.inference.influence import MOST_GROUPS, grouped
 from calipers.inference.intervals import Interval
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix
-from calipers.statistics.occupied import MOST_DENSE
+from calipers.statistics.occupied import MOST_DENSE, RedrawnMatrix
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 4_000_000
+
+#: The same of many classes, where the work is in passing over what was drawn: it then stays near.
+NEAR = 500_000
 
 #: The step of a numerical derivative, as a share of the count.
 _STEP = 1e-5
@@ -113,7 +116,7 @@ class Cells:
         self, counts: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The confusion matrix of two of the axes, from counts of the cells (..., C)."""
-        if self._dense:
+        if self.dense:
             whole = self.onto(axes, counts)
             return ConfusionMatrix(whole, whole, labels)
         if len(self.shape) == len(axes):
@@ -125,18 +128,35 @@ class Cells:
         self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int] = (0, 1)
     ) -> ConfusionMatrix:
         """The same, of replicates."""
+        if not self.dense and (self.weight is None or self.by_row):
+            redrawn = self._by_margins(drawn, labels, axes)
+            return redrawn.as_whole() if self.weight is None else redrawn
         made = self.matrix(drawn, labels, axes)
         return made.as_whole() if self.weight is None else made
 
+    def _by_margins(
+        self, drawn: FloatArray, labels: tuple[str, ...], axes: Sequence[int]
+    ) -> RedrawnMatrix:
+        where = np.unravel_index(self.place, self.shape)
+        truth, predicted = (where[axis] for axis in axes)
+        return RedrawnMatrix(
+            margins(drawn, truth, predicted, len(labels)),
+            labels,
+            lambda: self.matrix(drawn, labels, axes),
+            lambda: self._by_margins((drawn > 0).astype(np.float64), labels, axes),
+        )
+
     @property
-    def _dense(self) -> bool:
+    def dense(self) -> bool:
+        """Whether matrices are kept whole."""
         return max(self.shape[:2]) <= MOST_DENSE
 
     @property
     def at_once(self) -> int:
         """How many replicates are made at a time, for their numbers to fit."""
-        many = max(len(self.place), 4 * max(self.shape[:2]))
-        return max(1, _AT_ONCE // (math.prod(self.shape[:2]) if self._dense else many))
+        if self.dense:
+            return max(1, _AT_ONCE // math.prod(self.shape[:2]))
+        return max(1, NEAR // max(len(self.place), 4 * max(self.shape[:2])))
 
     def drawn(self, settings: Settings) -> Iterator[FloatArray]:
         """Bootstrap replicates of the counts, some (b, C) at a time: multinomial draws where every
@@ -150,7 +170,9 @@ class Cells:
             drawn = _core.bootstrap_cells(
                 self.row(), self.weight, cells, settings.seed, settings.resamples
             )
-            yield np.asarray(drawn).reshape(settings.resamples, cells)
+            made = np.asarray(drawn).reshape(settings.resamples, cells)
+            step = len(made) if self.dense else self.at_once
+            yield from (made[begin : begin + step] for begin in range(0, len(made), step))
         else:
             generator = np.random.Generator(np.random.Philox(settings.seed))
             share = self.counts / self.counts.sum()
@@ -174,8 +196,6 @@ class Cells:
     def _by_row(self, settings: Settings) -> Iterator[FloatArray]:
         """Drawn row by row: as many rows as there are, or each row (each cluster) as often as a
         Poisson number says that depends on the seed, the replicate and it alone."""
-        from calipers import _core
-
         generator = np.random.Generator(np.random.Philox(settings.seed))
         cell, cells, rows = self.row().astype(np.int64), len(self.place), len(self.flat)
         replicate = 0
@@ -186,13 +206,18 @@ class Cells:
                     taken = generator.integers(0, rows, rows, np.uint32)
                     sums[:] = np.bincount(cell[taken], minlength=cells)
                 else:
-                    units = rows if self.clusters is None else self.clusters.size
-                    times = _core.poisson_counts(settings.seed, replicate, units)
-                    each = times if self.clusters is None else times[self.clusters.code]
-                    moved = each if self.weight is None else each * self.weight
-                    sums[:] = np.bincount(cell, moved, cells)
+                    sums[:] = np.bincount(cell, self.times(settings, replicate), cells)
                 replicate += 1
             yield out
+
+    def times(self, settings: Settings, replicate: int) -> FloatArray:
+        """What each row weighs in a replicate of the Poisson bootstrap of rows or clusters."""
+        from calipers import _core
+
+        units = len(self.flat) if self.clusters is None else self.clusters.size
+        times = _core.poisson_counts(settings.seed, replicate, units)
+        each = times if self.clusters is None else times[self.clusters.code]
+        return each.astype(np.float64) if self.weight is None else each * self.weight
 
     def drawn_by_class(self, settings: Settings) -> Iterator[FloatArray] | None:
         """The same, but that every true class keeps its number of rows; None where rows come in
@@ -225,6 +250,28 @@ class Cells:
         of_row = at[self.row()] if self.weight is None else at[self.row()] * self.weight
         part = np.bincount(self.clusters.code, of_row)
         return math.sqrt(float(np.square(part).sum()) * number / (number - 1))
+
+
+def margins(
+    drawn: FloatArray,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+    classes: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Of replicates (b, C) of what cells, or rows, of these classes hold: the margins of truth and
+    of prediction, and the diagonal, (b, classes) each."""
+    from calipers import _core
+
+    right = np.flatnonzero(truth == predicted)
+    of_truth, of_prediction, hits = (
+        np.asarray(_core.sum_columns(some, code.astype(np.uint32), classes))
+        for some, code in (
+            (drawn, truth),
+            (drawn, predicted),
+            (np.take(drawn, right, axis=1), truth[right]),
+        )
+    )
+    return of_truth, of_prediction, hits
 
 
 def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:
@@ -477,13 +524,15 @@ class ClassCounts:
         return cls(ConfusionMatrix(counts, squares, labels, len(truth)), cells, settings, together)
 
     @classmethod
-    def from_matrix(cls, matrix: ConfusionMatrix, settings: Settings) -> ClassCounts:
+    def from_matrix(
+        cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
+    ) -> ClassCounts:
         """The same of rows that weigh one each and are independent, of whom the matrix is all (for
         which ``cells.by_row`` must not be)."""
         truth, predicted, counts = matrix.occupied()
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
         shape = (matrix.classes, matrix.classes)
-        return cls(matrix, Cells(shape, place, counts, counts, nobody), settings)
+        return cls(matrix, Cells(shape, place, counts, counts, nobody), settings, together)
 
     @property
     def clusters(self) -> Clusters | None:

@@ -192,9 +192,10 @@ class Contrast:
         level = self.settings.level if level is None else level
         if not np.isfinite(self.value):
             return intervals.missing("none", "undefined_value")
-        asked = self.settings.named("difference", self.value, self._offers(level))
-        if asked is not None:
-            return asked
+        if self.settings.methods:  # else what only they need is not computed
+            asked = self.settings.named("difference", self.value, self._offers(level))
+            if asked is not None:
+                return asked
         way = self._way
         if way == "units" and self.resampled_units is not None and self.units is not None:
             if self.n < 2:

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 def average_over_classes(measure: Measure, matrix: ConfusionMatrix) -> FloatArray:
     """The mean over classes; NaN where :func:`classes_without_value` says why."""
-    each = matrix.one_vs_rest()
-    weight, values = each.averaging(measure.average), measure.plain.apply(each)
+    weight, values = _of_each(measure, matrix)
     return np.asarray(np.where(weight > 0, weight * values, 0.0).sum(axis=-1) / weight.sum(axis=-1))
 
 
@@ -32,9 +31,18 @@ def classes_without_value(
     measure: Measure, matrix: ConfusionMatrix
 ) -> dict[str, npt.NDArray[np.bool_] | Any]:
     """Where the mean is undefined, by reason."""
-    each = matrix.one_vs_rest()
-    weight, values = each.averaging(measure.average), measure.plain.apply(each)
+    weight, values = _of_each(measure, matrix)
     return {
         "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
         "no_occurring_class": ~(weight > 0).any(axis=-1),
     }
+
+
+def _of_each(measure: Measure, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
+    """What each class counts for, and its value: that is taken once for the mean, for its reasons
+    and for other means of it."""
+    each = matrix.one_vs_rest()
+    kept = each.__dict__.setdefault("_values", {})
+    if measure.plain not in kept:
+        kept[measure.plain] = measure.plain.apply(each)
+    return each.averaging(measure.average), kept[measure.plain]

@@ -299,13 +299,16 @@ def _collapsed(matrix: ConfusionMatrix) -> FloatArray:
     leave a hair where no row is, so that cells without rows are found by counting and set to 0.
     """
 
-    def parts(cells: ConfusionMatrix) -> FloatArray:
+    def parts(cells: ConfusionMatrix) -> tuple[FloatArray, ...]:
         hit = cells.hits
         missed, wrong = cells.truth - hit, cells.prediction - hit
         rest = cells.total[..., None] - missed - wrong - hit
-        return np.stack([rest, wrong, missed, hit], axis=-1)
+        return rest, wrong, missed, hit
 
-    out = parts(matrix)
-    if not matrix._whole:
-        out = np.where(parts(matrix._filled()) > 0, np.maximum(out, 0.0), 0.0)
+    if matrix._whole:
+        # Measures read one of the four at a time, so each lies by itself.
+        apart = np.stack(parts(matrix))
+        return np.moveaxis(apart.reshape(2, 2, *apart.shape[1:]), (0, 1), (-2, -1))
+    filled = np.stack(parts(matrix._filled()), axis=-1) > 0
+    out = np.where(filled, np.maximum(np.stack(parts(matrix), axis=-1), 0.0), 0.0)
     return out.reshape(*out.shape[:-1], 2, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
@@ -199,6 +199,75 @@ class OccupiedMatrix(ConfusionMatrix):
         share = self.held / self.held.sum()
         drawn = generator.multinomial(round(float(self.total)), share, size=replicates)
         return self.holding(drawn.astype(np.float64))
+
+
+class RedrawnMatrix(ConfusionMatrix):
+    """Replicates of a matrix of many classes, by their margins and diagonals (..., K), which is all
+    that most measures read. ``whole`` makes the matrices themselves, ``filled`` the margins of the
+    numbers of cells that hold rows, each when it is asked for."""
+
+    def __init__(
+        self,
+        margins: tuple[FloatArray, FloatArray, FloatArray],
+        labels: tuple[str, ...],
+        whole: Callable[[], ConfusionMatrix],
+        filled: Callable[[], RedrawnMatrix],
+    ) -> None:
+        truth, prediction, hits = margins
+        values = {"truth": truth, "prediction": prediction, "hits": hits}
+        self.__dict__.update(values, labels=labels, rows=0, _make=whole, _fill=filled)
+
+    @cached_property
+    def _matrix(self) -> ConfusionMatrix:
+        made: ConfusionMatrix = self.__dict__["_make"]()
+        return made
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """The whole arrays."""
+        return self._matrix.counts
+
+    @property
+    def squares(self) -> FloatArray:
+        """The same: of replicates nothing else is known."""
+        return self.counts
+
+    @property
+    def squared(self) -> Self:
+        """The matrices themselves."""
+        return self
+
+    @property
+    def weighted(self) -> bool:
+        """Of replicates it is not known."""
+        return False
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.labels)
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """Everything."""
+        return np.asarray(self.truth.sum(axis=-1))
+
+    @cached_property
+    def correct(self) -> FloatArray:
+        """Everything predicted as what it is."""
+        return np.asarray(self.hits.sum(axis=-1))
+
+    def cell(self, truth: int, predicted: int) -> FloatArray:
+        """What one cell holds, with leading axes."""
+        return self._matrix.cell(truth, predicted)
+
+    @cached_property
+    def _whole(self) -> bool:
+        return all(np.array_equal(of, np.rint(of)) for of in (self.truth, self.prediction))
+
+    def _filled(self) -> RedrawnMatrix:
+        made: RedrawnMatrix = self.__dict__["_fill"]()
+        return made
 
 
 def confusion_matrix(
