@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -200,6 +201,55 @@ def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
         assert running.wait(timeout=20) == 130
         assert running.stderr is not None
         assert running.stderr.read().strip() == "interrupted"
+
+
+def test_a_signal_ends_the_wait_for_a_writer(folder: Path) -> None:
+    (folder / "q.gz").write_bytes(gzip.compress(QRELS.encode()))
+    lines = (
+        "retrieval q PIPE",
+        "retrieval PIPE a",
+        "retrieval q a PIPE",  # read by another thread
+        "retrieval q.gz PIPE",
+        "convert PIPE out --kind run",
+        "overlap a PIPE",
+        "trec_eval PIPE a",
+        "classification PIPE --truth y --predicted p",
+    )
+    waiting = []
+    for number, line in enumerate(lines):
+        pipe = folder / f"pipe{number}"
+        os.mkfifo(pipe)
+        words = line.replace("PIPE", pipe.name).split()
+        program = [sys.executable, "-m", "calipers", *words]
+        waiting.append(subprocess.Popen(program, cwd=folder, stderr=subprocess.PIPE, text=True))
+    # One has a writer, who says nothing; the others have none.
+    writer = os.open(folder / "pipe0", os.O_RDWR)
+    time.sleep(5)
+    for running in waiting:
+        running.send_signal(signal.SIGINT)
+    try:
+        told = [running.communicate(timeout=20)[1].strip() for running in waiting]
+    finally:
+        os.close(writer)
+        for running in waiting:
+            running.kill()
+    assert [running.returncode for running in waiting] == [130] * len(lines)
+    assert told == ["interrupted"] * len(lines)
+
+
+def test_a_pipe_may_be_filled_late(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    for line in (
+        "retrieval q pipe --format csv",
+        "retrieval q a pipe --format csv",
+        "trec_eval pipe a",
+    ):
+        source = "q" if line.startswith("trec_eval") else "b"
+        late = f"(sleep 1; cat {source} > pipe) & calipers {line}"
+        now = f"calipers {line.replace('pipe', source)}"
+        done, expected = shell(folder, late), shell(folder, now)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.replace("pipe", source).split() == expected.stdout.split()
 
 
 def test_where_to_report_is_what_the_package_says(monkeypatch: pytest.MonkeyPatch) -> None:
