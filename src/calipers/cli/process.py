@@ -37,6 +37,9 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _told(error)
         _drop(sys.stdout.fileno())
+    if code == EXIT_NO_MEMORY:
+        # Threads of libraries that found no memory either may never end, or abort the process.
+        os._exit(code)
     sys.exit(code)
 
 
