@@ -66,6 +66,8 @@ def read_table(
 
 def check_file(name: str, expected: str) -> None:
     """That there is a file, as far as one may look."""
+    if not name:
+        raise InputError(f"the name of a file is empty, expected {expected}")
     try:
         found = os.stat(name)
     except FileNotFoundError:
