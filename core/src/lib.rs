@@ -36,5 +36,5 @@ mod _core {
     #[pymodule_export]
     use crate::thinning::{simplified_curve, simplified_lines};
     #[pymodule_export]
-    use crate::trec::{JudgedRun, Judgments, read_rows};
+    use crate::trec::{Asked, JudgedRun, Judgments, read_rows};
 }

@@ -53,7 +53,7 @@ pub fn detached<const N: usize, R: Send>(
         let stop = Stop::default();
         return Ok(at_once(py, || work(Crew::alone(&stop))));
     }
-    attended(py, |stop, wait| match pool() {
+    attended(py, None, |stop, wait| match pool() {
         Some(pool) => on_pool(pool, stop, work, wait),
         // Nobody is left to look for signals.
         None => caught(|| work(Crew::alone(stop))),
@@ -61,9 +61,14 @@ pub fn detached<const N: usize, R: Send>(
 }
 
 /// Does the work on a thread of its own: for what waits for a file or a pipe, which would keep a
-/// thread of the pool from those who could feed it.
-pub fn aside<R: Send>(py: Python<'_>, work: impl FnOnce(&Stop) -> R + Send) -> PyResult<R> {
-    attended(py, |stop, wait| on_thread(stop, work, wait))
+/// thread of the pool from those who could feed it. Of a thread that handles no signals, who called
+/// it may ask for the end by `asked`.
+pub fn aside<R: Send>(
+    py: Python<'_>,
+    asked: Option<&Stop>,
+    work: impl FnOnce(&Stop) -> R + Send,
+) -> PyResult<R> {
+    attended(py, asked, |stop, wait| on_thread(stop, work, wait))
 }
 
 /// Does the work on the calling thread, without the interpreter: for what is over before anybody
@@ -114,6 +119,7 @@ type Outcome<R> = Result<R, Box<dyn Any + Send>>;
 /// `run` starts the work and calls back to wait until it is over.
 fn attended<R: Send>(
     py: Python<'_>,
+    asked: Option<&Stop>,
     run: impl FnOnce(&Stop, &mut dyn FnMut(&Receiver<()>)) -> Outcome<R> + Send,
 ) -> PyResult<R> {
     let stop = Stop::default();
@@ -124,6 +130,11 @@ fn attended<R: Send>(
             if serves_signals {
                 raised = signal_until(over);
                 if raised.is_some() {
+                    stop.set();
+                }
+            } else if let Some(asked) = asked {
+                while !asked.is_set() && still_at_work(over) {}
+                if asked.is_set() {
                     stop.set();
                 }
             }
@@ -156,9 +167,14 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     Ok(current == main.load(Ordering::Relaxed))
 }
 
+/// Waits a moment for the other end to hang up, and says whether it has not.
+fn still_at_work(over: &Receiver<()>) -> bool {
+    over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout)
+}
+
 /// Waits until the other end hangs up, or a signal has raised an exception.
 fn signal_until(over: &Receiver<()>) -> Option<PyErr> {
-    while over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+    while still_at_work(over) {
         #[allow(clippy::redundant_closure_for_method_calls)] // the method is for one lifetime only
         let signals = Python::try_attach(|py| py.check_signals());
         if let Some(Err(error)) = signals {

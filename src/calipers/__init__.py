@@ -4,14 +4,17 @@ The public names are loaded when they are first used, so that importing the pack
 nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from calipers.lazily import loading
+from importlib import import_module
+
+from calipers.lazily import TYPE_CHECKING, loading
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification

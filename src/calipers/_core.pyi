@@ -12,6 +12,9 @@ _Ints: TypeAlias = npt.NDArray[np.int64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 _Texts: TypeAlias = tuple[_Ints, npt.NDArray[np.uint8]]
 
+class Stop:
+    def set(self) -> None: ...
+
 class Judgments:
     @staticmethod
     def from_file(path: str | PathLike[str], lenient: bool = False) -> Judgments: ...
@@ -36,6 +39,7 @@ class Judgments:
         depth: int | None = None,
         threads: int | None = None,
         budget: int = 67108864,
+        asked: Stop | None = None,
     ) -> JudgedRun: ...
     def rank_dict(
         self,

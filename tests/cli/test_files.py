@@ -173,6 +173,28 @@ def test_an_output_that_cannot_be_written_is_told_first(folder: Path, output: st
     assert "is a directory" in done.stderr
 
 
+@pytest.mark.parametrize("case", LINES)
+def test_an_empty_name_is_told(folder: Path, case: str) -> None:
+    line, outputs = LINES[case]
+    lines = [_line(line, folder, output, Path("EMPTY")) for output in outputs]
+    inputs = [n for n, word in enumerate(line.split()) if word.startswith("IN")]
+    lines += [["EMPTY" if n == at else word for n, word in enumerate(lines[0])] for at in inputs]
+    for words in lines:
+        done = invoke(["" if word == "EMPTY" else word for word in words])
+        assert done.exit_code == 2, done.output
+        assert "the name is empty" in done.stderr
+    assert "the name is empty" in invoke(["demo", "-o", ""]).stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["retrieval - -", "retrieval q - -", "overlap - -", "compare values - a -"]
+)
+def test_the_standard_input_is_one_input(line: str) -> None:
+    done = invoke(line.split())
+    assert done.exit_code == 2
+    assert "the standard input can be read only once" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("suffix", "message"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -187,6 +188,37 @@ def test_an_interrupt_is_130(folder: Path, line: str) -> None:
     assert done.stderr.strip() == "interrupted"
 
 
+@pytest.mark.parametrize("module", ["calipers.cli", "calipers.cli.trec_eval"])
+@pytest.mark.parametrize("imported", ["typing", "click", "calipers.cli.process", "calipers.data"])
+def test_an_interrupt_of_an_import_is_130(folder: Path, module: str, imported: str) -> None:
+    """Half of the time that a small command takes is spent on imports."""
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {imported!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+for name in [name for name in sys.modules if name.partition(".")[0] == "typing"]:
+    del sys.modules[name]
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["calipers", *{["overlap", "a", "b"] if module == "calipers.cli" else ["q", "a"]!r}]
+from {module} import main
+main()
+"""
+    command = [sys.executable, "-S", "-c", program]
+    path = os.pathsep.join(filter(None, sys.path))  # without the site, which imports as well
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() in ("", "interrupted")
+
+
 def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     with subprocess.Popen(
@@ -200,6 +232,55 @@ def test_a_signal_ends_the_command_at_once(folder: Path) -> None:
         assert running.wait(timeout=20) == 130
         assert running.stderr is not None
         assert running.stderr.read().strip() == "interrupted"
+
+
+def test_a_signal_ends_the_wait_for_a_writer(folder: Path) -> None:
+    (folder / "q.gz").write_bytes(gzip.compress(QRELS.encode()))
+    lines = (
+        "retrieval q PIPE",
+        "retrieval PIPE a",
+        "retrieval q a PIPE",  # read by another thread
+        "retrieval q.gz PIPE",
+        "convert PIPE out --kind run",
+        "overlap a PIPE",
+        "trec_eval PIPE a",
+        "classification PIPE --truth y --predicted p",
+    )
+    waiting = []
+    for number, line in enumerate(lines):
+        pipe = folder / f"pipe{number}"
+        os.mkfifo(pipe)
+        words = line.replace("PIPE", pipe.name).split()
+        program = [sys.executable, "-m", "calipers", *words]
+        waiting.append(subprocess.Popen(program, cwd=folder, stderr=subprocess.PIPE, text=True))
+    # One has a writer, who says nothing; the others have none.
+    writer = os.open(folder / "pipe0", os.O_RDWR)
+    time.sleep(5)
+    for running in waiting:
+        running.send_signal(signal.SIGINT)
+    try:
+        told = [running.communicate(timeout=20)[1].strip() for running in waiting]
+    finally:
+        os.close(writer)
+        for running in waiting:
+            running.kill()
+    assert [running.returncode for running in waiting] == [130] * len(lines)
+    assert told == ["interrupted"] * len(lines)
+
+
+def test_a_pipe_may_be_filled_late(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    for line in (
+        "retrieval q pipe --format csv",
+        "retrieval q a pipe --format csv",
+        "trec_eval pipe a",
+    ):
+        source = "q" if line.startswith("trec_eval") else "b"
+        late = f"(sleep 1; cat {source} > pipe) & calipers {line}"
+        now = f"calipers {line.replace('pipe', source)}"
+        done, expected = shell(folder, late), shell(folder, now)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.replace("pipe", source).split() == expected.stdout.split()
 
 
 def test_where_to_report_is_what_the_package_says(monkeypatch: pytest.MonkeyPatch) -> None:

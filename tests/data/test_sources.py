@@ -23,7 +23,7 @@ from pyarrow import feather, ipc, parquet
 
 from calipers.data.arrays import coded
 from calipers.data.errors import InputError
-from calipers.data.sources import Source
+from calipers.data.sources import LONGEST, Source, Text
 from calipers.data.tables import column, joined, read_json, read_table
 
 MEGABYTE = 1_000_000
@@ -53,6 +53,8 @@ def written(folder: Path, name: str, data: bytes) -> str:
         ("32.csv", "a,b\n1,2\n".encode("utf-32"), ": is UTF-32, expected UTF-8"),
         ("bomless.csv", "a,b\n1,2\n".encode("utf-16-le"), ":1: holds a NUL byte"),
         ("zeros.csv.gz", gzip.compress(bytes(50 * MEGABYTE)), ":1: holds a NUL byte"),
+        ("line.csv.gz", gzip.compress(b"a\n" + b"a" * (65 << 20), 1), ":2: the line is longer than 64 MiB"),
+        ("line.jsonl.gz", gzip.compress(b"a" * (65 << 20), 1), ":1: the line is longer than 64 MiB"),
         ("none.jsonl", b'{"a": 1}\n\nfoo\n', ":3: expected a JSON object: Expecting value"),
         ("list.jsonl", b'{"a": 1}\n[1]\n', ":2: expected a JSON object, is list"),
         ("kinds.jsonl", b'{"a": 1}\n{"a": null}\n{"a": "x"}\n', ":3: 'a' is text, and a number in line 1"),
@@ -95,6 +97,53 @@ def test_a_mark_of_utf_8_is_no_part_of_the_text(tmp_path: Path) -> None:
     for name, data in (("a.csv", b"a,b\n1,2\n"), ("a.jsonl", b'{"a": 1, "b": 2}\n')):
         assert read_table(written(tmp_path, name, mark + data)).to_pylist() == [{"a": 1, "b": 2}]
     assert read_json(written(tmp_path, "a.json", mark + b"[1]")) == [1]
+
+
+class Endless:
+    """A stream of one block over and over, which counts what is taken."""
+
+    def __init__(self, block: bytes) -> None:
+        self.block, self.taken = block, 0
+
+    def read(self, size: int) -> bytes:
+        self.taken += size
+        return self.block * (size // len(self.block))
+
+
+@pytest.mark.parametrize("size", [-1, 1 << 31])
+@pytest.mark.parametrize(("block", "most"), [(b"a", LONGEST), (b"a\n\0b", 0)])
+def test_what_is_no_text_is_told_before_it_fills_the_memory(
+    block: bytes, most: int, size: int
+) -> None:
+    endless: Any = Endless(block)
+    with pytest.raises(InputError):
+        Text("a", endless, LONGEST).read(size)
+    assert endless.taken <= most + (1 << 20)
+
+
+def test_lines_may_end_as_they_like_and_be_many(tmp_path: Path) -> None:
+    for end in (b"\n", b"\r"):
+        rows = (b"1," + b"x" * 1000 + end) * 70_000
+        table = read_table(written(tmp_path, "a.csv", b"a,b" + end + rows))
+        assert table.num_rows == 70_000
+
+
+def test_json_may_be_one_line_of_any_length(tmp_path: Path) -> None:
+    text = b'["' + b"a" * (LONGEST + 1) + b'"]'
+    assert len(read_json(written(tmp_path, "a.json", text))[0]) == LONGEST + 1
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json"])
+def test_a_lack_of_memory_stays_one(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(*_: object) -> bytes:
+        raise MemoryError
+
+    path = written(tmp_path, name, b'{"a": 1}\n')
+    monkeypatch.setattr(Text, "read", lack)
+    with pytest.raises(MemoryError):
+        (read_json if name == "a.json" else read_table)(path)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])

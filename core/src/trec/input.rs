@@ -33,7 +33,7 @@ impl Input {
         let mut file = if path == Path::new("-") {
             standard_input()?
         } else {
-            File::open(path)?
+            opened(path)?
         };
         if file.metadata()?.is_file() {
             let start = file.stream_position()?;
@@ -96,8 +96,14 @@ impl Read for Pipe {
             }
             self.again = None;
         }
-        wait(&self.file, &self.stop)?;
-        let read = self.file.read(buffer)?;
+        let read = loop {
+            wait(&self.file, &self.stop)?;
+            match self.file.read(buffer) {
+                // Another reader was quicker.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => break read?,
+            }
+        };
         if let Some(Ok(kept)) = &mut self.kept {
             if let Err(error) = kept.write_all(&buffer[..read]) {
                 self.kept = Some(Err(error));
@@ -105,6 +111,21 @@ impl Read for Pipe {
         }
         Ok(read)
     }
+}
+
+/// Without waiting for the writer of a named pipe, which may never come: `wait` does that.
+#[cfg(unix)]
+fn opened(path: &Path) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(not(unix))]
+fn opened(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// Waits until there is something to read, so that one can be asked to stop meanwhile.

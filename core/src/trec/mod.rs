@@ -25,4 +25,4 @@ mod tests;
 mod topic;
 mod zstd;
 
-pub use python::{JudgedRun, Judgments, read_rows};
+pub use python::{Asked, JudgedRun, Judgments, read_rows};

@@ -47,6 +47,23 @@ type Ints = Py<PyArray1<i64>>;
 /// A column of byte strings: offsets and data, as in Arrow's `large_binary`.
 type StringArrays<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u8>);
 
+/// Asks those who read for another thread, which alone learns of Ctrl-C, to stop.
+#[pyclass(frozen, name = "Stop", module = "calipers._core")]
+#[derive(Default)]
+pub struct Asked(Stop);
+
+#[pymethods]
+impl Asked {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn set(&self) {
+        self.0.set();
+    }
+}
+
 /// The judgments of a collection: which document has which grade for which topic.
 #[pyclass(frozen, module = "calipers._core")]
 pub struct Judgments(judgments::Judgments);
@@ -115,7 +132,7 @@ impl Judgments {
     /// `-` is standard input.
     #[pyo3(signature = (
         path, float32 = false, lenient = false, ascending = false, *,
-        depth = None, threads = None, budget = BUDGET
+        depth = None, threads = None, budget = BUDGET, asked = None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn read_run(
@@ -128,6 +145,7 @@ impl Judgments {
         depth: Option<usize>,
         threads: Option<usize>,
         budget: usize,
+        asked: Option<&Asked>,
     ) -> PyResult<JudgedRun> {
         let options = Options {
             float32,
@@ -139,7 +157,8 @@ impl Judgments {
             budget,
         };
         let read = |stop: &Stop| run::read_file(&path, self.context(options, stop));
-        let run = watched(py, Some(&path), read)?;
+        let run = aside(py, asked.map(|asked| &asked.0), read)?
+            .map_err(|failure| raised(py, failure, Some(&path)))?;
         JudgedRun::new(py, run)
     }
 
@@ -450,7 +469,7 @@ fn watched<T: Send>(
     path: Option<&Path>,
     work: impl FnOnce(&Stop) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    aside(py, work)?.map_err(|failure| raised(py, failure, path))
+    aside(py, None, work)?.map_err(|failure| raised(py, failure, path))
 }
 
 /// The same of rows in memory. A few are done before anybody could ask to stop, and a thread of its

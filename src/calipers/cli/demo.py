@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.files import Command, check_files
+from calipers.cli.files import Command, NamedPath, check_files
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NamedPath(file_okay=False, path_type=Path),
     default=Path("calipers-demo"),
     show_default=True,
     help="Folder for the reports.",

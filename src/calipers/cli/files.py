@@ -23,7 +23,17 @@ DASH = "-"
 _NO_PAGES = (".json", ".csv", ".md", ".parquet", ".pdf")
 
 
-class InFile(click.Path):
+class NamedPath(click.Path):
+    """A path that is not empty: that would be the current folder, or nothing."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
+        if not os.fspath(value):
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class InFile(NamedPath):
     """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
     whoever reads it, as bad input."""
 
@@ -56,7 +66,7 @@ class NamedFile(click.ParamType):  # type: ignore[type-arg]
         return [value[1]]
 
 
-class OutFile(click.Path):
+class OutFile(NamedPath):
     """A file that is written; ``-`` is the standard output, where that may be."""
 
     def __init__(self, *, page: bool = False) -> None:
@@ -100,6 +110,13 @@ class Command(_Debug, click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs it."""
+        # (Tables of --system may come from there too, together with others: they are kept.)
+        dashes = [label for label, file in _given(ctx, self.params, InFile) if file == DASH]
+        if len(dashes) > 1:
+            raise click.UsageError(
+                f"- stands for {dashes[0]} and for {dashes[1]}, and the standard input can be read "
+                "only once"
+            )
         check_files(_given(ctx, self.params, InFile | NamedFile), _given(ctx, self.params, OutFile))
         return super().invoke(ctx)
 

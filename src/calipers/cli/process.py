@@ -37,6 +37,10 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _told(error)
         _drop(sys.stdout.fileno())
+    if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
+        # At once: threads of libraries that found no memory either may never end, or abort the
+        # process; and Python may end it by the signal, if that came while it imported something.
+        os._exit(code)
     sys.exit(code)
 
 

@@ -33,6 +33,10 @@ _MARKS = {
 
 _BLOCK = 1 << 20
 
+#: No line of a table is longer, so that a small compressed file without a line's end does not fill
+#: the memory.
+LONGEST = 1 << 26
+
 
 @dataclass(frozen=True)
 class Source:
@@ -125,13 +129,13 @@ class Source:
         return self.name if self.content is None else pa.BufferReader(self.content)
 
     @contextmanager
-    def text(self) -> Iterator[Text]:
-        """The text, unpacked and checked."""
+    def text(self, longest: int | None = LONGEST) -> Iterator[Text]:
+        """The text, unpacked and checked; no line may be longer than so many bytes."""
         import pyarrow as pa
 
         given = self.name if self.content is None else pa.py_buffer(self.content)
         with pa.input_stream(given, compression=self.packed) as stream:
-            yield Text(self.name, stream)
+            yield Text(self.name, stream, longest)
 
     def guessed(self) -> str:
         """The extension that a table would have, of which only the content is known."""
@@ -149,19 +153,29 @@ class Source:
 class Text(io.RawIOBase):
     """A stream of UTF-8, read in blocks; what is no such text is an error that names the line."""
 
-    def __init__(self, name: str, stream: pa.NativeFile) -> None:
+    def __init__(self, name: str, stream: pa.NativeFile, longest: int | None) -> None:
         super().__init__()
-        self.name, self._stream = name, stream
+        self.name, self._stream, self._longest = name, stream, longest
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._before, self._line, self._begun = b"", 1, False
+        self._length = 0  # of the line, so far
 
     def readable(self) -> bool:
         """Always."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, without the mark that UTF-8 may begin with."""
-        block: bytes = self._stream.read(None if size < 0 else size)
+        """The next bytes, without the mark that UTF-8 may begin with: as many as asked for, unless
+        the text ends."""
+        blocks, left = [], sys.maxsize if size < 0 else size
+        # What is wrong is told before all is in memory.
+        while left and (block := self._next(min(left, _BLOCK))):
+            blocks.append(block)
+            left -= len(block)
+        return blocks[0] if len(blocks) == 1 else b"".join(blocks)
+
+    def _next(self, size: int) -> bytes:
+        block: bytes = self._stream.read(size)
         first, self._begun = not self._begun, True
         for mark, name in _MARKS.items() if first else ():
             if block.startswith(mark):
@@ -194,8 +208,24 @@ class Text(io.RawIOBase):
         self._passed(block)
 
     def _passed(self, block: bytes) -> None:
+        self._measure(block)
         self._line += block.count(b"\n")
         self._before = block[-64:] if len(block) >= 64 else (self._before + block)[-64:]
+
+    def _measure(self, block: bytes) -> None:
+        """That no line is too long, of which all but the last begin or end in the block."""
+        if self._longest is None:
+            return
+        end = b"\n" if b"\n" in block else b"\r"
+        first, last = block.find(end), block.rfind(end)
+        self._length += len(block) if first < 0 else first
+        if self._length > self._longest:
+            raise InputError(
+                f"{self.name}:{self._line}: the line is longer than {self._longest >> 20} MiB, the "
+                "most that a line may have"
+            )
+        if first >= 0:
+            self._length = len(block) - last - 1
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Each line with its number, from 1."""

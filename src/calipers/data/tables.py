@@ -66,6 +66,8 @@ def read_table(
 
 def check_file(name: str, expected: str) -> None:
     """That there is a file, as far as one may look."""
+    if not name:
+        raise InputError(f"the name of a file is empty, expected {expected}")
     try:
         found = os.stat(name)
     except FileNotFoundError:
@@ -88,8 +90,16 @@ def read_errors(name: str, expected: str) -> Iterator[None]:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, MemoryError) and not _is_absurd(error):
+            raise
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(f"{name}: cannot be read as {expected}: {first}") from None
+
+
+def _is_absurd(error: MemoryError) -> bool:
+    """Whether a piece of memory was asked for whose size only a corrupt file can name."""
+    asked = re.search(r"of size (\d+)", str(error))
+    return asked is not None and int(asked[1]) >= 1 << 36
 
 
 def _read(
@@ -239,7 +249,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """What a JSON file holds; a key that stands twice in one object is an error."""
     name = os.fspath(path)
     check_file(name, "a JSON file")
-    with read_errors(name, "JSON"), Source.of(name).text() as stream:
+    with read_errors(name, "JSON"), Source.of(name).text(longest=None) as stream:
         try:
             return json.loads(stream.read(), object_pairs_hook=_distinct)
         except json.JSONDecodeError as error:

@@ -135,11 +135,18 @@ def read_runs(
     cores = os.cpu_count() or 1
     at_once = max(1, min(len(sources), cores))
 
+    stop = _core.Stop()
+
     def read(name: str) -> Run:
-        return read_run(name, sources[name], qrels, float32=float32, threads=cores // at_once)
+        threads = cores // at_once
+        return read_run(name, sources[name], qrels, float32=float32, threads=threads, stop=stop)
 
     with ThreadPoolExecutor(at_once) as pool:
-        return dict(zip(sources, pool.map(read, sources), strict=True))
+        try:
+            return dict(zip(sources, pool.map(read, sources), strict=True))
+        except BaseException:
+            stop.set()  # else the pool waited until all are read
+            raise
 
 
 def read_run(
@@ -152,6 +159,7 @@ def read_run(
     ascending: bool = False,
     depth: int | None = None,
     threads: int | None = None,
+    stop: _core.Stop | None = None,
 ) -> Run:
     """A run against the judgments; :class:`InputError` says what is wrong with it.
 
@@ -160,13 +168,13 @@ def read_run(
 
     With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
     is told with it, and a document may stand twice below the ``depth`` highest. ``threads`` is how
-    many may read one file.
+    many may read one file; called from another than the main thread, it reads until ``stop``.
     """
     data, origin = _taken(source, name, "run", lenient=lenient)
     with _placed(data, origin):
         if isinstance(data, str):
             judged = qrels.judgments.read_run(
-                data, float32, lenient, ascending, depth=depth, threads=threads
+                data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
         elif isinstance(data, Mapping) and not holds_columns(data):
             judged = qrels.judgments.rank_dict(_nested(data, "score"), float32, ascending=ascending)

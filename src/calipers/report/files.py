@@ -74,6 +74,8 @@ class Place:
     def of(cls, path: str | os.PathLike[str]) -> Place:
         """The place that ``path`` means; :class:`OSError` where links lead nowhere."""
         given = at = os.fspath(path)
+        if not given:
+            raise FileNotFoundError(errno.ENOENT, "the name of the file is empty", given)
         for _ in range(_MOST_LINKS):
             folder, name = os.path.split(at)
             folder = os.path.realpath(folder)

@@ -1,0 +1,68 @@
+"""The group of the sub-commands, each of which is imported when it is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from calipers import __version__
+from calipers.cli.files import Group
+
+#: Sub-commands, the modules that hold them, and their one line in ``calipers --help``.
+COMMANDS = {
+    "retrieval": "Evaluate runs against relevance judgments.",
+    "classification": "Evaluate two-class predictions in a table.",
+    "multilabel": "Evaluate the labels of rows that may have several, in a table.",
+    "regression": "Evaluate predicted numbers in a table.",
+    "compare": "Say whether systems differ, with intervals and paired tests.",
+    "overlap": "Say how much runs have in common, without judgments.",
+    "plan": "Say how many topics or rows are needed, or what those at hand could show.",
+    "convert": "Convert judgments or a run to another format.",
+    "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
+    "measures": "List the measures, or explain one.",
+    "demo": "Evaluate three small real cases and write their reports.",
+}
+
+
+class LazyGroup(Group):
+    """A group that imports a sub-command when it is run, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names, in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The sub-command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"calipers.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="calipers")
+def cli() -> None:
+    """How good is it, and is it really better than the other one?
+
+    Every number comes with an interval and the name of the method that made it.
+
+    \b
+    Example:
+      calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
+
+    Results go to stdout, messages to stderr. Exit codes: 0 done, 1 a --require failed, 2 usage,
+    3 input that cannot be used or output that cannot be written, 70 an internal error (please
+    report it), 71 out of memory, 130 interrupted.
+    """
+
+
+def program() -> Any:
+    """The command on the arguments of this process."""
+    return cli(standalone_mode=False)
