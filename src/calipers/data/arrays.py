@@ -272,6 +272,9 @@ def classes(
             merged = _in_order(merged)
         names = tuple(name_of(label) for label in merged)
     else:
+        absent = np.flatnonzero([is_missing(label) for label in labels])
+        if len(absent):
+            raise _values_missing("labels", absent, len(labels))
         names = tuple(name_of(label) for label in labels)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -811,6 +814,8 @@ def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> li
 
 def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     if positive is not None:
+        if is_missing(positive):
+            raise InputError("positive is missing, expected a class")
         named = name_of(positive)
         for label in labels:
             if _place(_positions([name_of(label)]), named) is not None:  # True is 1
