@@ -425,13 +425,13 @@ fn score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
     Ok(score)
 }
 
-/// NumPy's `masked`.
+/// `masked` of `NumPy`.
 fn is_masked(value: &Bound<PyAny>) -> bool {
     let plain = value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
     !plain && is_of_type(value, &["MaskedConstant"])
 }
 
-/// Whether a value says that there is none: None, NaN, NA, NaT.
+/// Whether a value says that there is none: None, NaN, `NA`, `NaT`.
 fn is_absent(value: &Bound<PyAny>) -> bool {
     value.is_none() || is_of_type(value, &["NAType", "NaTType"]) || value.ne(value).unwrap_or(false)
 }
