@@ -207,6 +207,8 @@ def retrieved() -> Any:
         (retrieved, ("comparison", "overall", 0, "groups"), [["x"]],
          r"comparison\.overall\[0\]\.groups\[0\]: there is no system 'x'"),
         (retrieved, ("comparison", "baseline"), "x", r"comparison\.baseline: there is no system 'x'"),
+        (scored, ("comparison", "differences", 0, "ties"), 1e300,
+         r"comparison\.differences\[0\]\.ties: expected a whole number of less than 19 digits"),
         (lambda: result("regions").to_dict(), ("positives",), {}, r"positives: expected the regions of"),
         (lambda: result("regions").to_dict(), ("shares", "x"), 0.5, r"shares\.x: expected one of in, open"),
     ],

@@ -303,9 +303,7 @@ def test_what_the_schema_refuses_is_refused_and_nothing_else(
     beyond += (
         r"|there is no (system|measure|such column)|possible.*is missing|stands there more than"
     )
-    beyond += (
-        r"|number between 0 and 1 or null|the regions of shares|one of in, open|expected x and y"
-    )
+    beyond += r"|number between 0 and 1 or null|the regions of shares|one of in, open|expected x and y|19 digits"
     beyond += r"|expected \d+ numbers, found|expected the measures of values|systems\[\d\].*system: expected"
     assert good == (says is None) or (good and re.search(beyond, str(says))), (path, change, says)
 
