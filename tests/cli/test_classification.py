@@ -309,3 +309,16 @@ BAD = {
 def test_bad_input(folder: Path, capsys: Capsys, case: str) -> None:
     arguments, message = BAD[case]
     assert run(capsys, *arguments.split(), code=3).startswith(f"calipers: {message}")
+
+
+@pytest.mark.parametrize("positive", [(), ("--positive", "1")])
+def test_labels_name_the_class_that_no_row_has(
+    folder: Path, capsys: Capsys, positive: tuple[str, ...]
+) -> None:
+    TABLE[TABLE.y == 1].to_csv("one.csv", index=False)
+    arguments = ("one.csv", "--truth", "y", "--score", "s", "--threshold", "0.5")
+    made = run(capsys, *arguments, "--labels", "0,1", *positive, "-m", "recall", "-m", "AUC")
+    of_ones = TABLE.s[TABLE.y == 1] >= 0.5
+    assert values(made) == {("s", "recall"): pytest.approx(of_ones.mean()), ("s", "AUC"): None}
+    said = run(capsys, *arguments[:5], "--labels", "0,1,2", code=3)
+    assert "with 3 classes (0, 1, 2) a column for each of them" in said

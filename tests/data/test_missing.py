@@ -151,3 +151,51 @@ def test_a_mask_of_nothing_changes_nothing() -> None:
     )
     assert [e.value for e in plain] == [e.value for e in masked]
     assert cal.regression([1.0, 2.0], np.ma.array([1.0, 500.0], mask=[0, 0]))["MAE"].value == 249
+
+
+NOTHING = (None, float("nan"), np.float64("nan"), np.ma.masked, pd.NA, pd.NaT, np.datetime64("NaT"))
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=repr)
+def test_a_missing_document_of_a_ranking_is_told_with_its_rank(nothing: Any) -> None:
+    for ranking in (["a", nothing], ("a", nothing, "b", nothing)):
+        for first, second, what in (
+            (ranking, ["None", "nan"], "first"),
+            (["a"], ranking, "second"),
+        ):
+            with pytest.raises(
+                cal.InputError,
+                match=rf"^{what}: \d of \d documents are missing, the first at rank 2$",
+            ):
+                cal.rbo(first, second)
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=repr)
+def test_a_missing_number_in_a_dict_is_told_with_its_document(nothing: Any) -> None:
+    qrels, run = {"q1": {"b": 1, "a": 1}}, {"q1": {"b": 1.0, "a": 2.0}}
+    without: dict[str, Any] = {"q1": {"b": 1, "a": nothing}}
+    is_number = isinstance(nothing, float)
+    with pytest.raises(
+        cal.InputError, match=r"^qrels: topic q1, document a: the grade is missing$"
+    ):
+        cal.retrieval(without, run, **QUICK)
+    says = "score is NaN" if is_number else "the score is missing"
+    with pytest.raises(cal.InputError, match=rf"^run: topic q1, document a: {says}$"):
+        cal.retrieval(qrels, without, **QUICK)
+    says = "level .*nan" if is_number else "the level is missing"
+    with pytest.raises(
+        cal.InputError, match=rf"'q1', group 'g', document 'a': {says}.*, expected a"
+    ):
+        cal.retrieval({"q1": {"g": without["q1"]}}, run, measures="diversity", **QUICK)
+
+
+@pytest.mark.parametrize("nothing", NOTHING, ids=repr)
+def test_a_missing_class_is_none(nothing: Any) -> None:
+    named = str(None if isinstance(nothing, np.datetime64) else nothing)
+    with pytest.raises(
+        cal.InputError, match=r"^labels: 1 of 2 values are missing, the first in row 1"
+    ):
+        cal.classification(["a", named], ["a", named], labels=["a", nothing])
+    if nothing is not None:
+        with pytest.raises(cal.InputError, match=r"^positive is missing, expected a class"):
+            cal.classification(["a", named], ["a", named], positive=nothing)

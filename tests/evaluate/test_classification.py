@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -227,3 +228,54 @@ def test_default_stands_for_the_usual_measures() -> None:
         TRUTH, probability=POOR, measures=["default", "precision@prevalence=0.01"], curves=False
     )
     assert more.measures == (*usual.measures, "precision@prevalence=0.01")
+
+
+def test_two_labels_only_say_which_two_classes_there_are() -> None:
+    """Also where no row is of one of them, with scores in one column or a class named positive."""
+    truth, score = [1, 0, 1, 1, 0, 0], [0.9, 0.2, 0.4, 0.6, 0.1, 0.5]
+    plain = cal.classification(truth, score=score, threshold=0.5, interval="none")
+    for options in ({}, {"positive": 1}, {"positive": True}):
+        for labels in ([0, 1], [1, 0], ["0", "1"], [False, True]):
+            ev = cal.classification(
+                truth, score={"a": score}, labels=labels, threshold=0.5, interval="none", **options
+            )
+            assert [e.value for e in ev] == [e.value for e in plain]
+    other = cal.classification(truth, score=score, labels=[0, 1], positive=0, measures="AUC")
+    assert other["AUC"].value == pytest.approx(1 - plain["AUC"].value)
+    one = cal.classification([1] * 6, score=score, threshold=0.5, labels=[0, 1], interval="none")
+    assert one["recall"].value == 0.5
+    assert math.isnan(one["AUC"].value)
+    assert "none of 0" in one.notes[0]
+    words = {"score": score, "threshold": 0.5, "interval": "none"}
+    ill = cal.classification(["ill"] * 6, **words, labels=["well", "ill"], positive="ill")
+    assert [e.value for e in ill] == pytest.approx([e.value for e in one], nan_ok=True)
+    well = cal.classification(["well"] * 6, **words, labels=["well", "ill"], positive="ill")
+    assert well["specificity"].value == 0.5
+    table = np.column_stack([1 - np.array(score), score])
+    for labels, columns in (([0, 1], table), ([1, 0], table[:, ::-1])):
+        of_columns = cal.classification(
+            [1] * 6, probability=columns, labels=labels, positive=1, measures="recall"
+        )
+        assert of_columns["recall"].value == 0.5
+
+
+def test_two_labels_without_a_positive_one_are_two_classes_of_equal_standing() -> None:
+    ev = cal.classification([0, 1, 1, 0], [0, 1, 0, 0], labels=[0, 1], interval="none")
+    assert "macro-F1" in ev.measures
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"positive": 2}, "positive: 2 is none of labels; "),
+        ({"labels": ["a", "b"]}, "truth: 1 in row 0 is no class"),
+        ({"labels": [0, 2], "positive": 0}, "truth: 1 in row 0 is no class"),
+        ({"labels": [1, 3]}, r"truth: has the classes 1 and 3; say which one is positive"),
+        ({"labels": [0, 1, 2]}, r"score: has one column; with 3 classes \(0, 1, 2\)"),
+        ({"labels": [1]}, r"score: has one column; with 1 class \(1\)"),
+        ({"labels": [0, 1, 2], "positive": 1}, "leave out labels= \\(or name two there\\)"),
+    ],
+)
+def test_what_two_labels_leave_open(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(cal.InputError, match=says):
+        cal.classification([1] * 4, score=[0.1, 0.2, 0.3, 0.4], **{"labels": [0, 1], **options})

@@ -76,6 +76,8 @@ def test_what_is_said(call: Callable[[], Any], message: str) -> None:
         (lambda: cal.classification(TRUTH, score=P, alpha=0.1), "classification() has no alpha=; here it is level=1 - alpha"),
         (lambda: cal.classification(TRUTH, TRUTH, average="macro"), "classification() has no average=; here it is measures=['macro-F1']"),
         (lambda: cal.measure("AUC")(TRUTH, P, sample_weight=P), "measure() has no sample_weight=; here it is weight="),
+        (lambda: cal.classification(TRUTH, score=P, slice_by=P), "classification() has no slice_by=; here it is slices="),
+        (lambda: cal.classification(TRUTH, score=P, cluster_by=P), "classification() has no cluster_by=; here it is cluster="),
         (lambda: cal.retrieval({}, {}, n_boot=3), "retrieval() has no n_boot=; here it is resamples="),
         (lambda: cal.regression(P), "regression(): missing a required argument: 'predicted'"),
     ],

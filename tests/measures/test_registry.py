@@ -83,7 +83,13 @@ def state() -> Any:
         ("", "counts", (), "cannot be the name of a measure: expected a word"),
         # A word of another tool, which its family has no measure for: nothing would lead to it.
         ("rbp.95", "groups", (), "'rbp.95' is taken: it means RBP of retrieval"),
-        ("rbp.95", "counts", (), "'rbp.95' would not be read as rbp.95: expected a word"),
+        ("rbp.95", "counts", (), "'rbp.95' is taken: it means RBP of retrieval"),
+        # Of another task, by itself or with a number in it.
+        ("AP", "regression", (), "'AP' is taken: it means AP of retrieval"),
+        ("mine", "regression", ("roc_auc",), "'roc_auc' is taken: it means AUC of scores"),
+        ("P_7", "counts", (), "'P_7' is taken: it means P of retrieval"),
+        ("F2", "retrieval", (), "'F2' is taken: it means F of counts"),
+        ("macro-F1", "regression", (), "'macro-F1' is taken: it means F of counts"),
     ],
 )  # fmt: skip
 def test_a_taken_name_fails_at_once_and_leaves_the_catalogue(
@@ -97,10 +103,51 @@ def test_a_taken_name_fails_at_once_and_leaves_the_catalogue(
     assert state() == before
 
 
-def test_a_name_of_another_task_is_free() -> None:
-    mine = add("nDCG", "regression")
+def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
+    mine = add("nDCG", "regression", shares=("nDCG",))
     assert cal.measure("nDCG", family="regression").definition is mine
     assert cal.measure("nDCG@10", family="retrieval").definition.family == "retrieval"
+    with pytest.raises(NameTakenError, match=r"'roc_auc' is taken.*; if both are to have it, each"):
+        add("mine", "regression", aliases=("AP", "roc_auc"), shares=("AP",))
+    add("far2", "regression")
+    before = state()
+    with pytest.raises(NameTakenError, match="'far2' is taken: it means far2 of regression"):
+        add("far", "counts", far, suffix="k")  # whose number would lead to the other
+    assert state() == before
+    assert add("far", "counts", far, suffix="k", shares=("far",)) is cal.measure("far7").definition
+
+
+def test_names_of_sets_are_taken() -> None:
+    from calipers.cli.trec_eval.table import NICKNAMES
+    from calipers.evaluate.retrieval import SETS
+    from calipers.evaluate.shared import DEFAULT
+
+    assert {DEFAULT, *SETS, *NICKNAMES} == book.OF_SEVERAL
+    for name in (*book.OF_SEVERAL, "Default"):
+        for names in ({"name": name}, {"name": "mine", "aliases": (name,), "shares": (name,)}):
+            with pytest.raises(NameTakenError, match=rf"'{name}' is taken: it stands for a set of"):
+                add(family="regression", **names)
+
+
+@pytest.mark.parametrize(
+    ("traits", "says"),
+    [
+        ({"name": 3}, "the name of a measure is 3, expected text"),
+        ({"name": None}, "the name of a measure is None, expected text"),
+        ({"aliases": "near"}, "mine: aliases is 'near', expected a tuple of names"),
+        ({"aliases": (3,)}, r"mine: aliases is \(3,\), expected a tuple of names"),
+        ({"shares": "AP"}, "mine: shares is 'AP', expected a tuple of names"),
+        ({"formula": 3}, "mine: the formula is 3, expected a function"),
+        ({"rnage": (0, 1)}, "mine: got an unexpected keyword argument 'rnage'"),
+    ],
+)
+def test_what_is_no_definition_is_told(traits: dict[str, Any], says: str) -> None:
+    before = state()
+    with pytest.raises(TypeError, match=f"^{says}$"):
+        add(**{"name": "mine", "family": "regression", **traits})
+    with pytest.raises(TypeError, match=r"^mine: missing 2 required .*'on' and 'range'$"):
+        measure("mine", family="regression", higher_is_better=None)(within)
+    assert state() == before
 
 
 def test_a_family_that_is_not_there_is_named() -> None:

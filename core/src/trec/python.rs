@@ -15,7 +15,7 @@ use std::thread;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString};
 
 use super::columns::{Columns, StringBuffers, Strings};
 use super::judgments::{self, out_of_range};
@@ -407,7 +407,13 @@ impl fmt::Display for Entry<'_> {
 
 fn grade_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<i64> {
     let is_bool = value.is_instance_of::<PyBool>();
+    if is_masked(value) {
+        return Err(missing(entry, "grade"));
+    }
     if is_bool || !value.hasattr("__index__")? {
+        if is_absent(value) {
+            return Err(missing(entry, "grade"));
+        }
         let what = format!("{entry}: grade {value}");
         return Err(bad_type(&what, value, "an integer"));
     }
@@ -418,7 +424,13 @@ fn grade_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<i64> {
 }
 
 fn any_score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
+    if is_masked(value) {
+        return Err(missing(entry, "score")); // as a float it would be NaN, and a warning
+    }
     value.extract().map_err(|_| {
+        if is_absent(value) {
+            return missing(entry, "score");
+        }
         let what = format!("{entry}: score {value}");
         bad_type(&what, value, "a number")
     })
@@ -430,6 +442,26 @@ fn score_of(value: &Bound<PyAny>, entry: Entry) -> PyResult<f64> {
         return Err(PyValueError::new_err(format!("{entry}: {}", Fault::NaN)));
     }
     Ok(score)
+}
+
+/// `masked` of `NumPy`.
+fn is_masked(value: &Bound<PyAny>) -> bool {
+    let plain = value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
+    !plain && is_of_type(value, &["MaskedConstant"])
+}
+
+/// Whether a value says that there is none: None, NaN, `NA`, `NaT`.
+fn is_absent(value: &Bound<PyAny>) -> bool {
+    value.is_none() || is_of_type(value, &["NAType", "NaTType"]) || value.ne(value).unwrap_or(false)
+}
+
+fn is_of_type(value: &Bound<PyAny>, names: &[&str]) -> bool {
+    let name = value.get_type().name();
+    name.is_ok_and(|name| names.iter().any(|one| name == *one))
+}
+
+fn missing(entry: Entry, what: &str) -> PyErr {
+    PyValueError::new_err(format!("{entry}: the {what} is missing"))
 }
 
 fn bad_type(what: &str, value: &Bound<PyAny>, expected: &str) -> PyErr {

@@ -145,10 +145,13 @@ def command(
         )
     if threshold is not None and not (specs["score"] or specs["probability"]):
         raise click.UsageError("--threshold is about --score and --probability")
-    if labels is not None and options["positive"] is not None and not _by_class(specs):
+    names = None if labels is None else labels.split(",")
+    both = names is not None and len(names) == 2
+    if names is not None and options["positive"] is not None and not (both or _by_class(specs)):
         raise click.UsageError(
             "--labels and --positive: name a positive class, or all classes in their order; both "
-            "only with a column for each class, as in --probability p_a,p_b,…"
+            "only where --labels names two, or with a column for each class, as in "
+            "--probability p_a,p_b,…"
         )
     if (by is None) != (not tables):
         raise click.UsageError("--id and --system go together")
@@ -159,7 +162,6 @@ def command(
     from calipers.evaluate.classification import classification
     from calipers.evaluate.shared import DEFAULT
 
-    names = None if labels is None else labels.split(",")
     if prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
@@ -177,8 +179,8 @@ def command(
             by_name(rows, truth, table),
             systems.pop("predicted"),
             **systems,
-            # With a positive class there are two, and the names serve to find columns only.
-            labels=names if options["positive"] is None else None,
+            # Beside a positive class, the names of more than two serve to find columns only.
+            labels=names if both or options["positive"] is None else None,
             threshold=_threshold(threshold, costs, prevalence),
             **part_columns(rows, table, cluster, slices, slice_bins),
             data=rows,

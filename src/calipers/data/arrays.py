@@ -272,6 +272,9 @@ def classes(
             merged = _in_order(merged)
         names = tuple(name_of(label) for label in merged)
     else:
+        absent = np.flatnonzero([is_missing(label) for label in labels])
+        if len(absent):
+            raise _values_missing("labels", absent, len(labels))
         names = tuple(name_of(label) for label in labels)
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -284,6 +287,13 @@ def is_per_class(probability: Any, names: Sequence[str]) -> bool:
     if not isinstance(probability, Mapping) or any(map(_is_table, probability.values())):
         return False
     return {name_of(key) for key in probability} == set(names) or len(names) > 2
+
+
+def is_one_column(given: Any, names: Sequence[str]) -> bool:
+    """Whether scores or probabilities are a column for each system, not one for each class."""
+    if isinstance(given, Mapping):
+        return not (is_per_class(given, names) or any(map(_is_table, given.values())))
+    return not _is_table(given)
 
 
 def _is_table(values: Any) -> bool:
@@ -402,13 +412,15 @@ def check_columns(values: Any, classes: Classes, what: str) -> None:
     names = [name for name, rows in zip(classes.names, there, strict=True) if rows]
     known = _positions(names)
     if all(_place(known, column) is None for column in columns):
-        raise _one_for_all(f"has no column of a class, but {_listed(columns)}", names, what)
+        has = f"has no column of a class, but {_listed(columns)}"
+        raise _one_for_all(has, classes.names, what)
 
 
 def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
     return InputError(
-        f"{what}: {has}; with {len(names)} classes ({_listed(names)}) a column for each of them is "
-        "needed, or a positive class (positive=… or --positive)"
+        f"{what}: {has}; with {len(names)} class{'es' if len(names) > 1 else ''} "
+        f"({_listed(names)}) a column for each of them is needed, or a positive class "
+        "(positive=… or --positive)"
     )
 
 
@@ -729,16 +741,29 @@ def same_length(array: Array, rows: int, what: str) -> None:
 
 
 def two_classes(
-    truth: Any, positive: Any = None, what: str = "truth", *, said: Iterable[str] = ()
+    truth: Any,
+    positive: Any = None,
+    what: str = "truth",
+    *,
+    said: Iterable[str] = (),
+    both: Sequence[Any] | None = None,
 ) -> Labels:
     """The truth of a two-class problem, and which class is the positive one.
 
     Without ``positive``, 1 (or True) is positive against 0 (or −1, or False); any other pair of
     labels has to say which one it means. With it, all other classes make up the negative one.
     Where all rows are of one class, the other is the one that it makes such a pair with, or one
-    that ``said`` names: classes that systems predict.
+    that ``said`` names: classes that systems predict. ``both`` names the two, if that was asked.
     """
     column = coded(truth, what)
+    if both is not None:
+        column = Coded(tuple(both), classes(column, both, what=what).codes, ordered=True)
+        names = [name_of(label) for label in both]
+        if positive is not None and _place(_positions(names), name_of(positive)) is None:
+            raise InputError(
+                f"positive: {shown(positive)} is none of labels; "
+                + did_you_mean(name_of(positive), names)
+            )
     labels = list(column.labels)
     if len(labels) == 1:
         labels += _other_class(column.names[0], positive, list(said), what)
@@ -755,7 +780,10 @@ def two_classes(
     negative = others[0] if len(others) == 1 else f"not {names[chosen]}"
     collapsed = others if len(others) > 1 else ()
     return Labels(
-        (negative, names[chosen]), column.codes == chosen, collapsed, tuple(_in_order(names))
+        (negative, names[chosen]),
+        column.codes == chosen,
+        collapsed,
+        tuple(names if both is not None else _in_order(names)),
     )
 
 
@@ -786,6 +814,8 @@ def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> li
 
 def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     if positive is not None:
+        if is_missing(positive):
+            raise InputError("positive is missing, expected a class")
         named = name_of(positive)
         for label in labels:
             if _place(_positions([name_of(label)]), named) is not None:  # True is 1

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calipers import _core
+from calipers.data.arrays import is_missing
 from calipers.data.errors import InputError, shown
 from calipers.data.trec import (
     DOCUMENT,
@@ -154,8 +155,10 @@ def _of_dict(source: Mapping[Any, Any]) -> _Rows:
                 rows.append((_id(topic), _id(group), _id(document), level))
                 number = isinstance(level, (int, float, np.number)) and not isinstance(level, bool)
                 if not number or not np.isfinite(level):
+                    absent = is_missing(level) and not number
+                    told = "the level is missing" if absent else f"level {level!r}"
                     raise InputError(
-                        f"{where}, document {document!r}: level {level!r}, expected a finite number"
+                        f"{where}, document {document!r}: {told}, expected a finite number"
                     )
     topics, names, documents, levels = zip(*rows, strict=True) if rows else ((), (), (), ())
     topic, group, document = (pa.array(c, pa.large_binary()) for c in (topics, names, documents))

@@ -16,7 +16,9 @@ from calipers.data.arrays import (
     as_weights,
     check_classes,
     coded,
+    is_one_column,
     is_per_class,
+    name_of,
     positive_probability,
     predictions,
     same_length,
@@ -145,6 +147,8 @@ def classification(
         has no value, and a note says so.
     labels
         The classes in the order wanted, those without a row included, all of which are evaluated.
+        Two of them, beside ``positive``, a ``threshold`` or scores in one column, only say which
+        two classes there are: a problem of a positive class and a negative one.
     threshold
         A score at or above it is predicted positive; one number, or one for each system. Or a rule
         by which to choose it on these rows, such as ``"youden"`` or ``"specificity>=0.9"`` (see
@@ -215,13 +219,14 @@ def classification(
     truth = coded(truth, "truth")
     if labels is None:
         check_classes(truth)
-    if labels is not None or (positive is None and len(truth.labels) > 2):
+    two = labels is not None and _names_two(labels, positive, score, probability, threshold)
+    if not two and (labels is not None or (positive is None and len(truth.labels) > 2)):
         from calipers.evaluate.multiclass import multiclass
 
         if positive is not None or threshold is not None:
             raise InputError(
                 "positive= and threshold= are about two classes: name a positive class and leave "
-                "out labels=, or leave out both"
+                "out labels= (or name two there), or leave out both"
             )
         return multiclass(
             truth,
@@ -240,7 +245,8 @@ def classification(
             curves=curves,
             inputs=inputs,
         )
-    classes = two_classes(truth, positive, said=_said(predicted) if len(truth.labels) == 1 else ())
+    said = _said(predicted) if labels is None and len(truth.labels) == 1 else ()
+    classes = two_classes(truth, positive, said=said, both=labels)
     weights = as_weights(weight, len(classes.positive))
     clusters = None if cluster is None else as_clusters(cluster, len(classes.positive), weights)
     systems = {
@@ -298,6 +304,20 @@ def classification(
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )
+
+
+def _names_two(
+    labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Threshold
+) -> bool:
+    """Whether ``labels`` only say which two classes there are, of which one is positive: where that
+    one is named, or a threshold, or where scores come in one column."""
+    if len(labels) != 2:
+        return False
+    if positive is not None or threshold is not None:
+        return True
+    given = [values for values in (score, probability) if values is not None]
+    names = [name_of(label) for label in labels]
+    return bool(given) and all(is_one_column(values, names) for values in given)
 
 
 def _said(predicted: Any) -> list[str]:

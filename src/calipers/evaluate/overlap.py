@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from calipers.data.arrays import name_of
+from calipers.data.arrays import is_missing, name_of
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin
@@ -185,6 +185,12 @@ def _run(given: Any, what: str) -> Any:
     """A list of ids as a run of one topic."""
     if not isinstance(given, list | tuple):
         return given
+    absent = [place for place, document in enumerate(given, 1) if is_missing(document)]
+    if absent:
+        raise InputError(
+            f"{what}: {len(absent)} of {len(given)} documents are missing, the first at rank "
+            f"{absent[0]}"
+        )
     ids = [name_of(document) for document in given]
     repeated = [document for document, times in Counter(ids).items() if times > 1]
     if repeated:

@@ -225,6 +225,12 @@ OF_CLASSES = ("counts", "scores", "probabilities", "calibration")
 VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
 
 
+#: Names that stand for several measures where measures are asked for, in Python or with ``-m``.
+OF_SEVERAL = frozenset(
+    ["default", "official", "set", "diversity", "all_trec", "all_prefs", "prefs", "qrels_jg"]
+)
+
+
 class UnknownMeasureError(ValueError):
     """A name that no measure answers to, or parameters that it does not take."""
 
@@ -623,15 +629,28 @@ def measure(
 ) -> Callable[[F], F]:
     """Put a formula into the catalogue; ``traits`` are the fields of :class:`Definition`.
 
-    No name or alias may mean another measure of the same task already, by itself or with a number
-    in it: that is a :class:`NameTakenError`. ``replace=True`` puts the formula in the place of one
-    that was registered before under the same name, as a notebook cell does that is run again; the
-    measures of Calipers itself stay. ``shares`` are those of the aliases that another measure of
-    the family has as well, where the parameters tell which of the two is meant.
+    No name or alias may mean another measure already, by itself or with a number in it, nor a set
+    of several: that is a :class:`NameTakenError`. ``replace=True`` puts the formula in the place of
+    one that was registered before under the same name, as a notebook cell does that is run again;
+    the measures of Calipers itself stay. ``shares`` are those of the names that another measure has
+    as well: one of the same task, where the parameters tell which of the two is meant, or one of
+    another task, where ``family=`` has to.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a measure is {name!r}, expected text")
+    for what, names in (("aliases", traits.get("aliases", ())), ("shares", shares)):
+        several = isinstance(names, tuple | list | set | frozenset)
+        if not several or not all(isinstance(one, str) for one in names):
+            raise TypeError(f"{name}: {what} is {names!r}, expected a tuple of names")
 
     def register(formula: F) -> F:
-        _register(Definition(name=name, formula=formula, **traits), shares, replacing=replace)
+        if not callable(formula):
+            raise TypeError(f"{name}: the formula is {formula!r}, expected a function")
+        try:
+            definition = Definition(name=name, formula=formula, **traits)
+        except TypeError as error:  # traits that are missing, or that there are not
+            raise TypeError(f"{name}: {str(error).partition('__init__() ')[2]}") from None
+        _register(definition, shares, replacing=replace)
         return formula
 
     return register
@@ -652,7 +671,7 @@ def check_family(family: Any) -> None:
 def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
     if not _built_in(definition):
-        _load(families)
+        _load(HOMES)
     place = definition.family, definition.name
     old = _REGISTRY.get(place) if replacing else None
     if old is not None and _built_in(old):
@@ -660,13 +679,17 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
     for name in definition.spellings:
         if _SPELLED.fullmatch(name) is None:
             raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
+        if name.lower() in OF_SEVERAL:
+            raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
         for other in _candidates(name, families):
             if other is not old and not (name in shares and _told_apart(definition, other)):
                 raise NameTakenError(_taken(name, other, definition))
     if _built_in(definition):  # a test holds these to the rest
         _enter(definition)
     else:
-        _check_meanings(definition, old, families)
+        own = [name for name in definition.spellings if name not in shares]
+        _check_other_tasks(definition, own, families)
+        _check_meanings(definition, old, own, families)
 
 
 def _enter(definition: Definition, old: Definition | None = None) -> None:
@@ -702,22 +725,46 @@ def _taken(name: str, other: Definition, new: Definition) -> str:
     text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
     if (other.family, other.name) == (new.family, new.name) and not _built_in(other):
         text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
+    elif other.family not in _families_of_task(new):
+        text += "; if both are to have it, each with its family=, name it in shares="
     return text
 
 
+def _check_other_tasks(
+    definition: Definition, own: Iterable[str], families: tuple[str, ...]
+) -> None:
+    """That no name of its own means a measure of another task."""
+    for others in TASKS.values():
+        for name in own if others != families else ():
+            for text in (name, *_ways_to_write(definition, name)):
+                other = _meaning(text, others)
+                if other is not None:
+                    raise NameTakenError(_taken(text, other, definition))
+
+
+def _ways_to_write_others(
+    stems: Iterable[str], families: Iterable[str], old: Definition | None
+) -> Iterator[tuple[str, Definition]]:
+    """What means another definition of these families, and may come to mean one of such names."""
+    begun = [re.split("[-_]k[-_]", stem.lower())[0] for stem in stems]
+    for name in tuple(_NAMES):
+        if any(stem in name for stem in begun):
+            for other in _candidates(name, tuple(families)):
+                if other is not old:
+                    yield from ((text, other) for text in (name, *_ways_to_write(other, name)))
+
+
 def _check_meanings(
-    definition: Definition, old: Definition | None, families: tuple[str, ...]
+    definition: Definition,
+    old: Definition | None,
+    unshared: Sequence[str],
+    families: tuple[str, ...],
 ) -> None:
     """Enter the definition, unless that changed what a name means, or its own led elsewhere."""
     own = _ways_to_write(definition)
-    others = [
-        text
-        for name in tuple(_NAMES)
-        if any(re.split("[-_]k[-_]", stem.lower())[0] in name for stem in definition.spellings)
-        for other in _candidates(name, families)
-        if other is not old
-        for text in (name, *_ways_to_write(other, name))
-    ]
+    others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
+    elsewhere = {family for of in TASKS.values() if of != families for family in of}
+    of_other_tasks = list(_ways_to_write_others(unshared, elsewhere, None))
     before = {text: _meaning(text, families) for text in (*own, *others)}
     for text in own:
         other = before[text]
@@ -733,7 +780,7 @@ def _check_meanings(
         text: other
         for text in others
         if (other := before[text]) and definition in _meanings(text, families)
-    }
+    } | {text: other for text, other in of_other_tasks if definition in _meanings(text, families)}
     if lost or changed:
         # Name by name, as another thread may be looking others up, or importing them.
         if old is None:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calipers.results.estimate import Difference
+from calipers.results.estimate import Difference, no_probabilities
 from calipers.results.forms import DETAILS, NAN, Count, Level
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
-from calipers.results.written import Written
+from calipers.results.written import Written, repeated, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +47,15 @@ class Overall(Written):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one mean and one mean rank for each system."""
+        yield from repeated(self.systems, "systems")
         for name in ("means", "mean_ranks"):
             have = len(getattr(self, name))
             if have != len(self.systems):
                 yield name, f"expected one for each of {len(self.systems)} systems, found {have}"
+        yield from no_probabilities(self, "friedman_p", "anova_p")
+        yield from unknown(
+            {f"groups[{i}]": group for i, group in enumerate(self.groups)}, self.systems
+        )
 
 
 _KINDS = {
@@ -124,6 +129,14 @@ class Comparison(Written, Tidy):
             return found[0]
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
         raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Systems that are compared with none."""
+        named = {name for d in self.differences for name in (d.system, d.baseline)}
+        places = {f"overall[{i}].systems": one.systems for i, one in enumerate(self.overall)}
+        if self.baseline is not None and self.differences:
+            places["baseline"] = (self.baseline,)
+        yield from unknown(places, named)
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.results.forms import FloatArray, IntArray, Level, Matrix
-from calipers.results.written import Written, checked_orientation
+from calipers.results.written import Written, checked_orientation, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -206,6 +206,7 @@ class Confusion(AnyConfusion):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one row and one column for each class."""
+        yield from repeated(self.labels, "labels")
         k = len(self.labels)
         for name in ("counts", "low", "high"):
             if getattr(self, name).size != k * k or len(getattr(self, name)) != k:

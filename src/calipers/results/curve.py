@@ -73,13 +73,19 @@ class Curve(Written):
         return len(self.x)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Columns of different lengths."""
+        """Columns of different lengths, and lines that are not made of points."""
         lengths = {"y": "x", "low": "band_x", "high": "band_x"}
         lengths |= {"threshold": "x"} if self.at else {}
+        if len(self.wide_low) or len(self.wide_high):
+            lengths |= {"wide_low": "band_x", "wide_high": "band_x"}
         for name, like in lengths.items():
             have, expected = len(getattr(self, name)), len(getattr(self, like))
             if have != expected:
                 yield name, f"expected {expected} numbers, as in {like}, found {have}"
+        for name, points in self.references.items():
+            for place, point in enumerate(points):
+                if len(point) != 2:
+                    yield f"references.{name}[{place}]", f"expected x and y, found {len(point)}"
 
     def columns(self) -> dict[str, Any]:
         """The points by column, in full precision."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from calipers.results.forms import BRIEF, NAN, Count, Level, OneOf
 from calipers.results.written import Written
@@ -135,8 +135,17 @@ class Difference(Written):
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Limits the wrong way round."""
+        """Limits the wrong way round, and p-values that are none."""
         yield from _crossed(self, "low", "high")
+        yield from no_probabilities(self, "p", "p_adjusted", "p_not_inferior", "p_equivalent")
+
+
+def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:
+    """Fields that hold neither a number between 0 and 1 nor none."""
+    for name in names:
+        value = getattr(result, name)
+        if value < 0 or value > 1:
+            yield name, f"expected a number between 0 and 1 or null, found {value:g}"
 
 
 def _crossed(result: Estimate | Difference, low: str, high: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from calipers.results.estimate import Estimate
 from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
-from calipers.results.written import ORIENTATIONS, Written, checked_orientation
+from calipers.results.written import ORIENTATIONS, Written, checked_orientation, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +113,24 @@ class Evaluation(Written, Tidy):
         place = {name: i for i, name in enumerate(self.systems)}
         ordered = tuple(sorted(self.estimates, key=lambda e: place[e.system]))
         object.__setattr__(self, "estimates", ordered)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Parts of systems and measures that have no estimate."""
+        systems: dict[str, tuple[str, ...]] = {}
+        measures: dict[str, tuple[str, ...]] = {}
+        for name in ("curves", "confusions", "label_tables"):
+            for i, part in enumerate(getattr(self, name)):
+                systems[f"{name}[{i}].system"] = (part.system,)
+        for i, row in enumerate(self.slices or ()):
+            systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
+            measures[f"slices.rows[{i}].estimate.measure"] = (row.estimate.measure,)
+        for i, d in enumerate(self.comparison or ()):
+            systems[f"comparison.differences[{i}]"] = (d.system, d.baseline)
+            measures[f"comparison.differences[{i}].measure"] = (d.measure,)
+        if self.per_unit is not None:
+            systems["per_unit.values"] = tuple(self.per_unit.values)
+        yield from unknown(systems, self.systems)
+        yield from unknown(measures, self.measures, "measure")
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -171,6 +171,8 @@ class _Bounded(Form):
             what = "a whole number" if self.whole else "a number"
             span = f"between {b.low:g} and {b.high:g}" if b.high < math.inf else f"≥ {b.low:g}"
             raise wrong(path, f"{what} {span}", data)
+        if self.whole and abs(data) >= 2**63:  # no column of a table holds it
+            raise wrong(path, "a whole number of less than 19 digits", data)
         return int(data) if self.whole else float(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:

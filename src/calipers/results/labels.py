@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.forms import FloatArray, Level
-from calipers.results.written import Written
+from calipers.results.written import Written, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +72,7 @@ class LabelTable(Written):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one number for each label, or measures without limits."""
+        yield from repeated(self.labels, "labels")
         columns = {"truth": self.truth}
         for of in ("counts", "values", "low", "high"):
             columns |= {f"{of}.{name}": column for name, column in getattr(self, of).items()}

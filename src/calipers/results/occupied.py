@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.results.confusion import AnyConfusion, Confusion
 from calipers.results.forms import FloatArray, Form, Json, Level, Positions, Schema, form_of
+from calipers.results.written import repeated
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -100,7 +101,8 @@ class OccupiedConfusion(AnyConfusion):
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: each cell that holds rows, with its share of the true class and the limits of
         that."""
-        share = self.cells / self.margins()[0][self.truth]
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a class without weight
+            share = self.cells / self.margins()[0][self.truth]
         columns = (self.truth, self.predicted, self.cells, share, self.cell_low, self.cell_high)
         return [
             {
@@ -119,6 +121,7 @@ class OccupiedConfusion(AnyConfusion):
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Cells that are none of the matrix or stand twice, columns of other lengths."""
+        yield from repeated(self.labels, "labels")
         k, cells = len(self.labels), len(self.truth)
         for name in ("predicted", "cells", "cell_low", "cell_high"):
             if len(getattr(self, name)) != cells:

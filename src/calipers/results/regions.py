@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from calipers.results.evaluation import Evaluation
 from calipers.results.written import Written
+
+_REGIONS = ("in", "open", "out")
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,14 @@ class Regions(Written):
     ruling_out: Evaluation | None
     shares: Mapping[str, float] = field(default_factory=dict)
     positives: Mapping[str, float] = field(default_factory=dict)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Other regions than there are, or not the same ones."""
+        for name in self.shares:
+            if name not in _REGIONS:
+                yield f"shares.{name}", f"expected one of {', '.join(_REGIONS)}"
+        if self.positives.keys() != self.shares.keys():
+            yield "positives", f"expected the regions of shares: {', '.join(self.shares)}"
 
     def __str__(self) -> str:
         where = {

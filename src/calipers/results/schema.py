@@ -87,7 +87,8 @@ def json_schema() -> Schema:
     """The JSON Schema (2020-12) of everything that is written with ``to_json``.
 
     It is published as ``results-1.schema.json``. Reading asks a little more than a schema can say:
-    that ``low`` does not lie above ``high``, and that columns are of one length.
+    that ``low`` does not lie above ``high``, that columns are of one length, and that systems and
+    measures are named that there are.
     """
     defs: dict[str, Schema] = {}
     head = {"schema": {"const": SCHEMA}}

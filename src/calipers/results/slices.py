@@ -26,6 +26,13 @@ class Slice(Written):
     estimate: Estimate
     to_rest: Difference
 
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """A difference of another system or measure than the estimate."""
+        for name in ("system", "measure"):
+            own, expected = getattr(self.to_rest, name), getattr(self.estimate, name)
+            if own != expected:
+                yield f"to_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
+
 
 #: The columns of the table: what each holds, and where that stands.
 _COLUMNS: dict[str, tuple[str, Callable[[Slice], Any]]] = {

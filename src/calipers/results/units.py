@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.results.forms import BRIEF, NAN, Count, FloatArray, error, form_of, wrong
 from calipers.results.tidy import NUMBER, TEXT, Tidy
-from calipers.results.written import Written, dumps, loads
+from calipers.results.written import Written, dumps, loads, repeated
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -152,7 +152,8 @@ class PerUnit(Written, Tidy):
         )
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
-        """Not one value for each unit."""
+        """Not one value for each unit, or more said of systems and measures that have none."""
+        yield from repeated(self.ids, "ids")
         size = len(self.ids)
         columns = {
             f"values.{system}.{measure}": column
@@ -167,6 +168,14 @@ class PerUnit(Written, Tidy):
         for name, column in columns.items():
             if len(column) != size:
                 yield name, f"expected {size} numbers, one for each of ids, found {len(column)}"
+        for name, of_all in (("possible", self.possible), ("undefined", self.undefined)):
+            for system, of_system in of_all.items():
+                for measure in of_system:
+                    if measure not in self.values.get(system, {}):
+                        yield f"{name}.{system}.{measure}", "there is no such column in values"
+        for system in self.values if self.possible else ():
+            if system not in self.possible:
+                yield f"possible.{system}", "is missing"
         for system, reasons in self.undefined.items():
             for measure, places in reasons.items():
                 for why, of in places.items():

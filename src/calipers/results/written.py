@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.forms import error, form_of, inside, result_name, wrong
@@ -64,6 +64,24 @@ class Written:
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """What contradicts itself, though each field has its type: the field, and what is wrong."""
         yield from ()
+
+
+def unknown(
+    places: Mapping[str, Iterable[str]], known: Iterable[str], what: str = "system"
+) -> Iterator[tuple[str, str]]:
+    """Names that stand at these places and are none of the known ones, as inconsistencies."""
+    there = tuple(known)
+    for place, names in places.items():
+        for name in names:
+            if name not in there:
+                yield place, f"there is no {what} {name!r}, only {', '.join(map(repr, there))}"
+
+
+def repeated(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
+    """Names that stand there twice, as an inconsistency."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        yield where, f"{twice!r} stands there more than once"
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
