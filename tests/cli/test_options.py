@@ -32,8 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 REFUSED = {
     "labels and a positive class": (
-        "classification t.csv --truth y --score s --labels 0,1 --positive 1",
-        "--labels and --positive: name a positive class, or all classes in their order",
+        "classification t.csv --truth y --score s --labels 0,1,2 --positive 1",
+        "--labels and --positive: name a positive class, or all classes in their order; both only "
+        "where --labels names two",
     ),
     "a threshold of predictions": (
         "classification t.csv --truth y --predicted p --threshold 0.3",

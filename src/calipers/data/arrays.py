@@ -413,7 +413,9 @@ def check_columns(values: Any, classes: Classes, what: str) -> None:
     known = _positions(names)
     if all(_place(known, column) is None for column in columns):
         has = f"has no column of a class, but {_listed(columns)}"
-        raise _one_for_all(has, classes.names, what)
+        # Where nobody named the classes, those columns were taken for some.
+        taken = set(map(name_of, columns)) - set(names)
+        raise _one_for_all(has, [name for name in classes.names if name not in taken], what)
 
 
 def _one_for_all(has: str, names: Sequence[str], what: str) -> InputError:
