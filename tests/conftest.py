@@ -10,7 +10,7 @@ settings.register_profile(
     database=None,
     deadline=None,
     derandomize=True,
-    max_examples=60,
+    max_examples=45,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("calipers")
