@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::parallel::detached;
-use crate::scores::{contiguous, same_length};
+use crate::scores::{TableColumns, contiguous, same_length, table_columns};
 
 /// Sums are taken over so many addends at a time, so that long ones lose no digits.
 const ADDENDS: usize = 64;
@@ -446,15 +446,6 @@ fn without(
     (kept, sums, squares)
 }
 
-type Column<'py> = Bound<'py, PyArray1<f64>>;
-type Table<'py> = (
-    Column<'py>,
-    Column<'py>,
-    Column<'py>,
-    Option<Column<'py>>,
-    Option<Column<'py>>,
-);
-
 /// `score_table_without(scores, positive, last, part_of, weight, part)`: what `score_table` makes of
 /// the rows of all parts but one, from the rows by descending score: their class, whether each is
 /// the last of its score, its part and its weight; `scores` are those of all rows.
@@ -469,7 +460,7 @@ pub fn score_table_without<'py>(
     part_of: PyReadonlyArray1<'py, u8>,
     weight: Option<PyReadonlyArray1<'py, f64>>,
     part: u8,
-) -> PyResult<Table<'py>> {
+) -> PyResult<TableColumns<'py>> {
     let (scores, positive, last) = (
         contiguous(&scores),
         contiguous(&positive),
@@ -495,15 +486,7 @@ pub fn score_table_without<'py>(
             part,
         )
     })?;
-    let [of_positives, of_negatives] = sums.map(|column| column.into_pyarray(py));
     let weighted = weight.is_some();
-    let [positive_squares, negative_squares] =
-        squares.map(|column| weighted.then(|| column.into_pyarray(py)));
-    Ok((
-        scores.into_pyarray(py),
-        of_positives,
-        of_negatives,
-        positive_squares,
-        negative_squares,
-    ))
+    let squares = squares.map(|column| weighted.then_some(column));
+    Ok(table_columns(py, scores, sums, squares))
 }

@@ -629,6 +629,17 @@ fn invalid<T>(message: impl Into<String>) -> PyResult<T> {
     Err(PyValueError::new_err(message.into()))
 }
 
+/// That no value, of which each `of` has one, is beyond the `size` there are.
+fn within(values: &[u32], size: usize, [what, of]: [&str; 2]) -> PyResult<()> {
+    match values.iter().position(|&value| value as usize >= size) {
+        Some(at) => invalid(format!(
+            "{what} is {} in {of} {at}, of {size} {what}s",
+            values[at]
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The grid's values, or none where there is no grid; ascending shares.
 fn checked_grid(name: &str, grid: Option<&PyReadonlyArray1<f64>>) -> PyResult<Vec<f64>> {
     let grid = grid.map_or_else(Vec::new, |grid| contiguous(grid).into_owned());
@@ -1010,12 +1021,7 @@ pub fn bootstrap_cells<'py>(
 ) -> PyResult<Matrix<'py>> {
     let (cell, weight) = (contiguous(&cell), contiguous(&weight));
     same_length("weight", weight.len(), cell.len())?;
-    if let Some(row) = cell.iter().position(|&cell| cell as usize >= cells) {
-        return invalid(format!(
-            "cell is {} in row {row}, of {cells} cells",
-            cell[row]
-        ));
-    }
+    within(&cell, cells, ["cell", "row"])?;
     filled(
         py,
         [replicates, cells],
@@ -1039,12 +1045,7 @@ pub fn sum_columns<'py>(
     let (rows, columns) = (values.shape()[0], values.shape()[1]);
     let (values, place) = (rows_of(&values), contiguous(&place));
     same_length("place", place.len(), columns)?;
-    if let Some(column) = place.iter().position(|&place| place as usize >= size) {
-        return invalid(format!(
-            "place is {} in column {column}, of {size} places",
-            place[column]
-        ));
-    }
+    within(&place, size, ["place", "column"])?;
     filled(py, [rows, size], [rows, columns], |crew, sums| {
         summed_columns(crew, &values, &place, size, sums);
     })

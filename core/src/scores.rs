@@ -504,7 +504,7 @@ impl Scores<'_> {
 }
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;
-type TableColumns<'py> = (
+pub type TableColumns<'py> = (
     Column<'py>,
     Column<'py>,
     Column<'py>,
@@ -539,14 +539,31 @@ pub fn score_table<'py>(
     let table = detached(py, [scores.len(), TO_SORT], |crew| {
         weighted_table(crew, &positive, &scores, weights)
     })?;
-    let [positive_squares, negative_squares] = table.squares.map(|s| Some(s.into_pyarray(py)));
-    Ok((
-        table.scores.into_pyarray(py),
-        table.positive.into_pyarray(py),
-        table.negative.into_pyarray(py),
-        positive_squares,
-        negative_squares,
+    let sums = [table.positive, table.negative];
+    Ok(table_columns(
+        py,
+        table.scores,
+        sums,
+        table.squares.map(Some),
     ))
+}
+
+/// The columns of a table of scores, as Python gets them.
+pub fn table_columns(
+    py: Python<'_>,
+    scores: Vec<f64>,
+    sums: [Vec<f64>; 2],
+    squares: [Option<Vec<f64>>; 2],
+) -> TableColumns<'_> {
+    let [positive, negative] = sums.map(|column| column.into_pyarray(py));
+    let [of_positive, of_negative] = squares.map(|column| column.map(|c| c.into_pyarray(py)));
+    (
+        scores.into_pyarray(py),
+        positive,
+        negative,
+        of_positive,
+        of_negative,
+    )
 }
 
 /// The table of rows without weights.

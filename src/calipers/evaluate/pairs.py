@@ -19,16 +19,6 @@ from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments
 
 
-class OnRows(Protocol):
-    """A system, as comparisons see it."""
-
-    def under(self, settings: Settings) -> Any:
-        """The system with these settings."""
-
-    def per_row(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
-
-
 class PairOf(Protocol):
     """Two systems on the same rows."""
 

@@ -26,7 +26,7 @@ from calipers.inference.estimate import (
     percentile,
     share_offers,
 )
-from calipers.inference.influence import MOST_GROUPS, grouped
+from calipers.inference.influence import MOST_GROUPS, derivatives, grouped
 from calipers.inference.intervals import Interval
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix
@@ -398,18 +398,11 @@ def margin_gradient(
 
 def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
     """Central differences by the entries of a margin that hold rows."""
-    margin = getattr(matrix, name)
-    out, held = np.zeros(len(margin)), np.flatnonzero(margin)
-    at_once = max(1, _AT_ONCE // (4 * len(margin)))
-    for begin in range(0, len(held), at_once):
-        some = held[begin : begin + at_once]
-        steps, ends = margin[some] * _STEP, []
-        for sign in (1, -1):
-            moved = np.repeat(margin[None], len(some), axis=0)
-            moved[np.arange(len(some)), some] += sign * steps
-            ends.append(measure.apply(_Margins(matrix, **{name: moved})))
-        out[some] = (ends[0] - ends[1]) / (2 * steps)
-    return out
+    return derivatives(
+        lambda moved: measure.apply(_Margins(matrix, **{name: moved})),
+        getattr(matrix, name),
+        _AT_ONCE // 4,
+    )
 
 
 def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
@@ -513,7 +506,7 @@ class ClassCounts:
         """The counts of rows whose classes are given as positions in ``labels``."""
         k = len(labels)
         cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
-        if k > MOST_DENSE:
+        if not cells.dense:
             squares = cells.counts if weight is None else cells.squares
             matrix: ConfusionMatrix = OccupiedMatrix(
                 cells.counts, squares, cells.place, labels, len(truth)

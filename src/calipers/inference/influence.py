@@ -21,6 +21,7 @@ the core goes over them (``core/src/areas.rs``).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -211,18 +212,29 @@ def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> Scor
 def numerical(measure: MeasureLike, table: ScoreTable) -> Influence:
     """The derivative of any measure of a table by the weight at each score, by central differences;
     0 where there is none."""
-    both = np.concatenate([table.positive, table.negative])
-    d, cells, out = len(table.scores), np.flatnonzero(both), np.zeros(len(both))
-    at_once = max(1, _AT_ONCE // len(both))
-    for begin in range(0, len(cells), at_once):
-        some = cells[begin : begin + at_once]
-        steps, ends = both[some] * _STEP, []
-        for sign in (1, -1):
-            moved = np.repeat(both[None], len(some), axis=0)
-            moved[np.arange(len(some)), some] += sign * steps
-            ends.append(measure.apply(_with(table, moved[:, :d], moved[:, d:])))
-        out[some] = (ends[0] - ends[1]) / (2 * steps)
+    d, both = len(table.scores), np.concatenate([table.positive, table.negative])
+    out = derivatives(
+        lambda moved: measure.apply(_with(table, moved[:, :d], moved[:, d:])), both, _AT_ONCE
+    )
     return Influence(out[:d], out[d:])
+
+
+def derivatives(
+    of: Callable[[FloatArray], FloatArray], values: FloatArray, at_once: int
+) -> FloatArray:
+    """The derivative of a function of a stack of rows (m, n) by each of n values, by central
+    differences; 0 where a value is. So many numbers are moved at a time."""
+    held, out = np.flatnonzero(values), np.zeros(len(values))
+    step = max(1, at_once // len(values)) if len(values) else 1
+    for begin in range(0, len(held), step):
+        some = held[begin : begin + step]
+        steps, ends = values[some] * _STEP, []
+        for sign in (1, -1):
+            moved = np.repeat(values[None], len(some), axis=0)
+            moved[np.arange(len(some)), some] += sign * steps
+            ends.append(of(moved))
+        out[some] = (ends[0] - ends[1]) / (2 * steps)
+    return out
 
 
 def _of_auc(table: ScoreTable, scale: float) -> Influence:

@@ -67,6 +67,28 @@ class AnyConfusion(Written):
             raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
         return order
 
+    def _tidy(
+        self,
+        truth: IntArray,
+        predicted: IntArray,
+        counts: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+    ) -> list[dict[str, Any]]:
+        """A row for each of some cells."""
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a class without weight
+            share = counts / self.margins()[0][truth]
+        columns = {
+            "truth": [self.labels[k] for k in truth],
+            "predicted": [self.labels[k] for k in predicted],
+            "count": counts.tolist(),
+            "share": share.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+        }
+        cells = zip(*columns.values(), strict=True)
+        return [{"system": self.system, **dict(zip(columns, cell, strict=True))} for cell in cells]
+
     def table(self, orientation: str = "truth-rows", normalise: str | None = None) -> FloatArray:
         """The matrix as an array.
 
@@ -189,20 +211,9 @@ class Confusion(AnyConfusion):
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: a cell each, with its share of the true class and the limits of that."""
-        share = self.table(normalise="truth")
-        return [
-            {
-                "system": self.system,
-                "truth": true,
-                "predicted": predicted,
-                "count": float(self.counts[i, j]),
-                "share": float(share[i, j]),
-                "low": float(self.low[i, j]),
-                "high": float(self.high[i, j]),
-            }
-            for i, true in enumerate(self.labels)
-            for j, predicted in enumerate(self.labels)
-        ]
+        truth, predicted = (code.ravel() for code in np.indices(self.counts.shape))
+        cells = (column.ravel() for column in (self.counts, self.low, self.high))
+        return self._tidy(truth, predicted, *cells)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one row and one column for each class."""

@@ -101,23 +101,7 @@ class OccupiedConfusion(AnyConfusion):
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: each cell that holds rows, with its share of the true class and the limits of
         that."""
-        with np.errstate(divide="ignore", invalid="ignore"):  # of a class without weight
-            share = self.cells / self.margins()[0][self.truth]
-        columns = (self.truth, self.predicted, self.cells, share, self.cell_low, self.cell_high)
-        return [
-            {
-                "system": self.system,
-                "truth": self.labels[true],
-                "predicted": self.labels[predicted],
-                "count": count,
-                "share": part,
-                "low": low,
-                "high": high,
-            }
-            for true, predicted, count, part, low, high in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
-        ]
+        return self._tidy(self.truth, self.predicted, self.cells, self.cell_low, self.cell_high)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Cells that are none of the matrix or stand twice, columns of other lengths."""

@@ -119,15 +119,7 @@ class ScoreTable(Statistic):
         """The table of rows: whether each is positive, its score and its weight."""
         from calipers import _core
 
-        scores, positive, negative, positive2, negative2 = _core.score_table(truth, score, weight)
-        return cls(
-            scores,
-            positive,
-            negative,
-            positive if positive2 is None else positive2,
-            negative if negative2 is None else negative2,
-            len(truth),
-        )
+        return cls._from_core(_core.score_table(truth, score, weight), len(truth))
 
     @classmethod
     def from_running(cls, scores: FloatArray, tp: FloatArray, fp: FloatArray) -> Self:
@@ -142,17 +134,18 @@ class ScoreTable(Statistic):
         """The table of the rows of all parts but one."""
         from calipers import _core
 
-        scores, positive, negative, positive2, negative2 = _core.score_table_without(
+        columns = _core.score_table_without(
             parts.scores, parts.positive, parts.last, parts.part_of, parts.weight, part
         )
-        return cls(
-            scores,
-            positive,
-            negative,
-            positive if positive2 is None else positive2,
-            negative if negative2 is None else negative2,
-            len(parts.last) - parts.sizes[part],
-        )
+        return cls._from_core(columns, len(parts.last) - parts.sizes[part])
+
+    @classmethod
+    def _from_core(cls, columns: tuple[Any, ...], rows: int) -> Self:
+        """The table of columns of the core, which has no squares of rows without weights."""
+        scores, positive, negative, *squares = columns
+        usual = zip((positive, negative), squares, strict=True)
+        of_positive, of_negative = (own if square is None else square for own, square in usual)
+        return cls(scores, positive, negative, of_positive, of_negative, rows)
 
     def __add__(self, other: Self) -> Self:
         scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
