@@ -164,23 +164,21 @@ class Clusters:
         part = np.bincount(self.code, moved, self.size).astype(np.float64)
         return _root(_spread(part, part, self.number))
 
-    def auc_error(self, positive: npt.NDArray[np.bool_], placement: FloatArray) -> float:
-        """Obuchowski's (1997) standard error of an AUC, or of a difference of AUCs.
-
-        ``placement`` is each row's placement among the rows of the other class, or the difference
-        of two systems' placements. With f and g the sums over a cluster of w(placement − AUC)/Σw
-        of its positive and its negative rows, the variance is I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² +
-        2·I/(I − 1)·Σfg; I₁ and I₀ clusters have positive and negative rows. Every row its own
-        cluster is DeLong's.
+    def error_by_class(
+        self, moved: FloatArray, positive: npt.NDArray[np.bool_], *, pairs: bool
+    ) -> float:
+        """The same where each row is positive or negative; of ``pairs`` of them, as in an AUC, by
+        Obuchowski (1997). With f and g the sums over a cluster of its positive and its negative
+        rows, the variance is I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² + 2·I/(I − 1)·Σfg; I₁ and I₀
+        clusters have positive and negative rows. Every row its own cluster is DeLong's.
         """
-        weight = np.ones(len(placement)) if self.weight is None else self.weight
+        if not pairs:
+            return self.sum_error(moved)
+        live = np.ones(len(moved), bool) if self.weight is None else self.weight > 0
         parts, sizes = [], []
         for of_class in (positive, ~positive):
-            own = weight * of_class
-            total = own.sum()
-            mean = dot(own, placement) / total
-            parts.append(np.bincount(self.code, own * (placement - mean), self.size) / total)
-            sizes.append(len(np.unique(self.code[own > 0])))
+            parts.append(np.bincount(self.code, moved * of_class, self.size))
+            sizes.append(len(np.unique(self.code[live & of_class])))
         f, g = parts
         return _root(
             _spread(f, f, sizes[0]) + _spread(g, g, sizes[1]) + 2 * _spread(f, g, self.number)
@@ -236,10 +234,10 @@ class Clusters:
         return self.share_size(value, of.apply(matrix), margin, rows, level)
 
     def auc_interval(
-        self, area: float, positive: npt.NDArray[np.bool_], placement: FloatArray, level: float
+        self, area: float, se: float, positive: npt.NDArray[np.bool_], level: float
     ) -> Interval:
-        """Obuchowski's error on the logit scale; at 0 and 1 the exact bound of separation, in which
-        pairs of different clusters are what is independent."""
+        """On the logit scale, from Obuchowski's error; at 0 and 1 the exact bound of separation, in
+        which pairs of different clusters are what is independent."""
         if self.number < 2:
             return intervals.missing("none", "too_few_clusters")
         if area in (0.0, 1.0):
@@ -247,7 +245,7 @@ class Clusters:
             of_class = [len(np.unique(self.code[live & c])) for c in (positive, ~positive)]
             made = intervals.separated(area, min(*of_class, self.number // 2), level)
             return replace(made, method=self.named(made.method))
-        se = self.widened(self.auc_error(positive, placement), level)
+        se = self.widened(se, level)
         if not se > 0:
             return intervals.missing("none", "too_few_clusters")
         return intervals.on_logit(area, se, level, self.named("Obuchowski, logit"))

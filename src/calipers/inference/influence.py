@@ -20,7 +20,6 @@ the core goes over them (``core/src/areas.rs``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,11 +29,9 @@ import numpy.typing as npt
 
 from calipers.inference.intervals import left_out
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
-from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.estimate import MeasureLike
+    from calipers.inference.settings import MeasureLike
 
 #: Tables of more distinct scores than this are not differentiated numerically.
 MOST_BLOCKS = 500
@@ -48,7 +45,7 @@ SMOOTH = ("pAUC", "PRG-AUC", "KS", "max-F", "max-accuracy")
 OF_BLOCKS = ("AP", "PR-AUC", "AP-DG")
 
 #: The step of a numerical derivative, as a share of the weight.
-_STEP = 1e-5
+STEP = 1e-5
 
 #: So many numbers are computed at a time.
 _AT_ONCE = 4_000_000
@@ -123,34 +120,6 @@ def error(measure: MeasureLike, table: ScoreTable) -> float | None:
         return scale * table.area(area)[1]
     found = influence(measure, table)
     return None if found is None else float(found.error(table))
-
-
-def row_error(
-    influence: FloatArray, weight: FloatArray | None = None, clusters: Clusters | None = None
-) -> float:
-    """The standard error of what rows move by ``influence`` (n,): √Σ(wI)², or of clusters
-    √(C/(C − 1)·Σ(Σ wI)²), the inner sum over the rows of a cluster; NaN of fewer than two.
-
-    That of a difference of two systems comes from the difference of their influences.
-    """
-    moved = influence if weight is None else influence * weight
-    return math.sqrt(dot(moved, moved)) if clusters is None else clusters.sum_error(moved)
-
-
-def class_error(
-    moved: FloatArray, positive: npt.NDArray[np.bool_], weight: FloatArray | None = None
-) -> float:
-    """The standard error of what independent rows move by ``moved`` (n,), influence times weight,
-    with n/(n − 1) for the effective number of rows of each class, as :meth:`Influence.error` has
-    it; NaN where a class has one row or none."""
-    total = 0.0
-    for of_class in (positive, ~positive):
-        own = of_class.astype(np.float64) if weight is None else weight[of_class]
-        squares = float(np.square(own).sum())
-        n = float(own.sum()) ** 2 / squares if squares > 0 else 0.0
-        correction = n / (n - 1) if n > 1 else math.nan
-        total += float(np.square(moved[of_class]).sum()) * correction
-    return math.sqrt(total)
 
 
 #: The jackknife leaves out a group of rows at a time, of at most so many groups.
@@ -228,7 +197,7 @@ def derivatives(
     step = max(1, at_once // len(values)) if len(values) else 1
     for begin in range(0, len(held), step):
         some = held[begin : begin + step]
-        steps, ends = values[some] * _STEP, []
+        steps, ends = values[some] * STEP, []
         for sign in (1, -1):
             moved = np.repeat(values[None], len(some), axis=0)
             moved[np.arange(len(some)), some] += sign * steps

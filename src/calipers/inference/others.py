@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference.cells import NEAR, Cells, margins
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix, all_but_one
 from calipers.statistics.occupied import RedrawnMatrix
 

@@ -28,7 +28,7 @@ from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
-    from calipers.inference.estimate import MeasureLike, Settings
+    from calipers.inference.settings import MeasureLike, Settings
 
 #: What the core computes as it draws, in the order of its columns.
 AREAS = USUAL_AREAS

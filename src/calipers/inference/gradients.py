@@ -1,0 +1,141 @@
+"""How fast measures of counts rise with the counts: derivatives by cells, classes and margins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference.influence import STEP, derivatives
+from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+
+#: So many numbers are moved at a time.
+_AT_ONCE = 1_000_000
+
+
+def gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
+    """:func:`cell_gradient` as an array of shape ``(K, K)``; 0 where no row is."""
+    out = np.zeros((matrix.classes, matrix.classes))
+    truth, predicted, _ = matrix.occupied()
+    out[truth, predicted] = cell_gradient(measure, matrix, truth, predicted)
+    return out
+
+
+def cell_gradient(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> FloatArray:
+    """The derivative of a measure by some cells of the matrix, each of which holds rows.
+
+    Measures of counts do not change when all counts are doubled, so that Σ n·gradient is 0, and
+    the standard error by the delta method is √(Σ n·gradient²). (For macro- and micro-F1 that is
+    Takahashi et al. 2022.) Measures of one class, and averages over classes, are differentiated by
+    the four counts of each class; a row of class i called j is a false negative of i, a false
+    positive of j, and a true negative of all others.
+    """
+    if not measure.viewed:
+        if isinstance(matrix, OccupiedMatrix):
+            return margin_gradient(measure, matrix, truth, predicted)
+        return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
+    (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
+    beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
+    return np.asarray(np.where(truth == predicted, (rest.sum() + hit - rest)[truth], beside))
+
+
+def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
+    """The derivative by the four counts of each class (or label), shape ``(K, 2, 2)``, of a measure
+    of one class, or averaged over classes."""
+    each, plain = matrix.one_vs_rest(), measure.plain
+    if measure.average == "micro":
+        pooled = matrix.pooled()
+        return np.broadcast_to(_partial(plain.apply, pooled, pooled.counts), each.counts.shape)
+    if measure.label is not None:
+        share = np.array([label == measure.label for label in matrix.labels], np.float64)
+    else:
+        share = each.averaging(measure.average)
+        with np.errstate(invalid="ignore"):  # no class may have rows
+            share = share / share.sum()
+    out = np.where(share[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
+    out *= share[:, None, None]
+    if measure.average == "weighted":  # the weights too vary with the rows
+        values = np.where(share > 0, plain.apply(each), 0.0)
+        out[:, 1, :] += ((values - (share * values).sum()) / each.positive.sum())[:, None]
+    return out
+
+
+def _partial(
+    apply: Callable[[Any], FloatArray], matrix: ConfusionMatrix, counts: FloatArray
+) -> FloatArray:
+    """Central differences by each cell that holds rows."""
+
+    def of(moved: FloatArray) -> FloatArray:
+        moved = moved.reshape(len(moved), *counts.shape)
+        return apply(replace(matrix, counts=moved, squares=moved))
+
+    return derivatives(of, counts.ravel(), _AT_ONCE).reshape(counts.shape)
+
+
+def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) -> FloatArray:
+    """The same of a stack of matrices of two classes, all of them at once."""
+    out = np.zeros(each.counts.shape)
+    for cell in np.ndindex(2, 2):
+        at = (..., *cell)
+        ends = []
+        for sign in (1, -1):
+            moved = each.counts.copy()
+            moved[at] += sign * moved[at] * STEP
+            ends.append(apply(replace(each, counts=moved, squares=moved)))
+        steps = each.counts[at] * STEP
+        held = steps > 0
+        out[at][held] = (ends[0] - ends[1])[held] / (2 * steps[held])
+    return out
+
+
+class _Margins(ConfusionMatrix):
+    """Margins that need not be those of one matrix, for derivatives by each of them."""
+
+    def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
+        names = ("labels", "truth", "prediction", "hits", "total", "correct")
+        self.__dict__.update({name: getattr(matrix, name) for name in names}, **margins)
+
+    @property
+    def classes(self) -> int:
+        return len(self.labels)
+
+
+def margin_gradient(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> FloatArray:
+    """The gradient by cells of a measure of all classes, through the margins: a row more in a cell
+    is one more in the margin of its true class, in that of its predicted class, in the total, and
+    where these agree on the diagonal. So the work grows with classes, not with cells."""
+    by = {name: _by_margin(measure, matrix, name) for name in ("truth", "prediction", "hits")}
+    total, correct = (_by_sum(measure, matrix, name) for name in ("total", "correct"))
+    right = np.where(truth == predicted, by["hits"][truth] + correct, 0.0)
+    return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
+
+
+def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:
+    """Central differences by the entries of a margin that hold rows."""
+    return derivatives(
+        lambda moved: measure.apply(_Margins(matrix, **{name: moved})),
+        getattr(matrix, name),
+        _AT_ONCE,
+    )
+
+
+def _by_sum(measure: Any, matrix: ConfusionMatrix, name: str) -> float:
+    """The same by one of the sums."""
+    value = getattr(matrix, name)
+    if not value > 0:
+        return 0.0
+    ends = [measure.apply(_Margins(matrix, **{name: value * (1 + s * STEP)})) for s in (1, -1)]
+    return float(ends[0] - ends[1]) / (2 * float(value) * STEP)

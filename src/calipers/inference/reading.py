@@ -1,0 +1,445 @@
+"""A reading: one number and how it varies; and the algebra of readings.
+
+A reading says what it knows of how its value varies, each part only if there is such a thing:
+
+    influence    how much every unit moves the value, in a space whose norm is the standard error
+    units        a value for each unit, of whose mean the value is a multiple (topics, losses)
+    replicates   the value in each draw; readings of the same units are drawn together
+    law          what is known exactly: a share of trials, cells of a table, topics that are shared
+    methods      intervals that its law offers, by the names that the policy knows them by
+
+Readings of the same units subtract (``a - b``), add up (:func:`weighted`) and pass through functions
+(:func:`function`), and how they vary follows. What a reading's interval and test are is said
+in :mod:`calipers.inference.policy`.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from calipers.inference import intervals, margins, paired
+from calipers.inference.intervals import Interval
+from calipers.inference.margins import Shifted
+from calipers.once import cached_property
+from calipers.statistics import Moments
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.paired import Test
+    from calipers.inference.settings import Settings
+    from calipers.statistics import FloatArray
+
+NAN = float("nan")
+
+#: An interval at a level; None where the method does not apply after all.
+Limits = Callable[[float], "Interval | None"]
+
+
+@dataclass(frozen=True)
+class Error:
+    """A standard error, what made it, and the degrees of freedom of its t; None for the normal."""
+
+    se: float
+    name: str
+    degrees: float | None = None
+
+    def shifted(self, value: float) -> Shifted:
+        """The test of the value against any other."""
+        return margins.by_error(value, self.se, self.name, self.degrees)
+
+
+# --- Influence ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """What influences of rows live in: its norm makes a standard error of a column (n,) of them.
+
+    Here a column is weight times how much each row moves the value, and the norm √ΣI²; of clusters
+    √(C/(C − 1)·Σ(ΣI)²), the inner sum over the rows of each.
+    """
+
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+
+    def error(self, column: FloatArray) -> float:
+        """The norm."""
+        if self.clusters is not None:
+            return self.clusters.sum_error(column)
+        return math.sqrt(dot(column, column))
+
+    def moved(self, column: FloatArray) -> FloatArray:
+        """How much each row moves the value, times its weight."""
+        return column
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """The same with all corrections in it, so that the plain norm of it is this one."""
+        return self.moved(column)
+
+    def like(self, other: Space) -> bool:
+        """Whether columns of both can be added up."""
+        return type(self) is type(other)
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass(Space):
+    """Rows of two classes: √Σ n/(n − 1)·ΣI² over the classes, n being the effective number of rows
+    of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` clusters have
+    a factor for each class, I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² + 2·I/(I − 1)·Σfg, with f and g the
+    sums over the positive and the negative rows of a cluster (Obuchowski 1997)."""
+
+    positive: npt.NDArray[np.bool_] = field(kw_only=True)
+    pairs: bool = field(kw_only=True, default=False)
+
+    def error(self, column: FloatArray) -> float:
+        """The norm."""
+        if self.clusters is None:
+            total = 0.0
+            for of_class in (self.positive, ~self.positive):
+                total += float(np.square(column[of_class]).sum()) * self._correction(of_class)
+            return math.sqrt(total)
+        return self.clusters.error_by_class(column, self.positive, pairs=self.pairs)
+
+    def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
+        own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
+        squares = float(np.square(own).sum())
+        n = float(own.sum()) ** 2 / squares if squares > 0 else 0.0
+        return n / (n - 1) if n > 1 else NAN
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """Times √(n/(n − 1)) of the class of each row."""
+        factor = np.sqrt([self._correction(~self.positive), self._correction(self.positive)])
+        return np.asarray(column * factor[self.positive.astype(np.intp)])
+
+    def like(self, other: Space) -> bool:
+        """Whether the classes are the same."""
+        return isinstance(other, ByClass) and (
+            self.positive is other.positive or np.array_equal(self.positive, other.positive)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class OfMeans(Space):
+    """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
+    mean, with n/(n − 1) for the effective number of rows, or C/(C − 1) for clusters."""
+
+    def error(self, column: FloatArray) -> float:
+        """The norm."""
+        if self.clusters is not None:
+            return self.clusters.mean_error(column)
+        return Moments.from_rows(column, self.weight).standard_error
+
+    def moved(self, column: FloatArray) -> FloatArray:
+        """w(x − mean)/Σw."""
+        moments = Moments.from_rows(column, self.weight)
+        with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
+            apart = (column - moments.mean) / moments.weight
+            if self.weight is None:
+                return np.asarray(apart)
+            return np.where(self.weight > 0, apart * self.weight, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """A vector: how much the units move a number. ``name`` is what its error is called, of clusters
+    ``clustered`` where that has another name."""
+
+    column: FloatArray
+    space: Space
+    name: str = "delta"
+    clustered: str | None = None
+
+    def __add__(self, other: Influence) -> Influence:
+        if self.space.like(other.space):
+            return replace(self, column=self.column + other.column)
+        return self.plain + other.plain
+
+    def __rmul__(self, factor: float) -> Influence:
+        return replace(self, column=factor * self.column)
+
+    def __sub__(self, other: Influence) -> Influence:
+        if self.space.like(other.space):
+            with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+                return replace(self, column=self.column - other.column)
+        return self.plain - other.plain
+
+    @property
+    def plain(self) -> Influence:
+        """The same with its corrections multiplied in, to be added up with any of these rows."""
+        s = self.space
+        return replace(self, column=s.corrected(self.column), space=Space(s.weight, s.clusters))
+
+    @property
+    def moved(self) -> FloatArray:
+        """How much each row moves the value, times its weight."""
+        return self.space.moved(self.column)
+
+    @property
+    def error(self) -> Error:
+        """The standard error: normal, or Student's t where rows come in clusters."""
+        clusters, se = self.space.clusters, self.space.error(self.column)
+        if clusters is None:
+            return Error(se, self.name)
+        return Error(se, self.clustered or self.name, clusters.number - 1)
+
+
+# --- Units ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """A value for each unit, first minus second of a difference; all units have one."""
+
+    values: FloatArray
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+
+    def __sub__(self, other: Units) -> Units:
+        with np.errstate(invalid="ignore"):  # two infinite losses have no difference
+            return replace(self, values=self.values - other.values)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Weight, mean and variance."""
+        return Moments.from_rows(self.values, self.weight)
+
+    @property
+    def mean(self) -> float:
+        """The (weighted) mean."""
+        return float(self.moments.mean)
+
+    @cached_property
+    def error(self) -> Error:
+        """The standard error of the mean, and the t test that it makes."""
+        if self.clusters is not None:
+            se = self.clusters.mean_error(self.values)
+            return Error(se, "paired t, clustered", self.clusters.number - 1)
+        moments = self.moments
+        return Error(moments.standard_error, "paired t", round(moments.effective_size) - 1)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the units are independent and count alike, as tests of ranks and signs need."""
+        return self.weight is None and self.clusters is None
+
+    @property
+    def moved(self) -> FloatArray:
+        """By how much the units, or the clusters of them, move the mean, but for a factor."""
+        apart = self.values - self.mean
+        apart = apart if self.weight is None else apart * self.weight
+        if self.clusters is None:
+            return apart
+        return np.bincount(self.clusters.code, apart).astype(np.float64)
+
+    @property
+    def effect(self) -> float:
+        """Hedges' g for paired data; none of weighted rows."""
+        return paired.hedges_g(self.values) if self.weight is None else NAN
+
+
+# --- Readings -------------------------------------------------------------------------------------
+
+
+class Law(Protocol):
+    """What is known exactly of how readings vary together."""
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """First minus second, of the same units."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Reading:
+    """One number and how it varies.
+
+    ``kind`` is the row of the policy that it is looked up in. The value is ``scale`` times the mean
+    of the ``units``, where ``units_make_value``; else the units only serve tests, as squares do for
+    RMSE. ``raw`` are the differences that wins and losses are counted by, if not those of units.
+    """
+
+    value: float
+    kind: str
+    settings: Settings
+    n: int
+    unit: str = "rows"
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    higher_is_better: bool | None = None
+    #: Why units, and how many of them, have no value; of how many in all, if not of ``n``.
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    of: int | None = None
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+    #: Effective numbers of units, by class where there are classes.
+    sizes: Callable[[], tuple[float, ...]] = lambda: ()
+    #: Whether the influence of units says too little.
+    few: Callable[[], bool] = lambda: False
+    #: The size of the skewness over √n of the values that it is a mean of.
+    skew: Callable[[], float] = lambda: 0.0
+    #: Of a biased measure: replicates are turned about the value.
+    pivotal: bool = False
+    #: The scale on which it is normal: ``"logit"`` or None.
+    transform: str | None = None
+    methods: Mapping[str, Limits] = field(default_factory=dict)
+    law: Law | None = None
+    influence: Callable[[], Influence | None] | None = None
+    #: The standard error, where it is known without the influence of every row.
+    error: Callable[[], Error | Interval | None] | None = None
+    units: Units | None = None
+    units_make_value: bool = True
+    scale: float = 1.0
+    raw: FloatArray | None = None
+    #: In each draw; readings of the same units are drawn together.
+    replicates: Callable[[], FloatArray] | None = None
+    #: For its own interval, where these are drawn in another way.
+    alone: Callable[[], FloatArray] | None = None
+    #: The same, every true class keeping its number of rows.
+    stratified: Callable[[], FloatArray | None] | None = None
+    #: The value's error, replicates and their errors; of a difference of units their means.
+    studentised: Callable[[], tuple[float, FloatArray, FloatArray] | None] | None = None
+    #: How much units move the value, and for how many rows each of them stands.
+    jackknife: Callable[[], tuple[FloatArray, FloatArray | None] | None] | None = None
+    #: By how much leaving out groups of rows moves the value, the same groups for all readings.
+    left_out: Callable[[], FloatArray] | None = None
+    discordant: Callable[[], tuple[float, float]] | None = None
+    swapped: Callable[[str], Test] | None = None
+    #: Whether every unit counts 0 or 1.
+    shares: bool = False
+    #: Of a difference: first and second.
+    operands: tuple[Reading, Reading] | None = None
+
+    def __sub__(self, other: Reading) -> Reading:
+        """The difference on the same units."""
+        if self.law is not None:
+            return self.law.minus(self, other)
+        of_units = self.units is not None and other.units is not None
+        return self.difference(
+            other,
+            influence=_both(self.influence, other.influence, operator.sub),
+            units=self.units - other.units if of_units else None,  # type: ignore[operator]
+            units_make_value=self.units_make_value,
+            scale=self.scale,
+            replicates=_both(self.replicates, other.replicates, operator.sub),
+            left_out=_both(self.left_out, other.left_out, operator.sub),
+            few=lambda: self.few() or other.few(),
+            pivotal=self.pivotal,
+        )
+
+    def difference(self, other: Reading, **parts: Any) -> Reading:
+        """First minus second, of which these parts are known."""
+        shared = {name: getattr(self, name) for name in _SHARED}
+        made = {**shared, "value": self.value - other.value, **parts}
+        return Reading(**made, operands=(self, other))
+
+    # --- What it offers --------------------------------------------------------------------------
+
+    @cached_property
+    def found_error(self) -> Error | Interval | None:
+        """The standard error, or the absent interval that says why there is none."""
+        if self.error is not None:
+            return self.error()
+        if self.influence is None:
+            return None
+        moved = self.influence()
+        if moved is None:
+            return intervals.missing("none", "no_analytic_interval")
+        made = moved.error
+        return made if self.operands is None else replace(made, name=f"{made.name}, paired")
+
+    @cached_property
+    def skewness(self) -> float:
+        """By how much it is not normal."""
+        return self.skew()
+
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """Replicates for its own interval and test; turned about the value where the measure is
+        biased, 2·value − replicate."""
+        found = self.alone or self.replicates
+        assert found is not None
+        return 2 * self.value - found() if self.pivotal else found()
+
+    @property
+    def draws(self) -> bool:
+        """Whether there are replicates."""
+        return self.alone is not None or self.replicates is not None
+
+    @property
+    def of_units(self) -> bool:
+        """Whether the value is that of the units."""
+        return self.units is not None and self.units_make_value
+
+
+#: What a difference takes over from the first of its operands.
+_SHARED = ("kind", "settings", "n", "unit", "higher_is_better", "weight", "clusters", "sizes")
+
+
+def _both(
+    first: Callable[[], Any] | None, second: Callable[[], Any] | None, join: Callable[..., Any]
+) -> Callable[[], Any] | None:
+    """What two thunks give, joined; None where one is, or gives, None."""
+    if first is None or second is None:
+        return None
+
+    def made() -> Any:
+        a, b = first(), second()
+        return None if a is None or b is None else join(a, b)
+
+    return made
+
+
+def function(
+    f: Callable[..., Any], readings: Sequence[Reading], slopes: Sequence[float], **parts: Any
+) -> Reading:
+    """A function of readings of the same units, with its derivative by each. Influence follows by
+    the derivatives, replicates by the function; what one reading lacks, the function lacks. All
+    else is lost unless given anew, as a law or a scale is not that of a function.
+
+    >>> from calipers.readings.losses import of_losses
+    >>> from calipers import measure
+    >>> from calipers.inference.settings import Settings
+    >>> squares = of_losses(measure("MSE"), np.array([1.0, 4.0, 9.0, 2.0]), None, None, Settings())
+    >>> root = function(np.sqrt, [squares], [0.5 / np.sqrt(squares.value)])
+    >>> root.value
+    2.0
+    """
+
+    def influence() -> Influence | None:
+        total: Influence | None = None
+        for reading, slope in zip(readings, slopes, strict=True):
+            found = None if reading.influence is None else reading.influence()
+            if found is None:
+                return None
+            total = slope * found if total is None else total + slope * found
+        return total
+
+    def replicates() -> FloatArray:
+        drawn = [reading.replicates() for reading in readings if reading.replicates is not None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(f(*drawn))
+
+    first, drawn = readings[0], all(reading.replicates is not None for reading in readings)
+    made: dict[str, Any] = {
+        **{name: getattr(first, name) for name in _SHARED},
+        "value": float(f(*(reading.value for reading in readings))),
+        "influence": influence,
+        "replicates": replicates if drawn else None,
+    }
+    return Reading(**{**made, **parts})
+
+
+def weighted(terms: Sequence[tuple[float, Reading]], **parts: Any) -> Reading:
+    """Σ w·a over readings of the same units, with fixed weights."""
+    weights = [w for w, _ in terms]
+
+    def total(*values: Any) -> Any:
+        return sum(w * value for w, value in zip(weights, values, strict=True))
+
+    return function(total, [reading for _, reading in terms], weights, **parts)

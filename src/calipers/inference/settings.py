@@ -1,0 +1,91 @@
+"""How intervals are to be made: what a user asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray, Statistic
+
+#: What can be asked for in general.
+INTERVALS = ("auto", "bootstrap", "analytic", "none")
+
+#: The methods that can be asked for by name, and what each of them is.
+METHODS: Mapping[str, str] = {
+    "wilson": "Wilson's score interval",
+    "clopper-pearson": "Clopper and Pearson's exact interval",
+    "jeffreys": "Jeffreys' interval, of the Beta distribution",
+    "agresti-coull": "Agresti and Coull's interval",
+    "delong": "DeLong's standard error, normal; Obuchowski's of clustered rows",
+    "hanley": "Hanley and McNeil's standard error, normal",
+    "chi-square": "χ² for normal residuals around 0; the method says when their kurtosis is not 3",
+    "student": "Student's t",
+    "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
+    "percentile": "percentiles of bootstrap replicates",
+    "bca": "bootstrap, bias-corrected and accelerated",
+    "studentised": "bootstrap-t: each replicate over its own standard error",
+    "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
+}
+
+SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
+BOOTSTRAPS = ("percentile", "bca", "studentised")
+
+
+class MeasureLike(Protocol):
+    """What inference reads of a measure."""
+
+    @property
+    def definition(self) -> Any:
+        """The traits."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameter values by name."""
+
+    def apply(self, statistic: Statistic) -> FloatArray:
+        """The formula over a statistic, with its leading axes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How intervals are to be made."""
+
+    interval: str = "auto"
+    level: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+    #: Methods asked for by name, the first that applies first; else ``interval`` decides.
+    methods: tuple[str, ...] = ()
+
+    @classmethod
+    def parsed(cls, interval: str | Sequence[str], **others: Any) -> Settings:
+        """From names separated by commas, or a sequence of them: methods, and at most one of
+        :data:`INTERVALS` for what they do not apply to. ``ValueError`` for any other name.
+
+        >>> Settings.parsed("jeffreys, bca").asked
+        'jeffreys, bca'
+        """
+        given = interval.split(",") if isinstance(interval, str) else interval
+        names = [str(name).strip().lower().replace("studentized", "studentised") for name in given]
+        general = [name for name in names if name in INTERVALS]
+        odd = [name for name in names if name not in INTERVALS and name not in METHODS]
+        if odd:
+            raise ValueError(odd[0])
+        if len(general) > 1 or not names:
+            raise ValueError(", ".join(names))
+        methods = tuple(dict.fromkeys(name for name in names if name in METHODS))
+        return cls(general[0] if general else "auto", methods=methods, **others)
+
+    @property
+    def asked(self) -> str:
+        """What was asked for, in words."""
+        if self.methods and self.interval == "auto":
+            return ", ".join(self.methods)
+        return ", ".join((*self.methods, self.interval))
+
+    @property
+    def prefers_bootstrap(self) -> bool:
+        """Whether a bootstrap was asked for where another method would be the default."""
+        return self.interval == "bootstrap"

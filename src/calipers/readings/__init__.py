@@ -1,0 +1,1 @@
+"""How a number over each statistic varies: one file a statistic."""

@@ -1,0 +1,164 @@
+"""Measures of calibration: readings over the table of distinct probabilities.
+
+They are bootstrapped as measures of scores are. Most are biased, and replicates of them are biased
+once more; their intervals are pivotal: replicates are turned about the value, which takes that
+second bias off. The coefficients of a recalibration have Wald's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.inference.influence import jackknife
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import ByClass, Error, Influence, Reading
+from calipers.measures import parse
+from calipers.readings.undefined import reasons
+from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics.base import dot
+from calipers.statistics.calibration import Levels, expit, information
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike
+    from calipers.readings.scores import ScoredRows
+
+
+def of_probabilities(rows: ScoredRows, measure: MeasureLike) -> Reading:
+    """The reading of a measure of calibration; the scores are probabilities."""
+    value, definition = float(measure.apply(rows.table)), measure.definition
+    line = definition.interval == "recalibration"
+    kinds = {"recalibration": "recalibration", "none": "p-value"}
+    made = Reading(
+        value=value,
+        kind=kinds.get(definition.interval, "calibration"),
+        settings=rows.settings,
+        n=len(rows.positive),
+        bounds=definition.range,
+        undefined=reasons(measure, rows.table, len(rows.positive)),
+        higher_is_better=definition.higher_is_better,
+        weight=rows.weight,
+        clusters=rows.clusters,
+        sizes=lambda: intervals.class_sizes(rows.table)[::-1],
+        pivotal=definition.interval == "pivotal",
+        alone=lambda: rows.drawn.of(measure),
+        replicates=lambda: rows.drawn_by_row.of(measure),
+        left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
+    )
+    made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
+    return _of_line(rows, measure, made) if line else made
+
+
+def _turned(
+    rows: ScoredRows, measure: MeasureLike, reading: Reading, level: float
+) -> Interval | None:
+    name = "bootstrap [B]"
+    if rows.clusters is not None:
+        name = rows.clusters.bootstrap
+        if rows.clusters.number < 2:
+            return intervals.missing(name, "too_few_clusters")
+    name = f"{'pivotal ' * reading.pivotal}{name}"
+    made = intervals.percentile(reading.drawn, level, name).within(*reading.bounds)
+    error = made.reason is None and reading.pivotal and measure.definition.perfect == 0
+    if error and _may_be_calibrated(rows, level):
+        # Of what is calibrated even turned replicates are above 0 six times of ten.
+        return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
+    # Of what is not, the interval of an ECE held the truth 88 to 92 times of 100.
+    return made.but("a biased measure") if error else made
+
+
+def _may_be_calibrated(rows: ScoredRows, level: float) -> bool:
+    """Whether a test at this level leaves it possible; it knows no clusters."""
+    if rows.clusters is not None:
+        return False
+    p = parse("Spiegelhalter-p", ("calibration",)).apply(rows.table)
+    return bool(p > 1 - level)
+
+
+# --- Recalibration --------------------------------------------------------------------------------
+
+
+def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Reading:
+    """The reading of a coefficient of the recalibration.
+
+    Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
+    of rows or clusters where there are weights, which need not be counts, or clusters; and of the
+    intercept with slope 1, whose model is wrong where the slope is not.
+    """
+
+    def moved() -> FloatArray:
+        fit, delta = fitted(rows.table, measure), measure.parameters["delta"]
+        p = np.clip(rows.score, delta, 1 - delta)
+        weight = np.ones(len(p)) if rows.weight is None else rows.weight
+        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+        logit = np.log(p) - np.log1p(-p)
+        residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
+        return np.asarray(residual * fit.to(logit))
+
+    def influence() -> Influence:
+        return Influence(moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "influence")
+
+    def error() -> Error:
+        if rows.clusters is not None:
+            return Error(rows.clusters.sum_error(moved()), "Wald, sandwich")
+        fit = fitted(rows.table, measure)
+        if rows.weight is None and fit.both:
+            return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
+        return Error(fit.error(rows.table), "Wald, sandwich")
+
+    return replace(
+        reading,
+        influence=influence,
+        error=error,
+        jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
+    )
+
+
+def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
+    """The recalibration whose coefficient a measure is."""
+    both = measure.parameters.get("slope") != "one"
+    x = Levels.of(table).clipped(measure.parameters["delta"])
+    intercept, slope = x.line if both else (x.offset, 1.0)
+    p = expit(intercept + slope * x.logit)
+    of_fit = information(x.logit, x.total * p * (1 - p))
+    return Fit(
+        both,
+        int("slope" not in measure.parameters),
+        intercept,
+        slope,
+        x.logit,
+        p,
+        np.linalg.inv(of_fit[: 1 + both, : 1 + both]).astype(np.float64),
+    )
+
+
+class Fit(NamedTuple):
+    """A recalibration, logit P(y) = a + b·logit(p): whether b was fitted too, which coefficient is
+    asked for (0 for a), logit(p) and the fitted probability at each level, and the inverse
+    information."""
+
+    both: bool
+    place: int
+    intercept: float
+    slope: float
+    logit: FloatArray
+    fitted: FloatArray
+    variance: FloatArray
+
+    def to(self, logit: FloatArray) -> FloatArray | float:
+        """By how much a residual at a logit moves the coefficient."""
+        to = self.variance[self.place]
+        return np.asarray(to[0] + to[1] * logit) if self.both else float(to[0])
+
+    def error(self, table: ScoreTable) -> float:
+        """Of the coefficient, from the residuals of the rows of the table: √Σ(w·residual·to)²."""
+        kept = (table.positive + table.negative)[::-1] > 0
+        to = np.square(self.to(self.logit))
+        of_positive = dot(table.positive_squares[::-1][kept], np.square(1 - self.fitted) * to)
+        of_negative = dot(table.negative_squares[::-1][kept], np.square(self.fitted) * to)
+        return math.sqrt(of_positive + of_negative)

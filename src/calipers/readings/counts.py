@@ -1,0 +1,410 @@
+"""Measures of counts: readings over a confusion matrix and the rows behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.inference.cells import Cells
+from calipers.inference.gradients import cell_gradient
+from calipers.inference.influence import MOST_GROUPS, STEP, grouped
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import Error, Limits, Reading
+from calipers.once import cached_property
+from calipers.readings.shares import share_methods
+from calipers.readings.undefined import reasons
+from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+#: Replicates of more cells than this have no standard errors of their own.
+_FEW_CELLS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """A confusion matrix of any number of classes, and how the rows behind it are redrawn."""
+
+    matrix: ConfusionMatrix
+    cells: Cells
+    settings: Settings
+    #: Measures that are bootstrapped in one pass with the first of them.
+    together: tuple[Any, ...] = ()
+    _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _beside: list[BothCounts] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def from_codes(
+        cls,
+        truth: npt.NDArray[np.integer[Any] | np.bool_],
+        predicted: npt.NDArray[np.integer[Any] | np.bool_],
+        labels: tuple[str, ...],
+        settings: Settings,
+        weight: FloatArray | None = None,
+        clusters: Clusters | None = None,
+        together: tuple[Any, ...] = (),
+    ) -> ClassCounts:
+        """The counts of rows whose classes are given as positions in ``labels``."""
+        k = len(labels)
+        cells = Cells.from_codes([truth, predicted], (k, k), weight, clusters)
+        if not cells.dense:
+            squares = cells.counts if weight is None else cells.squares
+            matrix: ConfusionMatrix = OccupiedMatrix(
+                cells.counts, squares, cells.place, labels, len(truth)
+            )
+            return cls(matrix, cells, settings, together)
+        counts = cells.onto((0, 1), cells.counts)
+        squares = counts if weight is None else cells.onto((0, 1), cells.squares)
+        return cls(ConfusionMatrix(counts, squares, labels, len(truth)), cells, settings, together)
+
+    @classmethod
+    def from_matrix(
+        cls, matrix: ConfusionMatrix, settings: Settings, together: tuple[Any, ...] = ()
+    ) -> ClassCounts:
+        """The same of rows that weigh one each and are independent, of whom the matrix is all (for
+        which ``cells.by_row`` must not be)."""
+        truth, predicted, counts = matrix.occupied()
+        place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
+        shape = (matrix.classes, matrix.classes)
+        return cls(matrix, Cells(shape, place, counts, counts, nobody), settings, together)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of counts."""
+        value, definition = float(measure.apply(self.matrix)), measure.definition
+        seen, cells = self.share_of(measure), self.cells
+        methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
+        if seen is not None:
+            size = partial(self._trials, measure, seen, value)
+            methods |= _of_clusters(value, size, self.clusters)
+        return Reading(
+            value=value,
+            kind="measure of counts" if seen is None else "share of rows",
+            settings=self.settings,
+            n=self.matrix.rows,
+            bounds=definition.range,
+            undefined=reasons(measure, self.matrix, self.matrix.rows),
+            higher_is_better=definition.higher_is_better,
+            weight=cells.weight,
+            clusters=self.clusters,
+            law=_Counted(measure, self),
+            error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
+            replicates=lambda: self.replicates([measure])[measure],
+            stratified=lambda: self._stratified(measure),
+            studentised=lambda: self._studentised(measure),
+            jackknife=lambda: self._jackknife(measure),
+            methods=methods,
+        )
+
+    @cached_property
+    def constant(self) -> ConfusionMatrix:
+        """The matrices of always answering one class."""
+        return self.matrix.constant()
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """What the rows come from."""
+        return self.cells.clusters
+
+    @cached_property
+    def _as_likely(self) -> ConfusionMatrix:
+        """Matrices as likely as their rows make them, by Jeffreys' prior: Dirichlet(counts + ½).
+
+        Where a cell holds few rows the bootstrap draws too few others, and from an empty one none
+        at all, so that its intervals are too short; these hold the truth as often as they say."""
+        generator = np.random.Generator(np.random.Philox(self.settings.seed))
+        counts = self.matrix.counts
+        share = generator.dirichlet(counts.ravel() + 0.5, self.settings.resamples)
+        drawn = (share * counts.sum()).reshape(-1, 2, 2)
+        return replace(self.matrix, counts=drawn, squares=drawn)
+
+    def _likely(self, measure: MeasureLike, level: float) -> Interval | None:
+        """Of two classes, and rows that are independent and weigh alike."""
+        plain = self.cells.weight is None and self.clusters is None
+        if not plain or self.matrix.classes != 2:
+            return None
+        return intervals.percentile(measure.apply(self._as_likely), level, "Jeffreys, of the cells")
+
+    def share_of(
+        self, measure: Any, matrix: ConfusionMatrix | None = None
+    ) -> ConfusionMatrix | None:
+        """The matrix of whose margin the measure is a share of rows, if it is one; of another
+        ``matrix`` in place of these rows', where that is given.
+
+        Of micro averages these are shares of what is, or is called, positive, where every row
+        stands once; as a negative it stands K − 1 times.
+        """
+        margin = measure.definition.share_of
+        if margin is None or measure.average in ("macro", "weighted"):
+            return None
+        whole = self.matrix if matrix is None else matrix
+        seen: ConfusionMatrix | None = whole
+        if measure.label is not None:
+            seen = whole.of_class(measure.label)
+        elif measure.average == "micro":
+            seen = whole.pooled() if margin in ("positive", "predicted_positive") else None
+        return seen
+
+    def _trials(
+        self, measure: Any, seen: ConfusionMatrix, value: float, level: float
+    ) -> float:
+        """The effective number of rows that a share is of, the design effect of clusters taken off;
+        NaN where they are too few."""
+        size = float(seen.effective_size(measure.definition.share_of))
+        if self.clusters is None:
+            return size
+        split = self._by_cluster(measure, self.clusters)
+        return self.clusters.trials(value, split, measure.plain, size, level)
+
+    def _by_cluster(self, measure: Any, clusters: Clusters) -> ConfusionMatrix:
+        """The matrix of two classes of each cluster that a share of rows is taken of."""
+        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        if measure.label is not None:
+            own = self.matrix.labels.index(measure.label)
+            truth, predicted = truth == own, predicted == own
+        elif self.matrix.classes > 2:
+            # Of an average, a row stands once among what is positive and what is called so.
+            truth, predicted = np.ones_like(truth), truth == predicted
+        counts = clusters.matrices(2 * truth + predicted, (2, 2))
+        if measure.average == "micro":
+            counts[:, 0, 1] = counts[:, 1, 0]
+        return ConfusionMatrix(counts, counts)
+
+    def _gradient(self, measure: Any) -> FloatArray:
+        """The derivative by each of the cells."""
+        truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
+        return cell_gradient(measure, self.matrix, truth, predicted)
+
+    def moved(self, measure: Any) -> FloatArray:
+        """How much each row moves the value, times its weight."""
+        moved = self._gradient(measure)[self.cells.row()]
+        return moved if self.cells.weight is None else moved * self.cells.weight
+
+    def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
+        """The measure of each of several arrays of counts of the cells (m, C)."""
+        step, out = self.cells.at_once, []
+        for begin in range(0, len(counts), step):
+            some = self.cells.matrix(counts[begin : begin + step], self.matrix.labels)
+            out.append(measure.apply(some))
+        return np.concatenate(out)
+
+    def _stratified(self, measure: Any) -> FloatArray | None:
+        """Replicates drawn class by class, of independent rows that weigh alike."""
+        drawn = self.cells.drawn_by_class(self.settings)
+        if drawn is None:
+            return None
+        return np.concatenate([self._applied(measure, counts) for counts in drawn])
+
+    def _jackknife(self, measure: Any) -> tuple[FloatArray, FloatArray | None]:
+        """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
+        weigh differently, and where the cells are many, one after the other or groups of them."""
+        cells = self.cells
+        plain = cells.weight is None and self.clusters is None
+        if plain and len(cells.place) <= MOST_GROUPS:
+            rest = cells.counts - np.eye(len(cells.place))
+            return intervals.left_out(self._applied(measure, rest), cells.counts), cells.counts
+        if self.clusters is not None:
+            _, unit = np.unique(self.clusters.code, return_inverse=True)
+        else:
+            unit = np.arange(len(cells.flat))
+        group = grouped(int(unit.max()) + 1)[unit]
+        place = group * len(cells.place) + cells.row()
+        size = (int(group.max()) + 1) * len(cells.place)
+        out = np.bincount(place, cells.weight, size).reshape(-1, len(cells.place))
+        # Of weights, rounding may leave a hair where no row is left.
+        rest = np.where(out >= cells.counts * (1 - 1e-12), 0.0, cells.counts - out)
+        return intervals.left_out(self._applied(measure, rest)), None
+
+    def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
+        """Of few cells, whose counts are all there is to the rows: each replicate by the delta
+        method."""
+        cells = self.cells
+        few = len(cells.place) <= _FEW_CELLS
+        if not few or cells.weight is not None or self.clusters is not None:
+            return None
+        drawn = np.concatenate(list(cells.drawn(self.settings)))
+        variance = np.zeros(len(drawn))
+        for cell in range(drawn.shape[1]):
+            steps, ends = drawn[:, cell] * STEP, []
+            for sign in (1, -1):
+                moved = drawn.copy()
+                moved[:, cell] += sign * steps
+                ends.append(self._applied(measure, moved))
+            held = steps > 0
+            slope = (ends[0][held] - ends[1][held]) / (2 * steps[held])
+            variance[held] += drawn[held, cell] * np.square(slope)
+        se = cells.error(self._gradient(measure))
+        return se, self._applied(measure, drawn), np.sqrt(variance)
+
+    def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
+        """Bootstrap replicates of each measure, all from the same draws."""
+        todo = [m for m in dict.fromkeys((*measures, *self.together)) if m not in self._spread]
+        if todo:
+            parts: list[list[FloatArray]] = [[] for _ in todo]
+            for drawn in self.cells.drawn(self.settings):
+                matrix = self.cells.redrawn(drawn, self.matrix.labels)
+                for part, measure in zip(parts, todo, strict=True):
+                    part.append(measure.apply(matrix))
+            self._spread.update(zip(todo, map(np.concatenate, parts), strict=True))
+        return self._spread
+
+    def beside(self, other: ClassCounts) -> BothCounts:
+        """These counts and those of a second system on the same rows; kept until those of another
+        are asked for."""
+        if not self._beside or self._beside[0].second is not other:
+            self._beside[:] = [BothCounts(self, other)]
+        return self._beside[0]
+
+
+def counts_right(measure: Any) -> bool:
+    """Whether a measure counts the rows that are right, or those that are wrong."""
+    definition = measure.definition
+    return definition.share_of == "total" and definition.any_classes and not measure.viewed
+
+
+def _of_clusters(
+    value: float, size: Callable[[float], float], clusters: Clusters | None
+) -> dict[str, Limits]:
+    """The intervals of a share, whose effective size depends on the level where rows come in
+    clusters."""
+
+    def limits(name: str, level: float) -> Interval:
+        made = share_methods(value, size(level))[name](level)
+        assert made is not None
+        if clusters is None:
+            return made
+        if clusters.number < 2 or not math.isfinite(made.low):
+            return intervals.missing("none", "too_few_clusters")
+        return replace(made, method=clusters.named(f"{made.method}, clustered"))
+
+    return {name: partial(limits, name) for name in share_methods(value, math.nan)}
+
+
+@dataclass(frozen=True, eq=False)
+class BothCounts:
+    """The confusion matrices of two systems on the same rows, drawn together.
+
+    The cells of truth × first × second are all there is to the rows, so redrawing the cells is
+    redrawing the rows.
+    """
+
+    first: ClassCounts
+    second: ClassCounts
+
+    @cached_property
+    def cells(self) -> Cells:
+        """Of truth × first × second."""
+        of, k = self.first.cells, self.first.matrix.classes
+        flat = of.flat * k + self.second.cells.flat % k
+        return Cells.from_flat(flat, (k, k, k), of.weight, of.clusters)
+
+    @property
+    def plain(self) -> bool:
+        """Whether rows are independent and weigh alike."""
+        return self.cells.weight is None and self.cells.clusters is None
+
+    def error(self, measure: Any) -> Error:
+        """By the delta method."""
+        return Error(self.cells.error(self.moved(measure)[0]), "delta, paired", self._degrees)
+
+    @property
+    def _degrees(self) -> float | None:
+        clusters = self.cells.clusters
+        return None if clusters is None else clusters.number - 1
+
+    def moved(self, measure: Any) -> tuple[FloatArray, FloatArray]:
+        """How much a row of each cell moves the difference, and the rows of each."""
+        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        ours, theirs = (
+            cell_gradient(measure, counts.matrix, truth, predicted)
+            for counts, predicted in ((self.first, first), (self.second, second))
+        )
+        return ours - theirs, self.cells.counts
+
+    def drawn(self, measure: Any) -> FloatArray:
+        """Bootstrap replicates of the difference; of all measures at once."""
+        return self._drawn[measure] if measure in self._drawn else self._all([measure])[measure]
+
+    @cached_property
+    def _drawn(self) -> dict[Any, FloatArray]:
+        return self._all(self.first.together)
+
+    def _all(self, measures: Sequence[Any]) -> dict[Any, FloatArray]:
+        if self._drawn_alike:
+            first, second = (of.replicates(measures) for of in (self.first, self.second))
+            return {measure: first[measure] - second[measure] for measure in measures}
+        return self._differences(self.cells.drawn(self.first.settings), measures)
+
+    @property
+    def _drawn_alike(self) -> bool:
+        """Whether each system alone is drawn by the same rows (or clusters) as both together, so
+        that its replicates are already those of the pair."""
+        alone = (self.first.cells, self.second.cells)
+        return all(cells.by_row for cells in (self.cells, *alone)) and (
+            self.cells.weight is None or not self.cells.dense
+        )
+
+    def by_class(self, measure: Any) -> FloatArray | None:
+        """The same of one measure, drawn class by class."""
+        drawn = self.cells.drawn_by_class(self.first.settings)
+        return None if drawn is None else self._differences(drawn, [measure])[measure]
+
+    def _differences(
+        self, replicates: Iterable[FloatArray], measures: Sequence[Any]
+    ) -> dict[Any, FloatArray]:
+        parts: dict[Any, list[FloatArray]] = {m: [] for m in measures}
+        names = self.first.matrix.labels
+        for drawn in replicates:
+            first, second = (self.cells.redrawn(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+            for measure, part in parts.items():
+                part.append(measure.apply(first) - measure.apply(second))
+        return {measure: np.concatenate(part) for measure, part in parts.items()}
+
+    def discordant(self, measure: Any) -> tuple[float, float]:
+        """How many rows only one of the two gets right: the first for accuracy, the second for the
+        error rate, and the other way round."""
+        truth, first, second = np.unravel_index(self.cells.place, self.cells.shape)
+        counts = self.cells.counts
+        only_first = float(counts[(first == truth) & (second != truth)].sum())
+        only_second = float(counts[(first != truth) & (second == truth)].sum())
+        if measure.definition.higher_is_better:
+            return only_first, only_second
+        return only_second, only_first
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The law of counts: the cells of two systems on the same rows are drawn together, and of
+    shares of all rows those say everything on which the systems are not both right or both wrong.
+    """
+
+    measure: Any
+    counts: ClassCounts
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference, from the cells of truth × first × second."""
+        assert isinstance(second.law, _Counted)
+        both, measure = self.counts.beside(second.law.counts), self.measure
+        of_rows = counts_right(measure)
+        known = bool(np.isfinite(first.value - second.value))
+
+        def error() -> Error | Interval:
+            return both.error(measure) if known else intervals.missing("none", "undefined_value")
+
+        return first.difference(
+            second,
+            error=error,
+            replicates=lambda: both.drawn(measure),
+            stratified=(lambda: both.by_class(measure)) if both.plain else None,
+            jackknife=(lambda: both.moved(measure)) if both.plain else None,
+            discordant=(lambda: both.discordant(measure)) if of_rows and both.plain else None,
+        )

@@ -1,0 +1,234 @@
+"""Measures of the mean of a value per row: losses, squares, shares of rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.policy import MOST_DRAWN
+from calipers.inference.reading import Influence, Limits, OfMeans, Reading, Units
+from calipers.inference.resampling import row_means
+from calipers.readings.shares import share_methods
+from calipers.readings.undefined import reasons
+from calipers.statistics import FloatArray, Moments
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+def of_losses(
+    measure: MeasureLike,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    settings: Settings,
+    trials: float | None = None,
+) -> Reading:
+    """The reading of a measure of the mean of a value per row; ``trials`` is the effective number
+    of rows where they are right or wrong and independent, so that the mean is a share.
+
+    A function of the mean (the root of mean squares, a total, an exponential) varies by its slope
+    there. The units test that means do not differ, which is not the same of functions of them.
+    """
+    moments = Moments.from_rows(loss, weight)
+    value, definition = float(measure.apply(moments)), measure.definition
+    identity = definition.interval not in ("root_mean", "exponential", "total")
+    rate = slope(measure, value, moments)
+    drawn = _Losses(measure, moments, loss, weight, clusters, settings)
+
+    def influence() -> Influence | None:
+        if not np.isfinite(rate):
+            return None
+        space = OfMeans(weight, clusters)
+        if identity:
+            return Influence(loss, space, "normal", "clustered")
+        return Influence(rate * loss, space, "delta", "delta, clustered")
+
+    return Reading(
+        value=value,
+        kind="mean of a value per row",
+        settings=settings,
+        n=len(loss),
+        bounds=definition.range,
+        undefined=reasons(measure, moments, len(loss)),
+        higher_is_better=definition.higher_is_better,
+        weight=weight,
+        clusters=clusters,
+        sizes=lambda: (moments.effective_size,),
+        skew=drawn.skewness,
+        influence=influence,
+        units=Units(loss, weight, clusters),
+        units_make_value=identity,
+        replicates=drawn.replicates,
+        jackknife=drawn.left_out,
+        methods={
+            **drawn.methods(),
+            **({} if trials is None else share_methods(value, trials)),
+        },
+    )
+
+
+def slope(measure: MeasureLike, value: float, moments: Moments) -> float:
+    """How fast a measure of a mean loss rises with the mean; NaN where it has no slope, as √ at
+    0."""
+    match measure.definition.interval:
+        case "root_mean":
+            return 1 / (2 * value) if value > 0 else float("nan")
+        case "exponential":
+            return value
+        case "total":
+            return moments.weight
+    return 1.0
+
+
+class _Losses:
+    """The intervals that a measure of a mean has of its own."""
+
+    def __init__(
+        self,
+        measure: MeasureLike,
+        moments: Moments,
+        loss: FloatArray,
+        weight: FloatArray | None,
+        clusters: Clusters | None,
+        settings: Settings,
+    ) -> None:
+        self.measure, self.moments, self.loss, self.weight = measure, moments, loss, weight
+        self.clusters, self.settings = clusters, settings
+        self.kind = measure.definition.interval
+
+    def at(self, means: FloatArray) -> FloatArray:
+        """The measure, were the mean another."""
+        return self.measure.apply(replace(self.moments, mean=means))  # type: ignore[arg-type]
+
+    def replicates(self) -> FloatArray:
+        """Of the bootstrap of rows, or of their clusters."""
+        column = self.loss[:, None]
+        return self.at(row_means(column, self.weight, self.settings, self.clusters)[:, 0])
+
+    def methods(self) -> dict[str, Limits]:
+        """By name, but for the bootstraps of all."""
+        made: dict[str, Limits] = {"delta": self.by_error}
+        if self.kind == "root_mean":
+            made["chi-square"] = self.chi_square
+        else:
+            made["student"] = self.student
+        if self.clusters is None:
+            made["studentised"] = self.studentised
+        return made
+
+    def skewness(self) -> float:
+        """The size of the skewness over √n, by which the mean is not normal; 1 at most. 0 where
+        there are too many to be drawn again."""
+        moments, n = self.moments, self.moments.effective_size
+        if not (2 < n <= MOST_DRAWN and moments.standard_error > 0):
+            return 0.0
+        used = slice(None) if self.weight is None else self.weight > 0
+        apart = self.loss[used] - moments.mean
+        apart = apart / np.abs(apart).max()  # the sixth power of a loss may be beyond all numbers
+        own = None if self.weight is None else self.weight[used] / self.weight.max()
+        spread = Moments.from_rows(np.square(apart), own).mean
+        return float(abs(Moments.from_rows(apart**3, own).mean) / (spread**1.5 * np.sqrt(n)))
+
+    def by_error(self, level: float) -> Interval:
+        """From the standard error of the mean."""
+        if self.clusters is None:
+            return self.of_mean(self.moments.standard_error, level)
+        se = self.clusters.widened(self.clusters.mean_error(self.loss), level)
+        made = self.of_mean(se, level)
+        return replace(made, method=self.clusters.named(f"{made.method}, clustered"))
+
+    def of_mean(self, se: float, level: float) -> Interval:
+        """From a standard error of the mean, as the measure takes it."""
+        mean = self.moments.mean
+        if self.kind == "root_mean":
+            return intervals.root_mean(mean, se, level)
+        made = intervals.normal_mean(mean, se, level)
+        if self.kind not in ("total", "exponential") or made.reason is not None:
+            return made
+        ends = np.maximum([made.low, made.high], 0.0)  # what a mean loss can be
+        low, high = self.at(ends).tolist()
+        return Interval(low, high, "normal, of the mean")
+
+    def student(self, level: float) -> Interval:
+        """Student's t."""
+        if self.clusters is not None:
+            return replace(self.by_error(level), method=self.clusters.named("Student t"))
+        moments = self.moments
+        t = intervals.student(moments.mean, moments.standard_error, moments.effective_size, level)
+        if t.reason is not None:
+            return t
+        made = self.of_mean((t.high - t.low) / (2 * intervals.z_of(level)), level)
+        return replace(made, method=made.method.replace("normal", "Student t"))
+
+    def chi_square(self, level: float) -> Interval | None:
+        """Of normal residuals."""
+        if self.clusters is not None:
+            return None
+        mean = self.moments.mean
+        fourth = Moments.from_rows(np.square(self.loss), self.weight).mean
+        kurtosis = fourth / mean**2 if mean > 0 else 3.0
+        root = float(self.measure.apply(self.moments))
+        return intervals.chi_square(root, self.moments.effective_size, kurtosis, level)
+
+    def left_out(self) -> tuple[FloatArray, None]:
+        """How much each row, or cluster, moves the value by being left out."""
+        w = np.ones(len(self.loss)) if self.weight is None else self.weight
+        parts = np.column_stack([w * np.where(w > 0, self.loss, 0.0), w])
+        if self.clusters is not None:
+            parts = np.column_stack([np.bincount(self.clusters.code, part) for part in parts.T])
+        parts = parts[parts[:, 1] > 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            means = (parts[:, 0].sum() - parts[:, 0]) / (parts[:, 1].sum() - parts[:, 1])
+            # A sum of what is not negative is not negative, but for rounding.
+            means = np.maximum(means, 0.0) if self.loss.min(initial=0.0) >= 0 else means
+            return intervals.left_out(self.at(means)), None
+
+    def studentised(self, level: float) -> Interval:
+        """Bootstrap-t of the mean, of a root mean square on the log scale."""
+        means, errors = self._drawn_with_errors()
+        mean, se = self.moments.mean, self.moments.standard_error
+        if self.kind == "root_mean":
+            if not mean > 0:
+                return intervals.missing("bootstrap-t", "no_spread")
+            with np.errstate(divide="ignore", invalid="ignore"):
+                logs, of_logs = np.log(means / mean) / 2, errors / (2 * means)
+            made = intervals.bootstrap_t(0.0, se / (2 * mean), logs, of_logs, level)
+            with np.errstate(over="ignore"):  # of few rows the upper end may be beyond all numbers
+                ends = np.sqrt(mean) * np.exp([made.low, made.high])
+            return replace(made, low=float(ends[0]), high=float(ends[1]))
+        made = intervals.bootstrap_t(mean, se, means, errors, level)
+        if made.reason is not None:
+            return made
+        ends = np.array([made.low, made.high])
+        if self.loss.min() >= 0:
+            ends = np.maximum(ends, 0.0)
+        low, high = self.at(ends).tolist()
+        return replace(made, low=low, high=high)
+
+    def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
+        """Replicates of the mean, and the standard error of each."""
+        from calipers import _core
+
+        settings, loss, weight = self.settings, self.loss, self.weight
+        if weight is None:
+            means, errors = _core.bootstrap_means(loss[:, None], settings.seed, settings.resamples)
+            return means[:, 0], errors[:, 0]
+        # Σw²(x − m)² of a replicate, from means of the parts that it opens into; x about the mean,
+        # so that nothing cancels.
+        x, w = loss[weight > 0] - self.moments.mean, weight[weight > 0]
+        parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2])
+        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+        total, sums, squares, cross, both = drawn.T
+        with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
+            apart = sums / total
+            spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
+            n = len(x) * total**2 / squares  # Kish's size
+            errors = np.sqrt(spread / len(x) * n / np.maximum(n - 1, 1e-12)) / total
+        return self.moments.mean + apart, errors

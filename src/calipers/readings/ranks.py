@@ -1,0 +1,124 @@
+"""How often the true class is among the best k: readings over the places of true classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference.cells import Cells
+from calipers.inference.reading import Error, Influence, Reading, Space
+from calipers.measures.ranks import credit_of
+from calipers.once import cached_property
+from calipers.readings.shares import share_methods
+from calipers.readings.undefined import reasons
+from calipers.statistics import ClassRanks, FloatArray, rank_cells
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class RankedClasses:
+    """Rows by the place of their true class among all of them."""
+
+    truth: npt.NDArray[np.intp]
+    score: npt.NDArray[np.floating[Any]]
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The rows by how many classes stand above the true one, and beside it."""
+        k, cell = self.score.shape[1], rank_cells(self.truth, self.score)
+        return Cells.from_codes([cell // k, cell % k], (k, k), self.weight, self.clusters)
+
+    @cached_property
+    def statistic(self) -> ClassRanks:
+        """The rows counted by the place of their true class."""
+        counts, squares = (
+            self.cells.onto((0, 1), sums) for sums in (self.cells.counts, self.cells.squares)
+        )
+        return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
+
+    def gain(self, measure: MeasureLike) -> FloatArray:
+        """What each row counts for."""
+        return np.asarray(self._credit(measure)[self.cells.row()])
+
+    def _credit(self, measure: MeasureLike) -> FloatArray:
+        """What the rows of each of the cells count for."""
+        above, others = np.unravel_index(self.cells.place, self.cells.shape)
+        of = measure.parameters
+        return credit_of(above, others, of["k"], of["tied"])
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading: a share where every row is right or wrong, a mean where ties make parts of
+        rows."""
+        ranks, definition = self.statistic, measure.definition
+        value, credit = float(measure.apply(ranks)), self._credit(measure)
+        whole = not ((self.cells.counts > 0) & (credit > 0) & (credit < 1)).any()
+        share = whole and self.clusters is None
+
+        def influence() -> Influence:
+            moved = (self.gain(measure) - value) / float(ranks.total)
+            moved = moved if self.weight is None else moved * self.weight
+            return Influence(moved, Space(self.weight, self.clusters))
+
+        def replicates() -> FloatArray:
+            drawn = self.cells.drawn(self.settings)
+            with np.errstate(divide="ignore", invalid="ignore"):  # of no rows, or without a weight
+                return np.concatenate([(n * credit).sum(axis=-1) / n.sum(axis=-1) for n in drawn])
+
+        size = float(ranks.total**2 / ranks.squares.sum()) if share else 0.0
+        return Reading(
+            value=value,
+            kind="share by rank",
+            settings=self.settings,
+            n=len(self.truth),
+            bounds=definition.range,
+            undefined=reasons(measure, ranks, len(self.truth)),
+            higher_is_better=definition.higher_is_better,
+            weight=self.weight,
+            clusters=self.clusters,
+            law=_Credited(measure, self),
+            influence=influence,
+            error=lambda: Error(self.cells.error((credit - value) / float(ranks.total)), "delta"),
+            replicates=replicates,
+            methods=share_methods(value, size) if share else {},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Credited:
+    """The law of what rows count for: the differences of two systems on the same rows are few, and
+    the rows of each kind are drawn together."""
+
+    measure: MeasureLike
+    rows: RankedClasses
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """From the difference of what each row counts for."""
+        assert isinstance(second.law, _Credited)
+        rows, value = self.rows, first.value - second.value
+        apart = rows.gain(self.measure) - second.law.rows.gain(self.measure)
+        kinds, code = np.unique(apart, return_inverse=True)
+        cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
+        clusters = rows.clusters
+
+        def error() -> Error:
+            se = cells.error((kinds - value)[cells.place] / float(rows.statistic.total))
+            return Error(se, "delta, paired", None if clusters is None else clusters.number - 1)
+
+        def replicates() -> FloatArray:
+            drawn = cells.drawn(rows.settings)
+            with np.errstate(invalid="ignore"):  # a replicate may be without weight
+                return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
+
+        return first.difference(second, error=error, replicates=replicates)

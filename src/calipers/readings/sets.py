@@ -1,0 +1,141 @@
+"""Rows that have several labels: averages over labels of measures of counts, and values of rows of
+which some have none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference.gradients import class_gradient
+from calipers.inference.reading import Influence, Reading, Space
+from calipers.inference.resampling import row_means
+from calipers.once import cached_property
+from calipers.readings.losses import of_losses
+from calipers.readings.undefined import reasons
+from calipers.statistics import FloatArray, LabelMatrices
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCounts:
+    """Which labels rows have, and which a system says that they have, shape (rows, labels)."""
+
+    truth: npt.NDArray[np.bool_]
+    predicted: npt.NDArray[np.bool_]
+    labels: tuple[str, ...]
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def matrices(self) -> LabelMatrices:
+        """The counts of each label."""
+        return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
+
+    @cached_property
+    def drawn(self) -> LabelMatrices:
+        """Bootstrap replicates of the counts, rows drawn."""
+        columns = np.hstack([self.truth & self.predicted, self.truth, self.predicted])
+        means = row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+        hit, y, z = np.split(means, 3, axis=1)
+        counts = np.stack([1 - y - z + hit, z - hit, y - hit, hit], axis=-1)
+        # What is left of a margin by subtraction may be a hair off nothing.
+        counts = np.where(counts < 1e-12, 0.0, counts) * float(self.matrices.one_vs_rest().total[0])
+        counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
+        return replace(self.matrices, counts=counts, squares=counts)
+
+    def influence(self, measure: MeasureLike) -> Influence:
+        """By how much each row moves an average of counts over labels."""
+        by_count = class_gradient(measure, self.matrices)
+        cell = self.truth * 2 + self.predicted
+        out = np.zeros(len(cell))
+        for label, of_label in enumerate(by_count.reshape(-1, 4)):
+            out += of_label[cell[:, label]]
+        out = out if self.weight is None else out * self.weight
+        return Influence(out, Space(self.weight, self.clusters))
+
+    def reading(self, measure: MeasureLike, *, few: bool) -> Reading:
+        """The reading of an average of counts; ``few`` says that replicates say less than
+        influence."""
+        definition, rows = measure.definition, len(self.truth)
+        return Reading(
+            value=float(measure.apply(self.matrices)),
+            kind="average over labels",
+            settings=self.settings,
+            n=rows,
+            bounds=definition.range,
+            undefined=reasons(measure, self.matrices, rows),
+            higher_is_better=definition.higher_is_better,
+            weight=self.weight,
+            clusters=self.clusters,
+            few=lambda: few,
+            influence=lambda: self.influence(measure),
+            replicates=lambda: measure.apply(self.drawn),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowValues:
+    """Values of rows, NaN where a row has none; a number is a measure of the mean of the others."""
+
+    measure: Any
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def has(self) -> Any:
+        """Which rows have a value."""
+        return ~np.isnan(self.values)
+
+    def replicates(self) -> FloatArray:
+        """Bootstrap replicates of the mean, all rows drawn."""
+        columns = np.column_stack([np.where(self.has, self.values, 0.0), self.has])
+        means = row_means(columns, self.weight, self.settings, self.clusters)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(means[:, 0] / means[:, 1])
+
+    def influence(self, mean: float) -> Influence:
+        """By how much each of all rows moves the mean."""
+        weight = np.ones(len(self.values)) if self.weight is None else self.weight
+        with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
+            moved = np.nan_to_num(self.values - mean) * weight / weight[self.has].sum()
+        return Influence(moved, Space(self.weight, self.clusters))
+
+    def reading(self, trials: float | None = None) -> Reading:
+        """The reading, from the rows that have a value."""
+        has, rows = self.has, len(self.values)
+        weight = None if self.weight is None else self.weight[has]
+        clusters = None if self.clusters is None else self.clusters.taken(has)
+        plain, own = self.measure.plain, self.values[has]
+        made = of_losses(plain, own, weight, clusters, self.settings, trials)
+        undefined = {why: rows for why in made.undefined}
+        if 0 < len(own) < rows:
+            undefined[next(iter(self.measure.definition.undefined))] = rows - len(own)
+        return replace(made, of=rows, undefined=undefined, law=self)
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """As of losses; where a row lacks one of its two values, by what each row adds to either
+        mean."""
+        other = second.law
+        assert isinstance(other, RowValues)
+        if self.has.all() and other.has.all():
+            return replace(first, law=None) - replace(second, law=None)
+        return replace(
+            first.difference(
+                second,
+                influence=lambda: self.influence(first.value) - other.influence(second.value),
+                replicates=lambda: self.replicates() - other.replicates(),
+            ),
+            n=len(self.values),
+            clusters=self.clusters,
+            weight=self.weight,
+        )

@@ -1,0 +1,108 @@
+"""The share of the best constant answer's loss that probabilities of several classes save.
+
+1 − L/D, a function of two readings of the same rows: the mean loss L, and the loss D of always
+answering the shares of the classes. D is least at the shares, so that to first order a row moves it
+by what it would lose under them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference.reading import Influence, OfMeans, Reading, Space, function
+from calipers.inference.resampling import row_means
+from calipers.measures.probabilities import least_loss
+from calipers.readings.losses import of_losses
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+    from calipers.statistics import FloatArray
+
+#: So many numbers are held at a time when the shares of classes are redrawn.
+_AT_ONCE = 30_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantAnswer:
+    """The classes of rows, and what always answering their shares loses: ``losses`` for a row of
+    each class."""
+
+    truth: npt.NDArray[np.intp]
+    shares: FloatArray
+    losses: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    def reading(self, loss: MeasureLike) -> Reading:
+        """The reading of the least loss of a constant answer."""
+        value = float(least_loss(self.shares, str(loss)))
+
+        def replicates() -> FloatArray:
+            """Each has its own shares of the classes; NaN where they are 1 and 0."""
+            present = np.flatnonzero(self.shares)
+            at_once = max(1, _AT_ONCE // len(self.truth))
+            blocks = [present[i : i + at_once] for i in range(0, len(present), at_once)]
+            drawn = np.hstack([self._means(self.truth[:, None] == block) for block in blocks])
+            several = drawn.max(axis=1) < 1 - 1e-12  # 1 but for rounding
+            return np.where(several, least_loss(drawn, str(loss)), np.nan)
+
+        return Reading(
+            value=value,
+            kind="mean of a value per row",
+            settings=self.settings,
+            n=len(self.truth),
+            weight=self.weight,
+            clusters=self.clusters,
+            influence=lambda: Influence(
+                self.losses[self.truth], OfMeans(self.weight, self.clusters), "delta"
+            ),
+            replicates=replicates,
+        )
+
+    def _means(self, columns: npt.NDArray[Any]) -> FloatArray:
+        """The means of columns in each replicate; the same rows are drawn every time."""
+        return row_means(columns.astype(np.float64), self.weight, self.settings, self.clusters)
+
+
+def of_skill(
+    measure: MeasureLike, loss: MeasureLike, values: FloatArray, constant: ConstantAnswer
+) -> Reading:
+    """The reading of the share saved, from the losses of rows; negative where the constant answer
+    is better."""
+    c, rows = constant, len(values)
+    own = of_losses(loss, values, c.weight, c.clusters, c.settings)
+    least, reason = c.reading(loss), None
+    if not c.shares.any() or np.isnan(c.shares).any():
+        reason = "no_rows"
+    elif np.count_nonzero(c.shares) < 2:
+        reason = "one_class"
+    elif not np.isfinite(own.value):
+        reason = "zero_probability"
+    slopes = [0.0, 0.0] if reason else [-1 / least.value, own.value / least.value**2]
+    made = function(
+        lambda own, least: 1 - own / least,
+        [own, least],
+        slopes,
+        kind="skill",
+        bounds=measure.definition.range,
+        higher_is_better=True,
+        undefined={} if reason is None else {reason: rows},
+        **({"value": float("nan")} if reason else {}),
+    )
+
+    def influence() -> Influence:
+        assert made.influence is not None
+        found = made.influence()
+        assert found is not None
+        return Influence(found.moved, Space(c.weight, c.clusters))
+
+    return replace(made, influence=influence)

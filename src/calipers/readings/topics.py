@@ -1,0 +1,390 @@
+"""Means over topics, and what else sums up values per topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals, paired
+from calipers.inference.intervals import Interval
+from calipers.inference.policy import randomisations
+from calipers.inference.reading import Error, Influence, Limits, Reading, Space, Units
+from calipers.inference.summaries import Summary
+from calipers.once import cached_property
+from calipers.readings.shares import share_methods
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike, Settings
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """The values of a measure per topic, NaN where there is none; with the weight of each topic
+    where topics are pooled."""
+
+    measure: MeasureLike
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    unit: str = "topics"
+    undefined: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> Summary:
+        """How values become one."""
+        return Summary(self.measure.definition.summary)
+
+    @cached_property
+    def has(self) -> Any:
+        """Which topics have a value."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def columns(self) -> FloatArray:
+        """What the summary takes the means of, of the topics that have a value."""
+        own = self.summary.columns(self.values, self.weight)
+        return np.column_stack(own)[self.has]
+
+    def reading(self, draws: Draws, place: int) -> Reading:
+        """The reading, drawn with those of other measures."""
+        definition, n = self.measure.definition, int(np.count_nonzero(self.has))
+        kind = "mean over topics"
+        if definition.interval == "none":
+            kind = "count"
+        elif definition.share_of == "topics":
+            kind = "share of topics"
+        elif self.summary.kind == "pooled":
+            kind = "topics pooled"
+        value = self.summary.value(self.values, self.weight)
+        of = _OfTopics(self, value, lambda: draws.of(place))
+        return Reading(
+            value=value,
+            kind=kind,
+            settings=self.settings,
+            n=n,
+            unit=self.unit,
+            bounds=definition.range,
+            higher_is_better=definition.higher_is_better,
+            undefined=self.undefined,
+            law=self,
+            influence=lambda: of.influence(),
+            replicates=of.replicates,
+            methods=of.methods() if n else {},
+        )
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference over the topics on which both have a value."""
+        assert isinstance(second.law, Topics)
+        [made] = differences([(first, second)], self.settings)
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Replicates of the means of columns, and their standard errors: topics are drawn once for all
+    of them. ``tables`` has the columns of each reading; NaN where a topic has no value."""
+
+    tables: Sequence[Sequence[FloatArray]]
+    settings: Settings
+
+    def of(self, place: int) -> tuple[FloatArray, FloatArray]:
+        """Those of one reading."""
+        return self._drawn[place]
+
+    @cached_property
+    def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
+        from calipers import _core
+
+        flat = np.column_stack([column for columns in self.tables for column in columns])
+        means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
+        # Each column's replicates side by side, as they are read.
+        tables = [np.ascontiguousarray(drawn.T).T for drawn in (means, errors)]
+        ends = np.cumsum([len(columns) for columns in self.tables])[:-1]
+        return list(zip(*(np.split(table, ends, axis=1) for table in tables), strict=True))
+
+
+def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
+    """The readings of several measures on the same topics, drawn together."""
+    draws = Draws(
+        [of.summary.columns(of.values, of.weight) for of in all_topics], all_topics[0].settings
+    )
+    return [of.reading(draws, place) for place, of in enumerate(all_topics)]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTopics:
+    """The intervals of one reading: of the mean of the first column, before a sum is made of it or
+    a logarithm undone; of topics pooled, of the ratio of both."""
+
+    topics: Topics
+    value: float
+    drawn: Callable[[], tuple[FloatArray, FloatArray]]
+
+    def replicates(self) -> FloatArray:
+        """Of the summary."""
+        return self.topics.summary.of_means(self.drawn()[0], len(self.topics.columns))
+
+    def influence(self) -> Influence:
+        """By how much each topic moves the summary; nothing where it has no value."""
+        columns, summary = self.topics.columns, self.topics.summary
+        n, first = len(columns), columns[:, 0]
+        if summary.kind == "pooled":
+            own = (first - self.value * columns[:, 1]) / columns[:, 1].mean()
+        else:
+            own = (first - first.mean()) * {"sum": n, "geometric": self.value}.get(summary.kind, 1)
+        moved = np.zeros(len(self.topics.values))
+        moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
+        return Influence(moved, Space(), "Student t")
+
+    def methods(self) -> dict[str, Limits]:
+        """By name."""
+        if self.topics.summary.kind == "pooled":
+            return {
+                "delta": lambda level: None,
+                "percentile": lambda level: intervals.percentile(self.replicates(), level),
+                "bca": self._pooled_bca,
+                "studentised": self._pooled_t,
+                "student": self._pooled_student,
+            }
+        shares: dict[str, Limits] = {}
+        if self.topics.measure.definition.share_of == "topics":
+            shares = share_methods(self.value, len(self.topics.columns))
+        return {
+            **shares,
+            "delta": lambda level: None,
+            "percentile": lambda level: self._of_mean(
+                lambda: intervals.percentile(self.drawn()[0][:, 0], level)
+            ),
+            "bca": lambda level: self._of_mean(lambda: self._bca(level)),
+            "studentised": lambda level: self._of_mean(
+                lambda: intervals.bootstrap_t(
+                    self._mean, self._se, *(of[:, 0] for of in self.drawn()), level
+                )
+            ),
+            "student": lambda level: self._of_mean(
+                lambda: intervals.student(self._mean, self._se, len(self._first), level)
+            ),
+        }
+
+    @property
+    def _first(self) -> FloatArray:
+        first: FloatArray = self.topics.columns[:, 0]
+        return first
+
+    @property
+    def _mean(self) -> float:
+        return float(self._first.mean())
+
+    @property
+    def _se(self) -> float:
+        return float(self._first.std(ddof=1)) / np.sqrt(len(self._first))
+
+    def _of_mean(self, make: Callable[[], Interval]) -> Interval:
+        """An interval of the mean as one of the summary."""
+        n, summary = len(self._first), self.topics.summary
+        if n < 2:
+            return intervals.missing("none", "too_few_units")
+        made = make()
+        ends = summary.of_means(np.array([[made.low], [made.high]]), n)
+        method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
+        return Interval(float(ends[0]), float(ends[1]), method, made.reason)
+
+    def _bca(self, level: float) -> Interval:
+        accelerated = intervals.acceleration(self._first - self._mean)
+        return intervals.bca(self._mean, self.drawn()[0][:, 0], accelerated, level)
+
+    def _pooled_bca(self, level: float) -> Interval:
+        columns, n = self.topics.columns, len(self.topics.columns)
+        if n < 2:
+            return intervals.missing("none", "too_few_units")
+        rest = (columns.sum(axis=0) - columns) / (n - 1)
+        moved = intervals.left_out(self.topics.summary.of_means(rest, n))
+        return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
+
+    def _pooled_t(self, level: float) -> Interval:
+        if len(self.topics.columns) < 2:
+            return intervals.missing("none", "too_few_units")
+        return pooled_t(self.topics.columns, self.value, self.topics.settings, level)
+
+    def _pooled_student(self, level: float) -> Interval:
+        """Of its linear part."""
+        columns, n, value = self.topics.columns, len(self.topics.columns), self.value
+        if n < 2:
+            return intervals.missing("none", "too_few_units")
+        part = value + (columns[:, 0] - value * columns[:, 1]) / columns[:, 1].mean()
+        return intervals.student(value, float(part.std(ddof=1)) / np.sqrt(n), n, level)
+
+
+def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float) -> Interval:
+    """Bootstrap-t of a ratio r = Σx/Σw of topics (x, w): the error of each replicate is that of its
+    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short."""
+    from calipers import _core
+
+    w, n = columns[:, 1], len(columns)
+    apart = columns[:, 0] - value * w
+    parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = drawn[:, 1] / drawn[:, 0]
+        spread = drawn[:, 2] - 2 * moved * drawn[:, 3] + moved**2 * drawn[:, 4]
+        errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / drawn[:, 0]
+        se = float(np.sqrt(np.square(apart).mean() / (n - 1)) / w.mean())
+    return intervals.bootstrap_t(value, se, value + moved, errors, level)
+
+
+# --- Differences ----------------------------------------------------------------------------------
+
+
+def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) -> Iterator[Reading]:
+    """First minus second of pairs of readings, each over the topics on which both have a value. All
+    see the same draws of topics and the same signs, made once for all of them."""
+    both = [_Pair.of(first, second) for first, second in pairs]
+    # Columns of what the summaries need: of sums and means the difference itself.
+    draws = Draws([pair.drawn_columns() for pair in both], settings)
+    signs = _Signs([pair.apart for pair in both], settings)
+    for place, pair in enumerate(both):
+        yield pair.difference(draws, signs, place)
+
+
+@dataclass(frozen=True, eq=False)
+class _Signs:
+    """Randomisation tests of the same topics: all differences see the same signs."""
+
+    apart: list[FloatArray]
+    settings: Settings
+    _tests: dict[str, list[paired.Test]] = field(default_factory=dict)
+
+    def test(self, place: int, towards: str) -> paired.Test:
+        """Of one difference."""
+        if towards not in self._tests:
+            table, tries = np.column_stack(self.apart), randomisations(self.settings)
+            found = paired.randomisation(table, tries, self.settings.seed, towards)
+            self._tests[towards] = found
+        return self._tests[towards][place]
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """Two readings of a measure, and the columns of both; NaN where one of them has no value."""
+
+    first: Reading
+    second: Reading
+    summary: Summary
+    a: list[FloatArray]
+    b: list[FloatArray]
+
+    @classmethod
+    def of(cls, first: Reading, second: Reading) -> _Pair:
+        """Topics on which either is undefined have no value."""
+        ours, theirs = first.law, second.law
+        assert isinstance(ours, Topics)
+        assert isinstance(theirs, Topics)
+        absent = ~(ours.has & theirs.has)
+        a, b = (
+            of.summary.columns(np.where(absent, np.nan, of.values), of.weight)
+            for of in (ours, theirs)
+        )
+        return cls(first, second, ours.summary, a, b)
+
+    @property
+    def apart(self) -> FloatArray:
+        """First minus second of the first column."""
+        return self.a[0] - self.b[0]
+
+    @property
+    def _of_means(self) -> bool:
+        return self.summary.kind in ("mean", "sum")
+
+    def drawn_columns(self) -> list[FloatArray]:
+        """What has to be drawn."""
+        return [self.apart] if self._of_means else [*self.a, *self.b]
+
+    def difference(self, draws: Draws, signs: _Signs, place: int) -> Reading:
+        """The difference, of which one place of the draws and of the signs is."""
+        a, b = (np.column_stack(columns) for columns in (self.a, self.b))
+        has = ~np.isnan(a[:, 0])
+        a, b, n = a[has], b[has], int(has.sum())
+        ours, theirs = self.first.law, self.second.law
+        assert isinstance(ours, Topics)
+        assert isinstance(theirs, Topics)
+        shared: dict[str, Any] = {
+            "undefined": self.first.undefined,
+            "raw": (ours.values - theirs.values)[has],
+            "shares": ours.measure.definition.share_of == "topics",
+        }
+        made = self.first.difference(self.second, value=np.nan, **shared)
+        made = replace(made, n=n)
+        if n == 0:
+            return made
+        units = Units(a[:, 0] - b[:, 0])
+        if self._of_means:
+            scale = n if self.summary.kind == "sum" else 1
+
+            def studentised() -> tuple[float, FloatArray, FloatArray]:
+                means, errors = draws.of(place)
+                return units.error.se, means[:, 0], errors[:, 0]
+
+            return replace(
+                made,
+                value=units.mean * scale,
+                units=units,
+                scale=scale,
+                error=lambda: Error(units.error.se * scale, "Student t", n - 1),
+                replicates=lambda: draws.of(place)[0][:, 0] * scale,
+                studentised=studentised,
+                swapped=lambda towards: signs.test(place, towards),
+            )
+        return self._of_functions(made, a, b, draws, signs, place)
+
+    def _of_functions(
+        self,
+        made: Reading,
+        a: FloatArray,
+        b: FloatArray,
+        draws: Draws,
+        signs: _Signs,
+        place: int,
+    ) -> Reading:
+        """Of exponentials of means, or ratios of means."""
+        summary, settings, n = self.summary, made.settings, len(a)
+        of = [summary.of_means(table.mean(axis=0), n) for table in (a, b)]
+
+        def replicates() -> FloatArray:
+            means, width = draws.of(place)[0], a.shape[1]
+            first, second = means[:, :width], means[:, width:]
+            return summary.of_means(first, n) - summary.of_means(second, n)
+
+        def moved() -> FloatArray:
+            if summary.kind == "geometric":
+                own = [x * (t[:, 0] - t[:, 0].mean()) for x, t in zip(of, (a, b), strict=True)]
+            else:
+                own = [
+                    (t[:, 0] - x * t[:, 1]) / t[:, 1].mean()
+                    for x, t in zip(of, (a, b), strict=True)
+                ]
+            return np.asarray(own[0] - own[1])
+
+        made = replace(
+            made,
+            value=float(of[0] - of[1]),
+            error=lambda: Error(Units(moved()).error.se, "Student t", n - 1),
+            jackknife=lambda: (moved(), None),
+            replicates=replicates,
+        )
+        if summary.kind == "geometric":
+            return replace(
+                made,
+                units=Units(a[:, 0] - b[:, 0]),
+                units_make_value=False,
+                swapped=lambda towards: signs.test(place, towards),
+            )
+        return replace(
+            made,
+            swapped=lambda towards: paired.swapped_ratios(
+                a, b, randomisations(settings), settings.seed, towards
+            ),
+        )
