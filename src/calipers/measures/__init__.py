@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.measures.definition import (
-    REASONS,
-    TASKS,
-    Definition,
-    Measure,
-    UnknownMeasureError,
-    check_family,
-    definitions,
-    parse,
-)
+from calipers.measures.definition import Definition, Measure
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import TASKS, check_family
+from calipers.measures.names import parse
+from calipers.measures.reasons import REASONS
+from calipers.measures.registration import measure
+from calipers.measures.registry import definitions
 
 
 def canonical_name(name: str) -> str | None:
@@ -57,5 +54,6 @@ __all__ = [
     "canonical_name",
     "catalogue",
     "definitions",
+    "measure",
     "parse",
 ]

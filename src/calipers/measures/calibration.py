@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
+from math import inf
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, Formula, measure
+from calipers.measures.definition import Formula
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import IntArray
 from calipers.statistics.calibration import Levels, width_bin
@@ -92,7 +94,7 @@ def _loss(x: Levels, loss: str, answer: FloatArray | float | None = None) -> flo
     out = 0.0
     for weight, likely in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
         if (likely[weight > 0] <= 0).any():
-            return INFINITY
+            return inf
         out -= float(np.dot(weight[weight > 0], np.log(likely[weight > 0])))
     return out / x.weight
 
@@ -101,9 +103,7 @@ def _skill(x: Levels, loss: str) -> float:
     return NAN if x.one_class else 1 - _loss(x, loss) / _loss(x, loss, x.prevalence)
 
 
-skill = partial(
-    registered, higher_is_better=True, range=(-INFINITY, 1), perfect=1.0, uninformed=0.0
-)
+skill = partial(registered, higher_is_better=True, range=(-inf, 1), perfect=1.0, uninformed=0.0)
 
 
 @skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS)
@@ -127,7 +127,7 @@ def log_loss_skill(x: Levels) -> float:
     return _skill(x, "log-loss")
 
 
-@error("miscalibration", aliases=("MCB",), range=(0, INFINITY), undefined=IMPOSSIBLE,
+@error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=IMPOSSIBLE,
        reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def miscalibration(x: Levels, loss: str = "Brier") -> float:
     """Miscalibration: what the mean loss would gain if the probabilities were recalibrated.
@@ -139,7 +139,7 @@ def miscalibration(x: Levels, loss: str = "Brier") -> float:
     return max(_loss(x, loss) - _loss(x, loss, x.fitted), 0.0)
 
 
-@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, INFINITY),
+@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: Levels, loss: str = "Brier") -> float:
     """Discrimination: what the recalibrated probabilities gain over the best constant answer.
@@ -243,7 +243,7 @@ SEPARATED = {
 recalibrated = partial(
     registered,
     higher_is_better=None,
-    range=(-INFINITY, INFINITY),
+    range=(-inf, inf),
     interval="recalibration",
     reference="Cox 1958; Van Calster and others 2019",
 )
@@ -296,7 +296,7 @@ def _spiegelhalter(x: Levels) -> float:
 
 
 @registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
-            range=(-INFINITY, INFINITY), undefined=NO_VARIANCE,
+            range=(-inf, inf), undefined=NO_VARIANCE,
             reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_z(x: Levels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.

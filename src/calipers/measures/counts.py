@@ -7,18 +7,17 @@ P = TP + FN, N = FP + TN. Every formula takes leading axes: replicates, threshol
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-count = partial(
-    measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, INFINITY)
-)
+count = partial(measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, inf))
 rate = partial(
     measure, family="counts", on=ConfusionMatrix, higher_is_better=True, range=(0, 1), perfect=1.0
 )
@@ -34,7 +33,7 @@ agreement = partial(
     perfect=1.0,
     uninformed=0.0,
 )
-ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, INFINITY))
+ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, inf))
 
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
 NO_NEGATIVE = {"no_negative": lambda c, _: c.negative == 0}
@@ -190,7 +189,7 @@ def lift(c: ConfusionMatrix) -> FloatArray:
     family="counts",
     on=ConfusionMatrix,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     aliases=("net_benefit",),
     undefined={"no_rows": lambda c, _: c.total == 0},
     reference="Vickers and Elkin 2006",

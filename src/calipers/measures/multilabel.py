@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def label_ranking_average_precision(m: Moments) -> FloatArray:
 @ranking(
     "coverage-error",
     higher_is_better=False,
-    range=(0, INFINITY),
+    range=(0, inf),
     aliases=("coverage_error",),
     rows=depth_of_labels,
     reference="Tsoumakas, Katakis and Vlahavas 2010",

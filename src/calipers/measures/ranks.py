@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import measure
+from calipers.measures.registration import measure
 from calipers.statistics import ClassRanks, FloatArray
 
 if TYPE_CHECKING:

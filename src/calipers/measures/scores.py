@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     family="scores",
     on=ScoreTable,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     perfect=1.0,
     uninformed=0.0,
     aliases=("AUPRG", "auprg"),
@@ -180,7 +181,7 @@ def gini(s: ScoreTable) -> FloatArray:
     family="scores",
     on=ScoreTable,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     perfect=1.0,
     uninformed=0.5,
     aliases=("partial_auc", "partial-AUC"),
