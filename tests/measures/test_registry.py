@@ -291,5 +291,5 @@ for module in pkgutil.walk_packages(measures.__path__, "calipers.measures."):
     importlib.import_module(module.name)
 assert of_family == [str(m) for m in measures.catalogue(sys.argv[1] or None)], of_family
 """
-    for family in ("", *families.HOMES):
+    for family in ("", *families.FAMILIES):
         subprocess.run([sys.executable, "-c", script, family], check=True)

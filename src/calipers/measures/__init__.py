@@ -7,9 +7,10 @@ from types import ModuleType
 
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import TASKS, check_family
+from calipers.measures.families import TASKS, Family, check_family, register_family, register_task
 from calipers.measures.names import parse
-from calipers.measures.reasons import REASONS
+from calipers.measures.parameters import Domain, register_parameter
+from calipers.measures.reasons import REASONS, register_reason
 from calipers.measures.registration import measure
 from calipers.measures.registry import definitions
 
@@ -49,6 +50,8 @@ __all__ = [
     "REASONS",
     "TASKS",
     "Definition",
+    "Domain",
+    "Family",
     "Measure",
     "UnknownMeasureError",
     "canonical_name",
@@ -56,4 +59,8 @@ __all__ = [
     "definitions",
     "measure",
     "parse",
+    "register_family",
+    "register_parameter",
+    "register_reason",
+    "register_task",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.lazily import numpy as np
 from calipers.measures.averages import AVERAGES, average_over_classes, classes_without_value
 from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, check, frozen, literal, written
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
 from calipers.measures.ties import over_ties, too_many_orders
@@ -98,6 +99,17 @@ class Definition:
         """The parameters that have to be given."""
         empty = inspect.Parameter.empty
         return frozenset(k for k, v in self.parameters.items() if v is empty)
+
+    @property
+    def reads(self) -> str | None:
+        """What it takes of a system, as its family says; None outside of the catalogue."""
+        family = FAMILIES.get(self.family)
+        return None if family is None else family.reads
+
+    @property
+    def task(self) -> str | None:
+        """The task whose systems it measures; None outside of the catalogue."""
+        return task_of(self.family)
 
     @property
     def spellings(self) -> tuple[str, ...]:

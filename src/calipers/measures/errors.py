@@ -8,4 +8,4 @@ class UnknownMeasureError(ValueError):
 
 
 class NameTakenError(ValueError):
-    """A name for a new measure that means another one already."""
+    """A name for something new that means something else already."""

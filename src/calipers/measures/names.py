@@ -22,7 +22,7 @@ from calipers.measures.averages import AVERAGES
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import in_our_words
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import HOMES, OF_CLASSES, TASKS, check_family
+from calipers.measures.families import FAMILIES, TASKS, check_family
 from calipers.measures.parameters import LONGEST_NAME
 from calipers.measures.registry import candidates, definitions, load
 
@@ -58,7 +58,7 @@ def parse(
         shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
     check_family(family)
-    load(HOMES if family is None else (family,) if isinstance(family, str) else family)
+    load(FAMILIES if family is None else (family,) if isinstance(family, str) else family)
     viewed = _view(text, family)
     if viewed is not None:
         bare, view = viewed
@@ -197,8 +197,8 @@ def _view(text: str, family: str | Sequence[str] | None) -> tuple[str, dict[str,
 
 def _of_classes(family: str | Sequence[str] | None) -> tuple[str, ...]:
     """Those of the families whose measures can be asked of classes."""
-    families = OF_CLASSES if family is None else (family,) if isinstance(family, str) else family
-    return tuple(f for f in families if f in OF_CLASSES)
+    families = FAMILIES if family is None else (family,) if isinstance(family, str) else family
+    return tuple(f for f in families if FAMILIES[f].of_classes)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -255,7 +255,7 @@ def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
             ways.append(f"{spelled}7")
         if definition.infix:
             ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
-        if definition.family in OF_CLASSES:
+        if FAMILIES[definition.family].of_classes:
             ways += [f"{average}-{way}" for average in AVERAGES for way in ways]
         out += ways
     return list(dict.fromkeys(out))

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 #: No measure has a longer name, whatever its parameters.
 LONGEST_NAME = 1000
@@ -66,7 +66,7 @@ def _holds_gains(value: Any) -> bool:
 
 
 #: What each parameter is, under the name that it has in every measure.
-PARAMETERS: Mapping[str, Domain] = {
+PARAMETERS: dict[str, Domain] = {
     "alpha": Domain(low=0, high=1),
     "base": Domain(low=1, open=True),
     "beta": Domain(low=0),
@@ -110,6 +110,18 @@ PARAMETERS: Mapping[str, Domain] = {
     "volume": Domain(low=0, high=1, usual=0.5),
     **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }
+
+
+def register_parameter(name: str, domain: Domain) -> None:
+    """Make a new parameter of formulas known, with the values that it takes in every measure. Doing
+    so again changes nothing."""
+    if not name or not str(name).isidentifier():
+        raise ValueError(f"a parameter is {name!r}, expected the name of an argument")
+    if not isinstance(domain, Domain):
+        raise TypeError(f"{name}: the domain is {domain!r}, expected a Domain")
+    if PARAMETERS.get(name, domain) != domain:
+        raise NameTakenError(f"{name!r} is taken: it is a parameter with another domain")
+    PARAMETERS[name] = domain
 
 
 def check(measure: str, name: str, value: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from calipers.measures.errors import NameTakenError
+
 #: Why a share of an empty margin is undefined.
 EMPTY_MARGIN = {
     "positive": "no_positive",
@@ -49,3 +51,15 @@ REASONS = {
     "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
 }
+
+
+def register_reason(name: str, meaning: str) -> None:
+    """Make a new reason known, with what it means in the words of a glossary: "no row is positive".
+    Doing so again changes nothing."""
+    if not name or not str(name).isidentifier():
+        raise ValueError(f"a reason is {name!r}, expected a name such as 'no_rows'")
+    if not meaning:
+        raise ValueError(f"{name}: the meaning is {meaning!r}, expected a sentence")
+    if REASONS.get(name, meaning) != meaning:
+        raise NameTakenError(f"{name!r} is taken: it means that {REASONS[name]}")
+    REASONS[name] = meaning

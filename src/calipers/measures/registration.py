@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
-from calipers.measures.families import HOMES, TASKS
+from calipers.measures.families import FAMILIES, TASKS, task_of
 from calipers.measures.names import meaning, meanings, ways_to_write
+from calipers.measures.parameters import PARAMETERS
+from calipers.measures.reasons import REASONS
 from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,7 +61,8 @@ def measure(
 def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
     families = _families_of_task(definition)
     if not built_in(definition):
-        load(HOMES)
+        _check_known(definition)
+        load(FAMILIES)
     place = definition.family, definition.name
     old = REGISTRY.get(place) if replacing else None
     if old is not None and built_in(old):
@@ -80,11 +83,25 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
         _check_meanings(definition, old, own, families)
 
 
+def _check_known(definition: Definition) -> None:
+    """That its reasons and its parameters have been said what they are."""
+    for what, names, known in (
+        ("reason", definition.undefined, REASONS),
+        ("parameter", definition.parameters, PARAMETERS),
+    ):
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"{definition.name}: the {what} {name!r} is not known; say what it is with "
+                    f"register_{what} first"
+                )
+
+
 def _families_of_task(definition: Definition) -> tuple[str, ...]:
     """The families that a name is looked up in together."""
-    for families in TASKS.values():
-        if definition.family in families:
-            return families
+    task = task_of(definition.family)
+    if task is not None:
+        return TASKS[task]
     known = ", ".join(family for families in TASKS.values() for family in families)
     raise ValueError(f"{definition.name}: family is {definition.family!r}, expected one of {known}")
 

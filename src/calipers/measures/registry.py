@@ -11,7 +11,7 @@ from typing import Any
 
 from calipers.measures.definition import Definition
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import HOMES
+from calipers.measures.families import FAMILIES
 
 #: By family and name.
 REGISTRY: dict[tuple[str, str], Definition] = {}
@@ -44,14 +44,15 @@ def candidates(name: str, family: str | Sequence[str] | None) -> list[Definition
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
     """Every definition (of one family), in the order of the catalogue."""
-    families = tuple(HOMES) if family is None else (family,)
+    families = tuple(FAMILIES) if family is None else (family,)
     load(families)
     return (d for family in families for d in tuple(REGISTRY.values()) if d.family == family)
 
 
 def load(families: Iterable[str]) -> None:
     """Import the measures of these families, unless they are here already."""
-    for home in dict.fromkeys(HOMES[family] for family in families if family in HOMES):
+    homes = (FAMILIES[family].home for family in families if family in FAMILIES)
+    for home in dict.fromkeys(filter(None, homes)):
         importlib.import_module(home)
 
 
