@@ -84,13 +84,19 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
     return c.tn
 
 
-@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True)
+@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True, hits=True)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as what they are: (TP + TN) / (P + N)."""
     return c.correct / c.total
 
 
-@error("error-rate", aliases=("error_rate", "zero_one_loss"), share_of="total", any_classes=True)
+@error(
+    "error-rate",
+    aliases=("error_rate", "zero_one_loss"),
+    share_of="total",
+    any_classes=True,
+    hits=False,
+)
 def error_rate(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as something else: (FP + FN) / (P + N)."""
     return (c.total - c.correct) / c.total

@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.averages import AVERAGES, average_over_classes, classes_without_value
@@ -34,6 +34,15 @@ Condition = Callable[[Any, Mapping[str, Any]], Any]
 VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
 
 
+class Area(NamedTuple):
+    """That a measure is scale·A + shift, with an area A of which the core knows how it varies: AUC,
+    AP, PR-AUC or AP-DG."""
+
+    name: str
+    scale: float = 1.0
+    shift: float = 0.0
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Definition:
     """A formula and its traits.
@@ -44,7 +53,13 @@ class Definition:
     margin (or of the topics), which settles its interval and when it is undefined; ``interval``
     names the default interval where it is not the one of the statistic. ``summary`` is how values
     per topic become one. For measures of a value per row, ``rows`` computes that value from truth
-    and prediction, and ``constant`` the best constant prediction. ``place`` is where among the
+    and prediction, and ``constant`` the best constant prediction; where that is no number,
+    ``default`` computes the value that the best constant answer has. ``hits`` says of a share of
+    rows whether it counts those that are predicted right or the others. ``skill_of`` names the loss
+    of which a skill says what share is saved. ``coefficient`` is that of a recalibration, the
+    intercept (0) or the slope (1). ``area`` says which known area it is made of; a measure of
+    scores without one that is ``smooth`` changes so with the weights of rows that a derivative says
+    how it varies. ``place`` is where among the
     thresholds of a score table a value is attained (−1: nowhere), with the arguments of the
     formula. ``opens`` says for a table whose neighbouring scores were put together which of these
     blocks have to be taken apart again for the value to be the same, so that no other part of the
@@ -74,6 +89,12 @@ class Definition:
     monotone: bool = True
     rows: Callable[..., FloatArray] | None = None
     constant: Callable[[FloatArray, FloatArray | None], float] | None = None
+    default: Callable[[Any, FloatArray | None], float] | None = None
+    hits: bool | None = None
+    skill_of: str | None = None
+    coefficient: int | None = None
+    area: Area | None = None
+    smooth: bool = False
     place: Callable[..., npt.NDArray[np.intp]] | None = None
     opens: Callable[..., npt.NDArray[np.bool_]] | None = None
     at_corner: bool = False
@@ -81,7 +102,7 @@ class Definition:
     at: str = "cutoff"
     suffix: str | None = None
     infix: str | None = None
-    #: Whether a formula over a confusion matrix takes any number of classes.
+    #: Whether it can be asked of more than two classes without naming one or an average.
     any_classes: bool = False
     reference: str = ""
 

@@ -81,7 +81,28 @@ def jaccard_of_sets(truth: Sets, predicted: Sets) -> FloatArray:
     return _share(both, y + z - both)
 
 
-@example("subset-accuracy", aliases=("exact_match", "subset_accuracy"), rows=same_sets)
+def usual_set(truth: Sets, weight: FloatArray | None) -> float:
+    """Share of the rows that have the most frequent set of labels."""
+    packed = np.packbits(truth, axis=1)
+    kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+    usual = truth[first[np.bincount(kind.ravel(), weight).argmax()]]
+    return float(np.average((truth == usual).all(axis=1), weights=weight))
+
+
+def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
+    """Share of wrong labels where each label gets its more frequent answer."""
+    share = np.average(truth, axis=0, weights=weight)
+    return float(np.minimum(share, 1 - share).mean())
+
+
+@example(
+    "subset-accuracy",
+    aliases=("exact_match", "subset_accuracy"),
+    rows=same_sets,
+    default=usual_set,
+    hits=True,
+)
 def subset_accuracy(m: Moments) -> FloatArray:
     """Share of the rows whose set of labels is predicted exactly: Y = Z."""
     return np.asarray(m.mean)
@@ -97,6 +118,7 @@ def subset_accuracy(m: Moments) -> FloatArray:
     undefined={"nothing_to_share": lambda m, _: m.weight == 0},
     aliases=("hamming_loss",),
     rows=differing,
+    default=usual_answers,
 )
 def hamming_loss(m: Moments) -> FloatArray:
     """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""

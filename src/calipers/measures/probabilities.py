@@ -16,7 +16,9 @@ from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import ClassRows, FloatArray, Moments
 
-loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False)
+loss = partial(
+    measure, family="probabilities", on=Moments, higher_is_better=False, any_classes=True
+)
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}

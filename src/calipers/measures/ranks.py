@@ -36,6 +36,7 @@ def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: s
     aliases=("top_k_accuracy", "top_k_accuracy_score"),
     perfect=1.0,
     at="k",
+    any_classes=True,
     infix="k",
     undefined={"no_rows": lambda r, _: r.total == 0},
 )

@@ -49,6 +49,12 @@ def definitions(family: str | None = None) -> Iterator[Definition]:
     return (d for family in families for d in tuple(REGISTRY.values()) if d.family == family)
 
 
+def found(family: str, name: str) -> Definition:
+    """The measure of the catalogue that has this very name."""
+    load((family,))
+    return REGISTRY[family, name]
+
+
 def load(families: Iterable[str]) -> None:
     """Import the measures of these families, unless they are here already."""
     homes = (FAMILIES[family].home for family in families if family in FAMILIES)
@@ -68,13 +74,13 @@ def _registered(family: str, name: str, module: str) -> Definition:
     if (family, name) not in (REGISTRY | _OUTSIDE):
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
-    found = REGISTRY.get((family, name)) or _OUTSIDE.get((family, name))
-    if found is None:
+    known = REGISTRY.get((family, name)) or _OUTSIDE.get((family, name))
+    if known is None:
         raise UnknownMeasureError(
             f"the measure {name!r} of {family} is not known in this process; define it in a "
             f"module that is imported there too (here it was {module!r})"
         )
-    return found
+    return known
 
 
 def _reduced(definition: Definition) -> tuple[Any, ...]:
