@@ -18,7 +18,7 @@ import calipers as cal
 from calipers.data.errors import InputError
 from calipers.inference.cells import Cells, gradient
 from calipers.measures import UnknownMeasureError, definitions, parse
-from calipers.measures.definition import AVERAGES
+from calipers.measures.averages import AVERAGES
 from calipers.report.confusion import block_order
 from calipers.results import Evaluation
 from calipers.statistics import ClassRanks, ConfusionMatrix

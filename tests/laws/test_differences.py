@@ -13,8 +13,8 @@ from test_public_verbs import BATCHES, TOPICS, cases, evaluation
 
 import calipers as cal
 from calipers.inference.contrast import TESTS
-from calipers.measures import Definition, definition, definitions
-from calipers.measures.definition import measure
+from calipers.measures import Definition, definitions, registry
+from calipers.measures.registration import measure
 from calipers.results import NO_INTERVAL
 from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings, Moments, ScoreTable
 
@@ -89,9 +89,9 @@ def test_a_test_that_does_not_apply_is_none(task: str, test: str) -> None:
 @pytest.fixture
 def catalogue() -> Iterator[None]:
     """Takes out again what a test puts in."""
-    kept, names = dict(definition._REGISTRY), {k: list(v) for k, v in definition._NAMES.items()}
+    kept, names = dict(registry.REGISTRY), {k: list(v) for k, v in registry.NAMES.items()}
     yield
-    for book, before in ((definition._REGISTRY, kept), (definition._NAMES, names)):
+    for book, before in ((registry.REGISTRY, kept), (registry.NAMES, names)):
         book.clear()
         book.update(before)  # type: ignore[arg-type]
 

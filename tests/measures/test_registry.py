@@ -13,18 +13,20 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.measures import definition as book
-from calipers.measures import definitions
-from calipers.measures.definition import Definition, NameTakenError, UnknownMeasureError, measure
+from calipers.measures import definitions, families, registration, registry
+from calipers.measures.definition import Definition
+from calipers.measures.errors import NameTakenError, UnknownMeasureError
+from calipers.measures.names import meanings, ways_to_write
+from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 
 
 @pytest.fixture(autouse=True)
 def catalogue() -> Iterator[None]:
     """Takes out again what a test puts in."""
-    kept, names = dict(book._REGISTRY), {k: list(v) for k, v in book._NAMES.items()}
+    kept, names = dict(registry.REGISTRY), {k: list(v) for k, v in registry.NAMES.items()}
     yield
-    for entries, before in ((book._REGISTRY, kept), (book._NAMES, names)):
+    for entries, before in ((registry.REGISTRY, kept), (registry.NAMES, names)):
         entries.clear()
         entries.update(before)  # type: ignore[arg-type]
 
@@ -51,11 +53,11 @@ ON: dict[str, Any] = {"regression": Moments, "counts": ConfusionMatrix, "retriev
 def add(name: str, family: str, formula: Callable[..., Any] = within, **traits: Any) -> Definition:
     traits = {"higher_is_better": True, "range": (0, 1), **traits}
     measure(name, family=family, on=ON[family], **traits)(formula)
-    return book._REGISTRY[family, name]
+    return registry.REGISTRY[family, name]
 
 
 def state() -> Any:
-    return dict(book._REGISTRY), {name: tuple(of) for name, of in book._NAMES.items()}
+    return dict(registry.REGISTRY), {name: tuple(of) for name, of in registry.NAMES.items()}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,8 @@ def test_names_of_sets_are_taken() -> None:
     from calipers.evaluate.retrieval import SETS
     from calipers.evaluate.shared import DEFAULT
 
-    assert {DEFAULT, *SETS, *NICKNAMES} == book.OF_SEVERAL
-    for name in (*book.OF_SEVERAL, "Default"):
+    assert {DEFAULT, *SETS, *NICKNAMES} == registration.OF_SEVERAL
+    for name in (*registration.OF_SEVERAL, "Default"):
         for names in ({"name": name}, {"name": "mine", "aliases": (name,), "shares": (name,)}):
             with pytest.raises(NameTakenError, match=rf"'{name}' is taken: it stands for a set of"):
                 add(family="regression", **names)
@@ -177,9 +179,9 @@ def test_a_cell_that_is_run_again() -> None:
     with pytest.raises(NameTakenError) as raised:
         add("within-1", "regression", aliases=("close",))
     assert "add replace=True" in str(raised.value)
-    order = list(book._REGISTRY)
+    order = list(registry.REGISTRY)
     new = add("within-1", "regression", aliases=("near",), replace=True)
-    assert list(book._REGISTRY) == order
+    assert list(registry.REGISTRY) == order
     assert cal.measure("within-1").definition is new is not old
     assert cal.measure("near").definition is new
     with pytest.raises(UnknownMeasureError):
@@ -204,14 +206,14 @@ def test_shared_aliases_are_told_apart_by_their_parameters() -> None:
 @pytest.mark.parametrize("one", [*definitions()], ids=lambda d: f"{d.family}-{d.name}")
 def test_every_measure_of_the_catalogue_keeps_the_rules(one: Definition) -> None:
     """As though it was registered last."""
-    families = book._families_of_task(one)
+    families = registration._families_of_task(one)
     for name in one.spellings:
-        assert book._SPELLED.fullmatch(name)
-        for other in book._candidates(name, families):
-            assert other is one or book._told_apart(one, other)
-    for text in book._ways_to_write(one):
+        assert registration._SPELLED.fullmatch(name)
+        for other in registry.candidates(name, families):
+            assert other is one or registration._told_apart(one, other)
+    for text in ways_to_write(one):
         if not text.endswith(("_7", ".7")):
-            assert set(book._meanings(text, families)) == {one}
+            assert set(meanings(text, families)) == {one}
     assert cal.measure(str(one.example()), family=families).definition is one
 
 
@@ -254,7 +256,8 @@ def test_a_replaced_measure_is_pickled_by_value() -> None:
 def test_a_measure_of_ones_own_is_found_by_its_module_or_named(tmp_path: Any) -> None:
     (tmp_path / "own.py").write_text(
         "import numpy as np\n"
-        "from calipers.measures.definition import Moments, measure\n"
+        "from calipers.measures import measure\n"
+        "from calipers.statistics import Moments\n"
         "@measure('within-9', family='regression', on=Moments, higher_is_better=True,\n"
         "         range=(0, 1), rows=lambda truth, said: np.abs(said - truth) <= 9)\n"
         "def within(m):\n"
@@ -288,5 +291,5 @@ for module in pkgutil.walk_packages(measures.__path__, "calipers.measures."):
     importlib.import_module(module.name)
 assert of_family == [str(m) for m in measures.catalogue(sys.argv[1] or None)], of_family
 """
-    for family in ("", *book.HOMES):
+    for family in ("", *families.FAMILIES):
         subprocess.run([sys.executable, "-c", script, family], check=True)

@@ -14,7 +14,7 @@ from calipers.cli.files import Command
 def command(name: str | None) -> None:
     """List the measures, or explain the one called NAME (aliases of other tools work too)."""
     from calipers.measures import TASKS, UnknownMeasureError, parse
-    from calipers.measures.definition import definitions
+    from calipers.measures.registry import definitions
     from calipers.report.columns import folded, width_of
 
     if name is None:

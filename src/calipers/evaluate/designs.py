@@ -301,7 +301,7 @@ def of_numbers(
     """The design that assumed numbers make."""
     known = _parsed(measure, prefer="retrieval" if "sd" in given else "classification")
     definition, name = known.definition, str(known)
-    unit = "topics" if definition.family in TASKS["retrieval"] else "rows"
+    unit = "topics" if definition.reads == "rankings" else "rows"
     margin = None if known.average in ("macro", "weighted") else definition.share_of
     kind = definition.interval
     notes: tuple[str, ...] = ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.measures import Measure, parse
-from calipers.measures.definition import INFINITY
 from calipers.measures.incomplete import MOST_UNFOUND, possible_mean, possible_values
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
@@ -55,7 +55,7 @@ def with_possible(
         found = possible_values(
             ranking,
             measures,
-            unfound=INFINITY if unknown.unfound == OPEN else float(unknown.unfound),
+            unfound=inf if unknown.unfound == OPEN else float(unknown.unfound),
             max_grade=top,
             collection=unknown.collection,
         )

@@ -85,7 +85,7 @@ class Rule:
         except UnknownMeasureError as error:
             raise InputError(f"rule {text!r}: {error}") from None
         definition = measure.definition
-        if definition.family == "scores" and (definition.place is None or bounds):
+        if definition.on is ScoreTable and (definition.place is None or bounds):
             raise InputError(f"rule {text!r}: {measure} is not read off one threshold")
         if definition.higher_is_better is None:
             raise InputError(f"rule {text!r}: neither high nor low {measure} is better")
@@ -93,7 +93,7 @@ class Rule:
 
     def place(self, table: ScoreTable) -> npt.NDArray[np.intp]:
         """Where among the thresholds it is best, the highest of several; −1 where none will do."""
-        if self.measure.definition.family == "scores":
+        if self.measure.definition.on is ScoreTable:
             assert self.measure.definition.place is not None
             with np.errstate(divide="ignore", invalid="ignore"):
                 place = self.measure.definition.place(table, **self.measure.parameters)
@@ -105,7 +105,7 @@ class Rule:
         """Which blocks of a table whose neighbouring scores were put together have to be taken
         apart to find the place: those that may hold a better threshold than all that are known."""
         definition = self.measure.definition
-        if definition.family == "scores":
+        if definition.on is ScoreTable:
             assert definition.opens is not None
             return definition.opens(table, **self.measure.parameters)
         opened = may_exceed(self._values(table), self._sign * self.measure.apply(table.corners()))
@@ -232,7 +232,7 @@ class Chosen:
             f"{self.system}: the threshold {at} was chosen on these same rows, for the best "
             f"{self.rule}, so what is measured there is too good for other rows"
         )
-        if not self._wanted or self.rule.measure.definition.family == "scores":
+        if not self._wanted or self.rule.measure.definition.on is ScoreTable:
             return f"{text}."
         here = table.at(self.threshold)
         both = " and ".join(
@@ -330,7 +330,7 @@ def operating_point(
         defaults |= {"cost_fp": float(costs[0]), "cost_fn": float(costs[1])}
     chosen = Rule.parse(rule, defaults)
     if measures is None:
-        own = chosen.measure.definition.family == "counts"
+        own = chosen.measure.definition.on is ConfusionMatrix
         measures = [*([chosen.measure] if own else []), *(b.measure for b in chosen.bounds)]
         measures += [parse(name, "counts") for name in OF_COUNTS]
         if prevalence is not None:

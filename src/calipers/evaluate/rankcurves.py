@@ -11,7 +11,8 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
 from calipers.inference.estimate import Settings, unit_intervals
-from calipers.measures import Measure, definitions
+from calipers.measures import Measure
+from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import cached_property
 from calipers.results import Evaluation
@@ -314,5 +315,4 @@ def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> Floa
 
 
 def _measure(name: str, **parameters: Any) -> Measure:
-    (definition,) = (d for d in definitions("retrieval") if d.name == name)
-    return definition.bind(parameters)
+    return found("retrieval", name).bind(parameters)

@@ -123,7 +123,7 @@ def choose_measures(
         for name in names_of(asked, default)
     ]
     for measure in chosen:
-        if measure.definition.family not in families:
+        if measure.definition.task != task:
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )

@@ -62,7 +62,7 @@ def value_of(
         weigh = definition.weight
         weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
         return Summary(definition.summary).value(measure.apply(statistic), weights)
-    if definition.family == "regression":
+    if definition.reads == "numbers":
         target = as_quantities(truth, "truth")
         predicted = as_quantities(prediction, "predicted")
         same_length(predicted, len(target), "predicted")
@@ -81,7 +81,7 @@ def value_of(
         matrix = ConfusionMatrix.from_codes(labels.positive, positives, labels.names, weights)
         return float(measure.apply(matrix))
     if definition.on is ScoreTable:
-        probable = definition.family == "calibration"
+        probable = definition.reads == "probabilities"
         what = "probability" if probable else "score"
         score = (as_probabilities if probable else as_numbers)(prediction, what)
         same_length(score, len(labels.positive), what)

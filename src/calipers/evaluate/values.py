@@ -95,7 +95,7 @@ def from_values(
         level=level,
         estimates=source.estimates(),
         comparison=comparison_if_several(source, baseline, settings),
-        definitions=glossary(m for m in chosen if m.definition.family != GIVEN),
+        definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
         per_unit=source.per_unit(),
         notes=notes,
         provenance=provenance("values", settings, {"unit": unit}, read.origins),

@@ -5,16 +5,14 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.measures.definition import (
-    REASONS,
-    TASKS,
-    Definition,
-    Measure,
-    UnknownMeasureError,
-    check_family,
-    definitions,
-    parse,
-)
+from calipers.measures.definition import Definition, Measure
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import TASKS, Family, check_family, register_family, register_task
+from calipers.measures.names import parse
+from calipers.measures.parameters import Domain, register_parameter
+from calipers.measures.reasons import REASONS, register_reason
+from calipers.measures.registration import measure
+from calipers.measures.registry import definitions
 
 
 def canonical_name(name: str) -> str | None:
@@ -52,10 +50,17 @@ __all__ = [
     "REASONS",
     "TASKS",
     "Definition",
+    "Domain",
+    "Family",
     "Measure",
     "UnknownMeasureError",
     "canonical_name",
     "catalogue",
     "definitions",
+    "measure",
     "parse",
+    "register_family",
+    "register_parameter",
+    "register_reason",
+    "register_task",
 ]

@@ -11,38 +11,34 @@ scikit-learn takes 0 for it (``zero_division``), and counts absent classes that 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import Measure
-from calipers.statistics import ConfusionMatrix, FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from calipers.statistics import FloatArray
 
-def average_over_classes(measure: Measure, matrix: ConfusionMatrix) -> FloatArray:
+#: How the values of classes become one, and what each way means.
+AVERAGES: Mapping[str, str] = {
+    "macro": "Macro average: the mean over the classes that occur in truth or prediction.",
+    "micro": "Micro average: the one-vs-rest counts of all classes are added up first.",
+    "weighted": "Weighted average: the mean over the classes by the weight of their true rows.",
+}
+
+
+def average_over_classes(weight: FloatArray, values: FloatArray) -> FloatArray:
     """The mean over classes; NaN where :func:`classes_without_value` says why."""
-    weight, values = _of_each(measure, matrix)
     return np.asarray(np.where(weight > 0, weight * values, 0.0).sum(axis=-1) / weight.sum(axis=-1))
 
 
 def classes_without_value(
-    measure: Measure, matrix: ConfusionMatrix
+    weight: FloatArray, values: FloatArray
 ) -> dict[str, npt.NDArray[np.bool_] | Any]:
     """Where the mean is undefined, by reason."""
-    weight, values = _of_each(measure, matrix)
     return {
         "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
         "no_occurring_class": ~(weight > 0).any(axis=-1),
     }
-
-
-def _of_each(measure: Measure, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
-    """What each class counts for, and its value: that is taken once for the mean, for its reasons
-    and for other means of it."""
-    each = matrix.one_vs_rest()
-    kept = each.__dict__.setdefault("_values", {})
-    if measure.plain not in kept:
-        kept[measure.plain] = measure.plain.apply(each)
-    return each.averaging(measure.average), kept[measure.plain]

@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
+from math import inf
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, Formula, measure
+from calipers.measures.definition import Formula
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import IntArray
 from calipers.statistics.calibration import Levels, width_bin
@@ -92,7 +94,7 @@ def _loss(x: Levels, loss: str, answer: FloatArray | float | None = None) -> flo
     out = 0.0
     for weight, likely in ((x.positive, answer), (x.total - x.positive, 1 - answer)):
         if (likely[weight > 0] <= 0).any():
-            return INFINITY
+            return inf
         out -= float(np.dot(weight[weight > 0], np.log(likely[weight > 0])))
     return out / x.weight
 
@@ -102,11 +104,16 @@ def _skill(x: Levels, loss: str) -> float:
 
 
 skill = partial(
-    registered, higher_is_better=True, range=(-INFINITY, 1), perfect=1.0, uninformed=0.0
+    registered,
+    higher_is_better=True,
+    range=(-inf, 1),
+    perfect=1.0,
+    uninformed=0.0,
+    any_classes=True,
 )
 
 
-@skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS)
+@skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS, skill_of="Brier")
 def brier_skill(x: Levels) -> float:
     """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
     answer, the prevalence π, that is saved; negative where that answer is better.
@@ -117,7 +124,7 @@ def brier_skill(x: Levels) -> float:
 
 
 @skill("log-loss-skill", aliases=("log_loss_skill", "d2_log_loss_score"),
-       undefined=ONE_CLASS | IMPOSSIBLE)  # fmt: skip
+       undefined=ONE_CLASS | IMPOSSIBLE, skill_of="log-loss")  # fmt: skip
 def log_loss_skill(x: Levels) -> float:
     """Skill by the log loss: 1 − log loss/H(π), the share of the labels' entropy that is saved.
 
@@ -127,7 +134,7 @@ def log_loss_skill(x: Levels) -> float:
     return _skill(x, "log-loss")
 
 
-@error("miscalibration", aliases=("MCB",), range=(0, INFINITY), undefined=IMPOSSIBLE,
+@error("miscalibration", aliases=("MCB",), range=(0, inf), undefined=IMPOSSIBLE,
        reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def miscalibration(x: Levels, loss: str = "Brier") -> float:
     """Miscalibration: what the mean loss would gain if the probabilities were recalibrated.
@@ -139,7 +146,7 @@ def miscalibration(x: Levels, loss: str = "Brier") -> float:
     return max(_loss(x, loss) - _loss(x, loss, x.fitted), 0.0)
 
 
-@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, INFINITY),
+@registered("discrimination", aliases=("DSC",), higher_is_better=True, range=(0, inf),
             interval="pivotal", reference="Dimitriadis, Gneiting and Jordan 2021")  # fmt: skip
 def discrimination(x: Levels, loss: str = "Brier") -> float:
     """Discrimination: what the recalibrated probabilities gain over the best constant answer.
@@ -195,7 +202,7 @@ def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
     )
 
 
-@error("ECE", aliases=("expected_calibration_error",),
+@error("ECE", aliases=("expected_calibration_error",), any_classes=True,
        undefined={"one_row_in_a_bin": _where(_lonely)}, together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015; debiased: Kumar, Liang and Ma 2019; "
                  "sweep: Roelofs and others 2022")  # fmt: skip
@@ -221,7 +228,7 @@ def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equa
     return float(np.dot(b.total, gap)) / b.weight
 
 
-@error("MCE", aliases=("maximum_calibration_error",), together=_by_width,
+@error("MCE", aliases=("maximum_calibration_error",), any_classes=True, together=_by_width,
        reference="Naeini, Cooper and Hauskrecht 2015")  # fmt: skip
 def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-width") -> float:
     """Maximum calibration error: the largest |p̄ − ȳ| of a bin, however few rows it holds."""
@@ -243,13 +250,14 @@ SEPARATED = {
 recalibrated = partial(
     registered,
     higher_is_better=None,
-    range=(-INFINITY, INFINITY),
+    range=(-inf, inf),
     interval="recalibration",
+    any_classes=True,
     reference="Cox 1958; Van Calster and others 2019",
 )
 
 
-@recalibrated("calibration-slope", undefined=CERTAIN | SEPARATED)
+@recalibrated("calibration-slope", coefficient=1, undefined=CERTAIN | SEPARATED)
 def calibration_slope(x: Levels, delta: float = 0.0) -> float:
     """Calibration slope: the most likely b in logit P(y = 1) = a + b·logit(p); 1 is calibrated.
 
@@ -260,7 +268,7 @@ def calibration_slope(x: Levels, delta: float = 0.0) -> float:
     return NAN if x.certain or x.separated else x.line[1]
 
 
-@recalibrated("calibration-intercept", aliases=("calibration-in-the-large",),
+@recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
               undefined=ONE_CLASS | CERTAIN | SEPARATED)  # fmt: skip
 def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> float:
     """Calibration intercept: the most likely a in logit P(y = 1) = a + logit(p); 0 is calibrated.
@@ -295,8 +303,8 @@ def _spiegelhalter(x: Levels) -> float:
     return float(np.dot(x.positive - x.total * p, 1 - 2 * p)) / math.sqrt(variance)
 
 
-@registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None,
-            range=(-INFINITY, INFINITY), undefined=NO_VARIANCE,
+@registered("Spiegelhalter-z", aliases=("spiegelhalter",), higher_is_better=None, any_classes=True,
+            range=(-inf, inf), undefined=NO_VARIANCE,
             reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_z(x: Levels) -> float:
     """Spiegelhalter's z: Σ(y − p)(1 − 2p)/√Σ(1 − 2p)²p(1 − p), standard normal if calibrated.
@@ -307,8 +315,8 @@ def spiegelhalter_z(x: Levels) -> float:
     return _spiegelhalter(x)
 
 
-@registered("Spiegelhalter-p", higher_is_better=None, range=(0, 1), undefined=NO_VARIANCE,
-            interval="none", reference="Spiegelhalter 1986")  # fmt: skip
+@registered("Spiegelhalter-p", higher_is_better=None, any_classes=True, range=(0, 1),
+            undefined=NO_VARIANCE, interval="none", reference="Spiegelhalter 1986")  # fmt: skip
 def spiegelhalter_p(x: Levels) -> float:
     """Spiegelhalter's p: how often calibrated probabilities have a |z| as large or larger."""
     return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))

@@ -7,18 +7,17 @@ P = TP + FN, N = FP + TN. Every formula takes leading axes: replicates, threshol
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-count = partial(
-    measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, INFINITY)
-)
+count = partial(measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, inf))
 rate = partial(
     measure, family="counts", on=ConfusionMatrix, higher_is_better=True, range=(0, 1), perfect=1.0
 )
@@ -34,7 +33,7 @@ agreement = partial(
     perfect=1.0,
     uninformed=0.0,
 )
-ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, INFINITY))
+ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, inf))
 
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
 NO_NEGATIVE = {"no_negative": lambda c, _: c.negative == 0}
@@ -85,13 +84,19 @@ def true_negatives(c: ConfusionMatrix) -> FloatArray:
     return c.tn
 
 
-@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True)
+@rate("accuracy", aliases=("acc", "accuracy_score"), share_of="total", any_classes=True, hits=True)
 def accuracy(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as what they are: (TP + TN) / (P + N)."""
     return c.correct / c.total
 
 
-@error("error-rate", aliases=("error_rate", "zero_one_loss"), share_of="total", any_classes=True)
+@error(
+    "error-rate",
+    aliases=("error_rate", "zero_one_loss"),
+    share_of="total",
+    any_classes=True,
+    hits=False,
+)
 def error_rate(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are predicted as something else: (FP + FN) / (P + N)."""
     return (c.total - c.correct) / c.total
@@ -190,7 +195,7 @@ def lift(c: ConfusionMatrix) -> FloatArray:
     family="counts",
     on=ConfusionMatrix,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     aliases=("net_benefit",),
     undefined={"no_rows": lambda c, _: c.total == 0},
     reference="Vickers and Elkin 2006",

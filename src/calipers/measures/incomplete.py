@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, Measure
+from calipers.measures.definition import Measure
 from calipers.measures.retrieval import gains
 from calipers.once import cached_property
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
@@ -57,7 +58,7 @@ def possible_values(
     rankings: JudgedRankings,
     measures: Sequence[Measure],
     *,
-    unfound: float = INFINITY,
+    unfound: float = inf,
     max_grade: int | None = None,
     collection: int | None = None,
 ) -> list[Possible | None]:
@@ -463,7 +464,7 @@ def _ndcg(block: Block, measure: Measure) -> Ends:
     if not step[levels <= block.top].any():  # no unknown document can gain anything
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
-    outside = np.minimum(seen.outside, INFINITY if depth is None else depth)
+    outside = np.minimum(seen.outside, inf if depth is None else depth)
     most = max(c.max(initial=0) for c in count) + _total(seen.topmost).max(initial=0)
     most += outside.max(initial=0, where=np.isfinite(outside))
     discount = _discounts(measure, np.arange(1, 1 + max(int(most), seen.hit.shape[1])))

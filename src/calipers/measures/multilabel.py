@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
 
 if TYPE_CHECKING:
@@ -80,7 +81,28 @@ def jaccard_of_sets(truth: Sets, predicted: Sets) -> FloatArray:
     return _share(both, y + z - both)
 
 
-@example("subset-accuracy", aliases=("exact_match", "subset_accuracy"), rows=same_sets)
+def usual_set(truth: Sets, weight: FloatArray | None) -> float:
+    """Share of the rows that have the most frequent set of labels."""
+    packed = np.packbits(truth, axis=1)
+    kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+    _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+    usual = truth[first[np.bincount(kind.ravel(), weight).argmax()]]
+    return float(np.average((truth == usual).all(axis=1), weights=weight))
+
+
+def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
+    """Share of wrong labels where each label gets its more frequent answer."""
+    share = np.average(truth, axis=0, weights=weight)
+    return float(np.minimum(share, 1 - share).mean())
+
+
+@example(
+    "subset-accuracy",
+    aliases=("exact_match", "subset_accuracy"),
+    rows=same_sets,
+    default=usual_set,
+    hits=True,
+)
 def subset_accuracy(m: Moments) -> FloatArray:
     """Share of the rows whose set of labels is predicted exactly: Y = Z."""
     return np.asarray(m.mean)
@@ -96,6 +118,7 @@ def subset_accuracy(m: Moments) -> FloatArray:
     undefined={"nothing_to_share": lambda m, _: m.weight == 0},
     aliases=("hamming_loss",),
     rows=differing,
+    default=usual_answers,
 )
 def hamming_loss(m: Moments) -> FloatArray:
     """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""
@@ -211,7 +234,7 @@ def label_ranking_average_precision(m: Moments) -> FloatArray:
 @ranking(
     "coverage-error",
     higher_is_better=False,
-    range=(0, INFINITY),
+    range=(0, inf),
     aliases=("coverage_error",),
     rows=depth_of_labels,
     reference="Tsoumakas, Katakis and Vlahavas 2010",

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import Measure, outside
+from calipers.measures.definition import Measure
+from calipers.measures.registry import outside
 from calipers.once import cached_property
 from calipers.statistics import FloatArray, IntArray
 from calipers.statistics.overlap import SharedRankings

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 import sys
 from functools import partial
+from math import inf
 from typing import TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import ClassRows, FloatArray, Moments
 
-loss = partial(measure, family="probabilities", on=Moments, higher_is_better=False)
+loss = partial(
+    measure, family="probabilities", on=Moments, higher_is_better=False, any_classes=True
+)
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
@@ -106,7 +109,7 @@ def least_loss(shares: FloatArray, loss: str) -> FloatArray:
 @loss(
     "log-loss",
     aliases=("log_loss", "logloss", "binary_log_loss", "cross-entropy"),
-    range=(0, INFINITY),
+    range=(0, inf),
     perfect=0.0,
     undefined=NO_ROWS | INFINITE,
     rows=log_losses,
@@ -143,7 +146,7 @@ def brier(m: Moments) -> FloatArray:
 @loss(
     "binary-cross-entropy",
     aliases=("binary_cross_entropy",),
-    range=(0, INFINITY),
+    range=(0, inf),
     perfect=0.0,
     undefined=NO_ROWS | INFINITE,
     rows=binary_cross_entropies,
@@ -162,7 +165,7 @@ def binary_cross_entropy(m: Moments, delta: float = 1e-15) -> FloatArray:
 
 @loss(
     "perplexity",
-    range=(1, INFINITY),
+    range=(1, inf),
     perfect=1.0,
     undefined=NO_ROWS | {"zero_probability": lambda m, _: ~(np.asarray(m.mean) < _LARGEST_POWER)},
     rows=log_losses,

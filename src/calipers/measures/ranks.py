@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import measure
+from calipers.measures.registration import measure
 from calipers.statistics import ClassRanks, FloatArray
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: s
     aliases=("top_k_accuracy", "top_k_accuracy_score"),
     perfect=1.0,
     at="k",
+    any_classes=True,
     infix="k",
     undefined={"no_rows": lambda r, _: r.total == 0},
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
 
 loss = partial(
@@ -14,7 +15,7 @@ loss = partial(
     on=Moments,
     higher_is_better=False,
     perfect=0.0,
-    range=(0, INFINITY),
+    range=(0, inf),
     undefined={"no_rows": lambda m, _: m.weight == 0},
 )
 

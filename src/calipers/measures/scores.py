@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.definition import Area
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ area = partial(
     uninformed=0.5,
     undefined=NO_POSITIVE | NO_NEGATIVE,
     interval="auc",
+    area=Area("AUC"),
     reference="Hanley and McNeil 1982",
 )
 def roc_auc(s: ScoreTable) -> FloatArray:
@@ -61,6 +64,7 @@ def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
     aliases=("average_precision", "average_precision_score"),
     undefined=NO_POSITIVE,
     interval="pr_logit",
+    area=Area("AP"),
 )
 def average_precision(s: ScoreTable) -> FloatArray:
     """Average precision by the step rule: Σ pₖ(rₖ − rₖ₋₁) over the distinct scores, with the
@@ -75,6 +79,7 @@ def average_precision(s: ScoreTable) -> FloatArray:
     aliases=("pr_auc", "AUPRC", "AUCPR"),
     undefined=NO_POSITIVE,
     interval="pr_logit",
+    area=Area("PR-AUC"),
     reference="Boyd, Eng and Page 2013; Davis and Goadrich 2006",
 )
 def pr_auc(s: ScoreTable) -> FloatArray:
@@ -114,6 +119,7 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
     "AP-DG",
     aliases=("davis_goadrich", "PR-AUC-DG"),
     undefined=NO_POSITIVE,
+    area=Area("AP-DG"),
     reference="Davis and Goadrich 2006",
 )
 def davis_goadrich_area(s: ScoreTable) -> FloatArray:
@@ -130,10 +136,11 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     family="scores",
     on=ScoreTable,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     perfect=1.0,
     uninformed=0.0,
     aliases=("AUPRG", "auprg"),
+    smooth=True,
     undefined=NO_POSITIVE | NO_NEGATIVE,
     reference="Flach and Kull 2015",
 )
@@ -169,6 +176,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
     undefined=NO_POSITIVE | NO_NEGATIVE,
     interval="gini",
+    area=Area("AUC", 2.0, -1.0),
 )
 def gini(s: ScoreTable) -> FloatArray:
     """Gini coefficient of the ROC curve (Somers' D, accuracy ratio): 2·AUC − 1."""
@@ -180,10 +188,11 @@ def gini(s: ScoreTable) -> FloatArray:
     family="scores",
     on=ScoreTable,
     higher_is_better=True,
-    range=(-INFINITY, 1),
+    range=(-inf, 1),
     perfect=1.0,
     uninformed=0.5,
     aliases=("partial_auc", "partial-AUC"),
+    smooth=True,
     undefined=NO_POSITIVE
     | NO_NEGATIVE
     | {"empty_fpr_range": lambda s, p: _everywhere(s, p["min_fpr"] >= p["max_fpr"])},
@@ -287,6 +296,8 @@ def _best(formula: Callable[..., FloatArray]) -> dict[str, Any]:
             formula(s.confusion(), **given), formula(s.corners(), **given)
         ),
         "at_corner": True,
+        # The derivative is that at the best threshold.
+        "smooth": True,
     }
 
 

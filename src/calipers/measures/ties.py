@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from math import comb, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.lazily import numpy as np
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
-    from calipers.measures.definition import Definition
+    from calipers.statistics import FloatArray
+
+
+class OfRanking(Protocol):
+    """What a definition says of a measure of rankings."""
+
+    @property
+    def formula(self) -> Callable[..., FloatArray]: ...  # noqa: D102
+    @property
+    def ties(self) -> str | Callable[..., FloatArray] | None: ...  # noqa: D102
+    @property
+    def monotone(self) -> bool: ...  # noqa: D102
+    @property
+    def higher_is_better(self) -> bool | None: ...  # noqa: D102
+
 
 #: Up to how many orders of a topic are gone through one by one.
 MOST_ORDERS = 20_000
@@ -20,7 +34,7 @@ _UNJUDGED = -3
 
 
 def over_ties(
-    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
     """The expected (``ties='average'``), best or worst value over the orders of tied documents,
     every one of which is equally likely.
@@ -28,25 +42,23 @@ def over_ties(
     Exact: by the measure's own formula for it where there is one; else by going through all orders,
     and NaN for a topic that has more of them than can be gone through.
     """
-    formula = definition.formula
+    formula = measure.formula
     if ties == "average":
-        expected = formula if definition.ties == "linear" else definition.ties
+        expected = formula if measure.ties == "linear" else measure.ties
         if callable(expected):
             return np.asarray(expected(r.averages(), **parameters), np.float64)
-    elif definition.monotone and _rises(parameters):
+    elif measure.monotone and _rises(parameters):
         ordered = r.rearranged(best_first=ties == "best")
         return np.asarray(formula(ordered, **parameters), np.float64)
-    return _over_all_orders(definition, r, parameters, ties)
+    return _over_all_orders(measure, r, parameters, ties)
 
 
 def too_many_orders(
-    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> Any:
     """Where :func:`over_ties` has to give up."""
     exact = (
-        definition.ties is not None
-        if ties == "average"
-        else definition.monotone and _rises(parameters)
+        measure.ties is not None if ties == "average" else measure.monotone and _rises(parameters)
     )
     if exact:
         return np.zeros(len(r), bool)
@@ -61,18 +73,18 @@ def _rises(parameters: Mapping[str, Any]) -> bool:
 
 
 def _over_all_orders(
-    definition: Definition, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
+    measure: OfRanking, r: JudgedRankings, parameters: Mapping[str, Any], ties: str
 ) -> FloatArray:
-    higher = (ties == "best") == bool(definition.higher_is_better)
+    higher = (ties == "best") == bool(measure.higher_is_better)
     summary = np.mean if ties == "average" else np.max if higher else np.min
-    out = np.asarray(definition.formula(r, **parameters), np.float64)
+    out = np.asarray(measure.formula(r, **parameters), np.float64)
     for topic, blocks in enumerate(_blocks(r)):
         orders = _number_of_orders(blocks)
         if orders > MOST_ORDERS:
             out[topic] = np.nan
         elif orders > 1:
             every = _every_order(r.take(np.array([topic])), blocks)
-            out[topic] = summary(definition.formula(every, **parameters))
+            out[topic] = summary(measure.formula(every, **parameters))
     return out
 
 

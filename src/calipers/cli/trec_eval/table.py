@@ -119,7 +119,7 @@ class Row:
     @property
     def definition(self) -> Any:
         """The definition in Calipers' catalogue."""
-        from calipers.measures.definition import definitions
+        from calipers.measures.registry import definitions
 
         return next(d for d in definitions(self.family) if d.name == self.measure)
 

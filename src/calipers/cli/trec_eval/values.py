@@ -15,7 +15,7 @@ from calipers.cli.trec_eval.inputs import Judged
 from calipers.cli.trec_eval.options import Options, Stop
 from calipers.cli.trec_eval.table import TABLE, Row, chosen
 from calipers.cli.trec_eval.zscores import ZScores
-from calipers.measures.definition import UnknownMeasureError
+from calipers.measures.errors import UnknownMeasureError
 from calipers.once import cached_property
 from calipers.statistics import (
     GEOMETRIC_FLOOR,

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import measure
+from calipers.measures.registration import measure
 from calipers.measures.retrieval.groups import NO_RELEVANT
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 

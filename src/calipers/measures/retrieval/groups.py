@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import measure
+from calipers.measures.registration import measure
 from calipers.measures.retrieval.rankings import average_precision, precision_at, r_precision
 from calipers.statistics import FloatArray, GroupedRankings
 

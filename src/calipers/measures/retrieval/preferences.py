@@ -14,10 +14,11 @@ one where none is left to count scores 0, as does a topic that a run leaves out.
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, GroupedRankings, IntArray
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ number = partial(
     family="preferences",
     on=GroupedRankings,
     higher_is_better=None,
-    range=(0, INFINITY),
+    range=(0, inf),
     summary="sum",
 )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY
 from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
@@ -313,7 +314,7 @@ def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) 
 @ranking(
     "YAAP",
     aliases=("yaap",),
-    range=(-INFINITY, INFINITY),
+    range=(-inf, inf),
     reference="Robertson 2006",
 )
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from calipers.lazily import numpy as np
 from calipers.measures import counts
-from calipers.measures.definition import INFINITY
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, ranking
 from calipers.statistics import FloatArray, JudgedRankings
 
@@ -179,7 +180,7 @@ def micro_set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArra
     return set_f(r, rel=rel, beta=beta)
 
 
-@ranking("utility", range=(-INFINITY, INFINITY), ties="none")
+@ranking("utility", range=(-inf, inf), ties="none")
 def utility(
     r: JudgedRankings,
     rel: int = 1,

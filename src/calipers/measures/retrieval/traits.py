@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from math import inf
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import INFINITY, measure
+from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
@@ -17,7 +18,7 @@ ranking = partial(
 
 #: Measures of a ranking without an upper end.
 unbounded = partial(
-    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, INFINITY)
+    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, inf)
 )
 
 #: Counts of topics and documents, added up over topics.
@@ -26,7 +27,7 @@ number = partial(
     family="retrieval",
     on=JudgedRankings,
     higher_is_better=None,
-    range=(0, INFINITY),
+    range=(0, inf),
     summary="sum",
     ties="none",
 )

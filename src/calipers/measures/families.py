@@ -1,0 +1,108 @@
+"""The families of measures, and the tasks whose systems they measure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.measures.errors import NameTakenError, UnknownMeasureError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """Measures that take the same thing of a system.
+
+    ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers" or "rankings",
+    its "sets" of labels, the "ranks" of the true classes; or a word of a new task. ``home`` is the
+    module that registers them, which is imported when one of them is asked for; None where they
+    come by themselves. Those ``of_classes`` can be asked of one class of several, and averaged.
+    """
+
+    name: str
+    reads: str
+    home: str | None = None
+    of_classes: bool = False
+
+
+def _own(name: str, reads: str, home: str, *, of_classes: bool = False) -> Family:
+    return Family(name=name, reads=reads, home=f"calipers.measures.{home}", of_classes=of_classes)
+
+
+#: Every family by its name, in the order of the catalogue.
+FAMILIES: dict[str, Family] = {
+    family.name: family
+    for family in (
+        _own("counts", "labels", "decisions", of_classes=True),  # built on calipers.measures.counts
+        _own("scores", "scores", "scores", of_classes=True),
+        _own("probabilities", "probabilities", "probabilities", of_classes=True),
+        _own("calibration", "probabilities", "calibration", of_classes=True),
+        _own("ranks", "ranks", "ranks"),
+        _own("multilabel", "sets", "multilabel"),
+        _own("label-ranks", "scores", "multilabel"),
+        _own("retrieval", "rankings", "retrieval"),
+        _own("groups", "rankings", "retrieval.groups"),
+        _own("diversity", "rankings", "retrieval.diversity"),
+        _own("preferences", "rankings", "retrieval.preferences"),
+        _own("regression", "numbers", "regression"),
+    )
+}
+
+#: Which families each task's systems are measured by, in the order names are looked up.
+TASKS: dict[str, tuple[str, ...]] = {
+    "retrieval": ("retrieval", "groups", "diversity", "preferences"),
+    "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
+    "regression": ("regression",),
+    "multilabel": ("multilabel", "label-ranks"),
+}
+
+
+def register_task(task: str, *families: Family) -> None:
+    """Make a task known whose systems are measured by these new families; names are looked up in
+    their order. Doing so again changes nothing."""
+    if not task:
+        raise ValueError(f"the name of a task is {task!r}, expected a word")
+    if not families:
+        raise ValueError(f"the task {task!r} has no family")
+    names = tuple(getattr(family, "name", None) for family in families)
+    if TASKS.get(task, names) != names:
+        raise NameTakenError(f"{task!r} is taken: it is a task of {', '.join(TASKS[task])}")
+    _add(task, families)
+
+
+def register_family(family: Family, task: str) -> None:
+    """Make a family known by which the systems of a known task are measured as well; its names are
+    looked up last. Doing so again changes nothing."""
+    if task not in TASKS:
+        raise ValueError(f"task is {task!r}, expected one of {', '.join(TASKS)}")
+    _add(task, (family,))
+
+
+def _add(task: str, families: tuple[Family, ...]) -> None:
+    for family in families:
+        if not isinstance(family, Family):
+            raise TypeError(f"a family is {family!r}, expected Family(name=…, reads=…)")
+        known = FAMILIES.get(family.name)
+        if known is not None and (known != family or task_of(family.name) != task):
+            raise NameTakenError(
+                f"{family.name!r} is taken: it is a family of {task_of(family.name)} that reads "
+                f"{known.reads}"
+            )
+    FAMILIES.update((family.name, family) for family in families)
+    names = (family.name for family in families)
+    TASKS[task] = tuple(dict.fromkeys((*TASKS.get(task, ()), *names)))
+
+
+def task_of(family: str) -> str | None:
+    """The task whose systems a family measures."""
+    return next((task for task, families in TASKS.items() if family in families), None)
+
+
+def check_family(family: Any) -> None:
+    """That it is the name of a family, or several of them."""
+    names = list(family) if isinstance(family, list | tuple) else [family]
+    for name in names:
+        if family is not None and (not isinstance(name, str) or name not in FAMILIES):
+            shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
+            raise UnknownMeasureError(
+                f"family is {shown}, expected one of {', '.join(sorted(FAMILIES))}"
+            )

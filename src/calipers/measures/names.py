@@ -1,0 +1,261 @@
+"""What the name of a measure means: the grammar of names, there and back.
+
+NAME            AP
+NAME@VALUE      nDCG@10         the argument called ``cutoff`` (or what ``at`` says)
+NAME(K=V, …)    AP(rel=2)@100   the others, where they differ from their defaults
+NAMEVALUE       F2              the argument that ``suffix`` names
+NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
+NAME[CLASS]     recall[child]   of one class against the rest
+HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
+NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from calipers.measures.averages import AVERAGES
+from calipers.measures.definition import Definition, Measure
+from calipers.measures.dialects import in_our_words
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import FAMILIES, TASKS, check_family
+from calipers.measures.parameters import LONGEST_NAME
+from calipers.measures.registry import candidates, definitions, load
+
+_NAME = re.compile(
+    r"""(?P<name>[^()@\s]+?)            # nDCG
+        (?:\((?P<arguments>.*)\))?      # (rel=2, dcg='exp-log2')
+        (?:@(?P<at>[^()@\s]+))?$        # @10
+    """,
+    re.VERBOSE,
+)
+_CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
+_AVERAGE = re.compile(r"(?P<average>macro|micro|weighted)[-_](?P<name>.+)$", re.IGNORECASE)
+_AVERAGE_BEHIND = re.compile(r"(?P<name>.+)_(?P<average>macro|micro|weighted)$", re.IGNORECASE)
+_INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
+_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?)$")
+
+
+def parse(
+    text: str,
+    family: str | Sequence[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Measure:
+    """The measure that a name means; names ignore case and may be the aliases of other tools.
+
+    ``defaults`` are values of parameters that the name does not mention, for the measures that
+    have them: the relevance level of a whole evaluation, say.
+
+    >>> str(parse("ndcg_cut_10")), str(parse("map", family="retrieval")), str(parse("f2"))
+    ('nDCG@10', 'AP', 'F2')
+    """
+    given: Any = text
+    if not isinstance(given, str) or len(given) > LONGEST_NAME:
+        shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
+        raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
+    check_family(family)
+    load(FAMILIES if family is None else (family,) if isinstance(family, str) else family)
+    viewed = _view(text, family)
+    if viewed is not None:
+        bare, view = viewed
+        return replace(parse(bare, _of_classes(family), defaults), **view)  # type: ignore[arg-type]
+    name, readings, values = _readings(text, family)
+    if not readings:
+        raise UnknownMeasureError(_unknown(text, family))
+    definition, written = _chosen(text, name, readings, values)
+    for place, number in written.items():
+        parameter = getattr(definition, place)
+        if parameter is None or parameter not in definition.parameters:
+            raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
+        values[parameter] = _number(text, number)
+    taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
+    return definition.bind({**taken, **values})
+
+
+def _readings(
+    text: str, family: str | Sequence[str] | None
+) -> tuple[str, list[Reading], dict[str, Any]]:
+    """The name that a text gives, in our words; what it may mean; and its parameters."""
+    match = _NAME.match(text.strip())
+    if match is None:
+        raise UnknownMeasureError(f"{text!r} is no name of a measure; expected one like nDCG@10")
+    name, at, values = _translated(
+        text, match["name"], match["at"], _arguments(text, match["arguments"])
+    )
+    written: dict[str, str] = {}
+    if at is not None:
+        key, equals, number = at.rpartition("=")
+        name, written = f"{name}@{key}" if equals else name, {"at": number}
+    readings = [(d, written) for d in candidates(name, family)]
+    readings += _by_trailing_number(name, family, written)
+    readings += _by_infix(name, family, written)
+    return name, readings, values
+
+
+def meanings(text: str, families: Sequence[str]) -> list[Definition]:
+    """The definitions that a text may mean, whatever the values of its parameters; the first of
+    several is taken."""
+    viewed = _view(text, families)
+    try:
+        if viewed is not None:
+            return meanings(viewed[0], _of_classes(families))
+        name, readings, values = _readings(text, families)
+        fitting = [r for r in readings if _can_bind(*r, values)] or readings
+        chosen = _chosen(text, name, fitting, values)[0] if fitting else None
+        return [d for d, _ in fitting if d is chosen] + [d for d, _ in fitting if d is not chosen]
+    except UnknownMeasureError:
+        return []
+
+
+def meaning(text: str, families: Sequence[str]) -> Definition | None:
+    """The first of these, if any."""
+    return next(iter(meanings(text, families)), None)
+
+
+def _translated(
+    text: str, name: str, at: str | None, values: Mapping[str, Any]
+) -> tuple[str, str | None, dict[str, Any]]:
+    """What another tool may have written, in our words."""
+    try:
+        return in_our_words(name, at, values)
+    except ValueError as error:
+        raise UnknownMeasureError(f"{text!r}: {error}") from None
+
+
+#: A definition that a name may mean, and the numbers written into the name, by their place.
+Reading = tuple[Definition, dict[str, str]]
+
+
+def _chosen(text: str, name: str, readings: list[Reading], values: Mapping[str, Any]) -> Reading:
+    """The one that the name means: of several, those that the parameters make a measure of, and of
+    these one whose own name it is."""
+    readings = [r for r in readings if _can_bind(*r, values)] or readings
+    own = [
+        (d, written)
+        for d, written in readings
+        if name.lower() == d.name.lower() + written.get("suffix", "")
+    ]
+    readings = own or readings
+    families = list(dict.fromkeys(d.family for d, _ in readings))
+    if len(families) > 1:
+        raise UnknownMeasureError(
+            f"{text!r} is defined for {' and '.join(families)}; "
+            f"say which with family={families[0]!r}"
+        )
+    return readings[0]
+
+
+def _can_bind(
+    definition: Definition, written: Mapping[str, str], values: Mapping[str, Any]
+) -> bool:
+    """Whether these parameters, and no others, make a measure of the definition."""
+    given = {*values, *(getattr(definition, place) for place in written)}
+    return definition.required <= given <= set(definition.parameters)
+
+
+def _by_trailing_number(
+    name: str, family: str | Sequence[str] | None, written: dict[str, str]
+) -> list[Reading]:
+    """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
+    match = _TRAILING_NUMBER.match(name)
+    if match is None:
+        return []
+    found = candidates(match["name"], family)
+    if match["joint"]:
+        return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
+    return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
+
+
+def _by_infix(
+    name: str, family: str | Sequence[str] | None, written: dict[str, str]
+) -> list[Reading]:
+    """Names with a number in their middle: ``top-5-accuracy``."""
+    match = _INFIX.match(name)
+    if match is None:
+        return []
+    # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
+    spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
+    found = {d: None for name in spelled for d in candidates(name, family) if d.infix}
+    return [(d, {**written, "infix": match["number"]}) for d in found]
+
+
+def _view(text: str, family: str | Sequence[str] | None) -> tuple[str, dict[str, str]] | None:
+    """The name without the class or the average that it asks for, and these."""
+    text = text.strip()
+    if not _of_classes(family) or candidates(text, family):
+        return None
+    match = _CLASS.match(text)
+    if match is not None:
+        return match["name"] + match["rest"], {"label": match["label"]}
+    match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
+    return None if match is None else (match["name"], {"average": match["average"].lower()})
+
+
+def _of_classes(family: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Those of the families whose measures can be asked of classes."""
+    families = FAMILIES if family is None else (family,) if isinstance(family, str) else family
+    return tuple(f for f in families if FAMILIES[f].of_classes)
+
+
+def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
+    """The parameters in parentheses, as Python literals."""
+    if not arguments:
+        return {}
+    try:
+        call = ast.parse(f"_({arguments})", mode="eval").body
+        if not isinstance(call, ast.Call) or call.args:
+            raise ValueError
+        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords if k.arg}
+    except (SyntaxError, ValueError):
+        raise UnknownMeasureError(
+            f"{text!r}: expected parameters like (rel=2), got ({arguments})"
+        ) from None
+
+
+def _number(text: str, number: str) -> int | float:
+    try:
+        return int(number) if re.fullmatch(r"\d+", number) else float(number)
+    except ValueError:
+        raise UnknownMeasureError(f"{text!r}: {number!r} is no number") from None
+
+
+def _unknown(text: str, family: str | Sequence[str] | None) -> str:
+    import difflib
+
+    families = (family,) if isinstance(family, str) else family
+    known = {
+        spelling.lower(): spelling
+        for d in definitions()
+        if families is None or d.family in families
+        for spelling in (*d.aliases, d.name)
+    }
+    base = re.split(r"[@(]", text.strip().lower())[0]
+    close = difflib.get_close_matches(base, known, n=3, cutoff=0.6)
+    hint = " or ".join(known[c] for c in close)
+    task = [task for task, own in TASKS.items() if families == own]
+    where = "" if families is None else f" of {' or '.join(task or families)}"
+    return f"no measure{where} is called {text!r}" + (
+        f"; did you mean {hint}?" if hint else "; `calipers measures` lists them"
+    )
+
+
+def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
+    """What means the definition under each of its names (or one): the name with all the numbers it
+    may carry, and of classes."""
+    out = []
+    for spelled in definition.spellings if name is None else (name,):
+        ways = [spelled] if not definition.required else []
+        if definition.at in definition.parameters:
+            ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
+        if definition.suffix:
+            ways.append(f"{spelled}7")
+        if definition.infix:
+            ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
+        if FAMILIES[definition.family].of_classes:
+            ways += [f"{average}-{way}" for average in AVERAGES for way in ways]
+        out += ways
+    return list(dict.fromkeys(out))

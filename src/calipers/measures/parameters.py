@@ -1,0 +1,152 @@
+"""The parameters of measures: which values each takes, and how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from calipers.lazily import numpy as np
+from calipers.measures.errors import NameTakenError, UnknownMeasureError
+
+#: No measure has a longer name, whatever its parameters.
+LONGEST_NAME = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """Which values a parameter takes; ``usual`` is shown where one has to be given."""
+
+    low: float = -inf
+    high: float = inf
+    #: Whether the bounds themselves are left out.
+    open: bool = False
+    whole: bool = False
+    choices: tuple[str, ...] = ()
+    holds: str = "number"
+    usual: Any = None
+
+    def problem(self, value: Any) -> str | None:
+        """What was expected, when it is something else."""
+        if self.holds == "switch":
+            return None if isinstance(value, bool) else "True or False"
+        if self.choices:
+            return None if value in self.choices else f"one of {', '.join(self.choices)}"
+        if self.holds == "gains":
+            return None if _holds_gains(value) else "grades and their gains, such as {1: 1, 2: 3}"
+        if self.holds == "numbers":
+            good = isinstance(value, tuple) and value and not any(map(self._refuses, value))
+            return None if good else f"several numbers, each {self._bounds()}"
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            return f"a {'whole ' if self.whole else ''}number"
+        return self._bounds() if self._refuses(value) else None
+
+    def _refuses(self, value: Any) -> bool:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return True
+        inside = self.low < value < self.high if self.open else self.low <= value <= self.high
+        return not inside or value in (inf, -inf)
+
+    def _bounds(self) -> str:
+        if self.high == inf == -self.low:
+            return "finite"
+        if self.high == inf:
+            return f"more than {self.low:g}" if self.open else f"{self.low:g} or more"
+        inside = "strictly between" if self.open else "between"
+        return f"{inside} {self.low:g} and {self.high:g}"
+
+
+def _holds_gains(value: Any) -> bool:
+    number = (int, float)
+    return isinstance(value, tuple) and all(
+        isinstance(grade, int) and isinstance(gain, number) and abs(gain) < inf
+        for grade, gain in value
+    )
+
+
+#: What each parameter is, under the name that it has in every measure.
+PARAMETERS: dict[str, Domain] = {
+    "alpha": Domain(low=0, high=1),
+    "base": Domain(low=1, open=True),
+    "beta": Domain(low=0),
+    "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
+    "bins": Domain(low=1, whole=True),
+    "collection": Domain(low=0, whole=True, usual=1000),
+    "cost_fn": Domain(low=0),
+    "cost_fp": Domain(low=0),
+    "cutoff": Domain(low=1, whole=True, usual=10),
+    "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
+    "delta": Domain(low=0, high=0.5),
+    "denominator": Domain(choices=("R", "min(k,R)", "found")),
+    "estimator": Domain(choices=("equal-width", "equal-mass", "debiased", "sweep")),
+    "fpr": Domain(low=0, high=1, usual=0.1),
+    "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
+    "gains": Domain(holds="gains"),
+    "ideal": Domain(choices=("judged", "uncut", "retrieved")),
+    "judged_only": Domain(holds="switch"),
+    "loss": Domain(choices=("Brier", "log-loss")),
+    "max_fpr": Domain(low=0, high=1, usual=0.1),
+    "k": Domain(low=1, whole=True, usual=5),
+    "max_grade": Domain(low=1, whole=True, usual=3),
+    "min_fpr": Domain(low=0, high=1),
+    "min_grade": Domain(whole=True),
+    "multiple": Domain(low=0, open=True),
+    "odds": Domain(low=0),
+    "patience": Domain(low=0, high=1, open=True),
+    "p": Domain(low=0, high=1, open=True),
+    "precision": Domain(low=0, high=1, usual=0.9),
+    "prevalence": Domain(low=0, high=1, usual=0.1),
+    "recall": Domain(low=0, high=1, usual=0.9),
+    "recalls": Domain(low=0, high=1, holds="numbers"),
+    "rel": Domain(whole=True),
+    "sensitivity_share": Domain(low=0, high=1),
+    "slope": Domain(choices=("one", "fitted")),
+    "rule": Domain(choices=("least", "nearest", "nine-tenths")),
+    "T": Domain(low=0, open=True),
+    "tied": Domain(choices=("share", "optimistic", "pessimistic")),
+    "tail": Domain(choices=("always", "with-unjudged")),
+    "ties": Domain(choices=("id", "average", "best", "worst")),
+    "volume": Domain(low=0, high=1, usual=0.5),
+    **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
+}
+
+
+def register_parameter(name: str, domain: Domain) -> None:
+    """Make a new parameter of formulas known, with the values that it takes in every measure. Doing
+    so again changes nothing."""
+    if not name or not str(name).isidentifier():
+        raise ValueError(f"a parameter is {name!r}, expected the name of an argument")
+    if not isinstance(domain, Domain):
+        raise TypeError(f"{name}: the domain is {domain!r}, expected a Domain")
+    if PARAMETERS.get(name, domain) != domain:
+        raise NameTakenError(f"{name!r} is taken: it is a parameter with another domain")
+    PARAMETERS[name] = domain
+
+
+def check(measure: str, name: str, value: Any) -> None:
+    """That a parameter of a measure may have the value."""
+    expected = PARAMETERS[name].problem(value)
+    if expected is not None:
+        shown = repr(value) if len(repr(value)) < LONGEST_NAME else f"{repr(value)[:40]}…"
+        raise UnknownMeasureError(f"{measure}: {name} is {shown}, expected {expected}")
+
+
+def frozen(value: Any) -> Any:
+    """A mapping or a list as a tuple, so that measures can be compared and hashed."""
+    if isinstance(value, Mapping):
+        return tuple(sorted(value.items()))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def literal(name: str, value: Any) -> str:
+    """A parameter's value as it is written inside parentheses."""
+    if PARAMETERS[name].holds == "gains" and value is not None:
+        return "{" + ",".join(f"{grade}:{gain!r}" for grade, gain in value) + "}"
+    return repr(value).replace(", ", ",")
+
+
+def written(number: float) -> str:
+    """A number in full, as names carry it: 10, 0.5, 1000000."""
+    text = str(int(number)) if isinstance(number, int) else repr(float(number))
+    return np.format_float_positional(number, trim="-") if "e" in text else text.removesuffix(".0")

@@ -1,0 +1,65 @@
+"""Why a measure may have no value."""
+
+from __future__ import annotations
+
+from calipers.measures.errors import NameTakenError
+
+#: Why a share of an empty margin is undefined.
+EMPTY_MARGIN = {
+    "positive": "no_positive",
+    "negative": "no_negative",
+    "predicted_positive": "nothing_predicted_positive",
+    "predicted_negative": "nothing_predicted_negative",
+    "total": "no_rows",
+}
+
+#: What each reason means, as the glossary says it.
+REASONS = {
+    "no_positive": "no row is positive",
+    "no_negative": "no row is negative",
+    "nothing_predicted_positive": "nothing is predicted positive",
+    "nothing_predicted_negative": "nothing is predicted negative",
+    "no_rows": "there are no rows",
+    "one_class": "all rows belong to one class",
+    "one_prediction": "all rows are predicted to be of one class",
+    "same_single_class": "truth and prediction hold one and the same class only",
+    "no_positives_at_all": "nothing is positive, neither in truth nor in prediction",
+    "no_false_positive": "there is no false positive to divide by",
+    "no_true_negative": "there is no true negative to divide by",
+    "no_false_of_a_kind": "there is no false positive, or no false negative, to divide by",
+    "no_relevant": "the topic has no relevant document",
+    "empty_ranking": "one of the two rankings holds nothing for the topic",
+    "no_gain": "no document of the topic has a positive gain",
+    "no_preference": "the judgments of the topic hold no preference",
+    "no_topics": "there are no topics",
+    "all_relevant": "every document of the collection is relevant",
+    "collection_too_small": "run and judgments hold more documents than the collection is said to",
+    "fewer_than_relevant": "fewer documents were retrieved than are relevant",
+    "nothing_retrieved_or_relevant": "nothing was retrieved, and nothing is relevant",
+    "grade_above_scale": "the topic has a grade above the highest one stated",
+    "too_many_orders": "tied documents have too many orders to average over",
+    "class_without_value": "a class that occurs has no value, so that their mean has none",
+    "class_without_rows": "a class that is predicted has no row",
+    "no_occurring_class": "no class occurs",
+    "nothing_to_share": "no row has labels to compare",
+    "nothing_to_rank": "no row has labels to order",
+    "precision_not_reached": "at no threshold is the precision that high",
+    "empty_fpr_range": "the range of false positive rates is empty",
+    "zero_probability": "a true class was given probability 0, so that the loss is infinite",
+    "certain_probability": "a probability is 0 or 1, whose logit is infinite",
+    "separated": "a threshold separates the classes, so that no line is the most likely",
+    "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
+    "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
+}
+
+
+def register_reason(name: str, meaning: str) -> None:
+    """Make a new reason known, with what it means in the words of a glossary: "no row is positive".
+    Doing so again changes nothing."""
+    if not name or not str(name).isidentifier():
+        raise ValueError(f"a reason is {name!r}, expected a name such as 'no_rows'")
+    if not meaning:
+        raise ValueError(f"{name}: the meaning is {meaning!r}, expected a sentence")
+    if REASONS.get(name, meaning) != meaning:
+        raise NameTakenError(f"{name!r} is taken: it means that {REASONS[name]}")
+    REASONS[name] = meaning

@@ -1,0 +1,188 @@
+"""How a measure comes into the catalogue, and which names are taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from calipers.measures.definition import Definition
+from calipers.measures.errors import NameTakenError
+from calipers.measures.families import FAMILIES, TASKS, task_of
+from calipers.measures.names import meaning, meanings, ways_to_write
+from calipers.measures.parameters import PARAMETERS
+from calipers.measures.reasons import REASONS
+from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, load
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Names that stand for several measures where measures are asked for, in Python or with ``-m``.
+OF_SEVERAL = frozenset(
+    ["default", "official", "set", "diversity", "all_trec", "all_prefs", "prefs", "qrels_jg"]
+)
+
+#: How names and aliases are spelled.
+_SPELLED = re.compile(r"[^\s()\[\],;=@]+(@[^\W\d][\w-]*)?")
+_SPELLING = "expected a word without blanks, brackets and commas, and no number behind an @"
+
+
+def measure(
+    name: str, *, replace: bool = False, shares: Sequence[str] = (), **traits: Any
+) -> Callable[[F], F]:
+    """Put a formula into the catalogue; ``traits`` are the fields of :class:`Definition`.
+
+    No name or alias may mean another measure already, by itself or with a number in it, nor a set
+    of several: that is a :class:`NameTakenError`. ``replace=True`` puts the formula in the place of
+    one that was registered before under the same name, as a notebook cell does that is run again;
+    the measures of Calipers itself stay. ``shares`` are those of the names that another measure has
+    as well: one of the same task, where the parameters tell which of the two is meant, or one of
+    another task, where ``family=`` has to.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a measure is {name!r}, expected text")
+    for what, names in (("aliases", traits.get("aliases", ())), ("shares", shares)):
+        several = isinstance(names, tuple | list | set | frozenset)
+        if not several or not all(isinstance(one, str) for one in names):
+            raise TypeError(f"{name}: {what} is {names!r}, expected a tuple of names")
+
+    def register(formula: F) -> F:
+        if not callable(formula):
+            raise TypeError(f"{name}: the formula is {formula!r}, expected a function")
+        try:
+            definition = Definition(name=name, formula=formula, **traits)
+        except TypeError as error:  # traits that are missing, or that there are not
+            raise TypeError(f"{name}: {str(error).partition('__init__() ')[2]}") from None
+        _register(definition, shares, replacing=replace)
+        return formula
+
+    return register
+
+
+def _register(definition: Definition, shares: Sequence[str], *, replacing: bool) -> None:
+    families = _families_of_task(definition)
+    if not built_in(definition):
+        _check_known(definition)
+        load(FAMILIES)
+    place = definition.family, definition.name
+    old = REGISTRY.get(place) if replacing else None
+    if old is not None and built_in(old):
+        raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
+    for name in definition.spellings:
+        if _SPELLED.fullmatch(name) is None:
+            raise ValueError(f"{name!r} cannot be the name of a measure: {_SPELLING}")
+        if name.lower() in OF_SEVERAL:
+            raise NameTakenError(f"{name!r} is taken: it stands for a set of measures")
+        for other in candidates(name, families):
+            if other is not old and not (name in shares and _told_apart(definition, other)):
+                raise NameTakenError(_taken(name, other, definition))
+    if built_in(definition):  # a test holds these to the rest
+        enter(definition)
+    else:
+        own = [name for name in definition.spellings if name not in shares]
+        _check_other_tasks(definition, own, families)
+        _check_meanings(definition, old, own, families)
+
+
+def _check_known(definition: Definition) -> None:
+    """That its reasons and its parameters have been said what they are."""
+    for what, names, known in (
+        ("reason", definition.undefined, REASONS),
+        ("parameter", definition.parameters, PARAMETERS),
+    ):
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"{definition.name}: the {what} {name!r} is not known; say what it is with "
+                    f"register_{what} first"
+                )
+
+
+def _families_of_task(definition: Definition) -> tuple[str, ...]:
+    """The families that a name is looked up in together."""
+    task = task_of(definition.family)
+    if task is not None:
+        return TASKS[task]
+    known = ", ".join(family for families in TASKS.values() for family in families)
+    raise ValueError(f"{definition.name}: family is {definition.family!r}, expected one of {known}")
+
+
+def _told_apart(first: Definition, second: Definition) -> bool:
+    """Whether no parameters make a measure of both."""
+    return bool(first.required - set(second.parameters) or second.required - set(first.parameters))
+
+
+def _taken(name: str, other: Definition, new: Definition) -> str:
+    """Why a name cannot be had."""
+    text = f"{name!r} is taken: it means {other.name} of {other.family} ({other.title})"
+    if (other.family, other.name) == (new.family, new.name) and not built_in(other):
+        text += "; to define it anew, as a notebook cell does that is run again, add replace=True"
+    elif other.family not in _families_of_task(new):
+        text += "; if both are to have it, each with its family=, name it in shares="
+    return text
+
+
+def _check_other_tasks(
+    definition: Definition, own: Iterable[str], families: tuple[str, ...]
+) -> None:
+    """That no name of its own means a measure of another task."""
+    for others in TASKS.values():
+        for name in own if others != families else ():
+            for text in (name, *ways_to_write(definition, name)):
+                other = meaning(text, others)
+                if other is not None:
+                    raise NameTakenError(_taken(text, other, definition))
+
+
+def _ways_to_write_others(
+    stems: Iterable[str], families: Iterable[str], old: Definition | None
+) -> Iterator[tuple[str, Definition]]:
+    """What means another definition of these families, and may come to mean one of such names."""
+    begun = [re.split("[-_]k[-_]", stem.lower())[0] for stem in stems]
+    for name in tuple(NAMES):
+        if any(stem in name for stem in begun):
+            for other in candidates(name, tuple(families)):
+                if other is not old:
+                    yield from ((text, other) for text in (name, *ways_to_write(other, name)))
+
+
+def _check_meanings(
+    definition: Definition,
+    old: Definition | None,
+    unshared: Sequence[str],
+    families: tuple[str, ...],
+) -> None:
+    """Enter the definition, unless that changed what a name means, or its own led elsewhere."""
+    own = ways_to_write(definition)
+    others = [text for text, _ in _ways_to_write_others(definition.spellings, families, old)]
+    elsewhere = {family for of in TASKS.values() if of != families for family in of}
+    of_other_tasks = list(_ways_to_write_others(unshared, elsewhere, None))
+    before = {text: meaning(text, families) for text in (*own, *others)}
+    for text in own:
+        other = before[text]
+        if other not in (None, old):
+            raise NameTakenError(_taken(text, other, definition))
+    names = {n.lower() for of in (definition, old) if of is not None for n in of.spellings}
+    kept = {name: list(NAMES[name]) for name in names if name in NAMES}
+    enter(definition, old)
+    # Numbers behind _ and . are how other tools write, who may mean something else by them.
+    ours = (text for text in own if not text.endswith(("_7", ".7")))
+    lost = [text for text in ours if meaning(text, families) is not definition]
+    changed = {
+        text: other
+        for text in others
+        if (other := before[text]) and definition in meanings(text, families)
+    } | {text: other for text, other in of_other_tasks if definition in meanings(text, families)}
+    if lost or changed:
+        # Name by name, as another thread may be looking others up, or importing them.
+        if old is None:
+            del REGISTRY[definition.family, definition.name]
+        else:
+            REGISTRY[old.family, old.name] = old
+        for name in names:
+            if name in kept:
+                NAMES[name] = kept[name]
+            else:
+                del NAMES[name]
+        for text, other in changed.items():
+            raise NameTakenError(_taken(text, other, definition))
+        raise ValueError(f"{lost[0]!r} would not be read as {definition.name}: {_SPELLING}")

@@ -1,0 +1,98 @@
+"""The books: every definition by its name, and how pickles and copies find it again."""
+
+from __future__ import annotations
+
+import contextlib
+import copyreg
+import importlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from calipers.measures.definition import Definition
+from calipers.measures.errors import UnknownMeasureError
+from calipers.measures.families import FAMILIES
+
+#: By family and name.
+REGISTRY: dict[tuple[str, str], Definition] = {}
+#: Of measures that are not in the catalogue.
+_OUTSIDE: dict[tuple[str, str], Definition] = {}
+#: By each spelling, in small letters.
+NAMES: dict[str, list[Definition]] = {}
+
+
+def enter(definition: Definition, old: Definition | None = None) -> None:
+    """Into the books, in the place of ``old``."""
+    if old is not None:
+        for name in old.spellings:
+            NAMES[name.lower()].remove(old)
+    REGISTRY[definition.family, definition.name] = definition
+    for known in dict.fromkeys(n.lower() for n in definition.spellings):
+        NAMES.setdefault(known, []).append(definition)
+
+
+def built_in(definition: Definition) -> bool:
+    """Whether it is a measure of Calipers itself."""
+    return definition.formula.__module__.startswith("calipers.")
+
+
+def candidates(name: str, family: str | Sequence[str] | None) -> list[Definition]:
+    """What answers to a name, of these families."""
+    families = (family,) if isinstance(family, str) else family
+    return [d for d in NAMES.get(name.lower(), []) if families is None or d.family in families]
+
+
+def definitions(family: str | None = None) -> Iterator[Definition]:
+    """Every definition (of one family), in the order of the catalogue."""
+    families = tuple(FAMILIES) if family is None else (family,)
+    load(families)
+    return (d for family in families for d in tuple(REGISTRY.values()) if d.family == family)
+
+
+def found(family: str, name: str) -> Definition:
+    """The measure of the catalogue that has this very name."""
+    load((family,))
+    return REGISTRY[family, name]
+
+
+def load(families: Iterable[str]) -> None:
+    """Import the measures of these families, unless they are here already."""
+    homes = (FAMILIES[family].home for family in families if family in FAMILIES)
+    for home in dict.fromkeys(filter(None, homes)):
+        importlib.import_module(home)
+
+
+def outside(name: str, **traits: Any) -> Definition:
+    """A definition that is not in the catalogue; what is pickled finds it all the same."""
+    definition = _OUTSIDE[traits["family"], name] = Definition(name=name, **traits)
+    return definition
+
+
+def _registered(family: str, name: str, module: str) -> Definition:
+    """The definition that a pickle names."""
+    load((family,))
+    if (family, name) not in (REGISTRY | _OUTSIDE):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
+    known = REGISTRY.get((family, name)) or _OUTSIDE.get((family, name))
+    if known is None:
+        raise UnknownMeasureError(
+            f"the measure {name!r} of {family} is not known in this process; define it in a "
+            f"module that is imported there too (here it was {module!r})"
+        )
+    return known
+
+
+def _reduced(definition: Definition) -> tuple[Any, ...]:
+    """How a definition is pickled: by its name where it has one, else by its traits."""
+    place = definition.family, definition.name
+    if definition in (REGISTRY.get(place), _OUTSIDE.get(place)):
+        return _registered, (*place, definition.formula.__module__)
+    return _unregistered, ({f.name: getattr(definition, f.name) for f in fields(definition)},)
+
+
+def _unregistered(traits: Mapping[str, Any]) -> Definition:
+    return Definition(**traits)
+
+
+copyreg.pickle(Definition, _reduced)

@@ -1,0 +1,211 @@
+"""A task, a family, a reason and a parameter of one's own, from outside of the package."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import calipers as cal
+from calipers.cli.measures import command
+from calipers.measures import (
+    Domain,
+    Family,
+    UnknownMeasureError,
+    definitions,
+    families,
+    measure,
+    parameters,
+    reasons,
+    register_family,
+    register_parameter,
+    register_reason,
+    register_task,
+    registry,
+)
+from calipers.measures.errors import NameTakenError
+from calipers.statistics import ConfusionMatrix, ScoreTable
+
+PARTITIONS = Family(name="external", reads="partitions")
+BOOKS: tuple[dict[Any, Any], ...] = (
+    families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
+    registry.REGISTRY, registry.NAMES,
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def books() -> Iterator[None]:
+    """Takes out again what a test puts in."""
+    kept = [{k: list(v) if isinstance(v, list) else v for k, v in b.items()} for b in BOOKS]
+    yield
+    for book, before in zip(BOOKS, kept, strict=True):
+        book.clear()
+        book.update(before)
+
+
+def pairs(counts: Any) -> Any:
+    return (counts * (counts - 1) / 2).sum(axis=-1)
+
+
+def put_in() -> None:
+    """Clusters against known classes: purity, and Rand's index adjusted for chance."""
+    register_task("clustering", PARTITIONS)
+    register_reason("one_cluster", "all rows are in one cluster, and of one class")
+    register_parameter("times", Domain(low=1, whole=True))
+
+    @measure("purity", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
+             perfect=1.0, any_classes=True,
+             undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
+    def purity(c: ConfusionMatrix, times: int = 1) -> Any:
+        """Purity: share of the rows that are of the most frequent class of their cluster."""
+        return c.counts.max(axis=-2).sum(axis=-1) * times / c.total
+
+    @measure("ARI", family="external", on=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
+             perfect=1.0, uninformed=0.0, any_classes=True,
+             undefined={"one_cluster": one_cluster})  # fmt: skip
+    def adjusted_rand(c: ConfusionMatrix) -> Any:
+        """Adjusted Rand index: share of pairs of rows that are kept together, beyond chance."""
+        together = pairs(c.counts.reshape(*c.counts.shape[:-2], -1))
+        of_truth, of_clusters = pairs(c.truth), pairs(c.prediction)
+        chance = of_truth * of_clusters / (c.total * (c.total - 1) / 2)
+        return (together - chance) / ((of_truth + of_clusters) / 2 - chance)
+
+
+def one_cluster(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
+    return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
+
+
+def test_a_task_from_outside() -> None:
+    put_in()
+    put_in_again = [d.name for d in definitions("external")]
+    assert put_in_again == ["purity", "ARI"]
+    rand = cal.measure("ari")
+    assert (rand.task, rand.reads, str(rand)) == ("clustering", "partitions", "ARI")
+    assert cal.measures.catalogue("external") == [cal.measure("purity"), rand]
+    assert rand.meanings["one_cluster"].startswith("all rows are in one cluster")
+    assert str(cal.measure("purity(times=2)")) == "purity(times=2)"
+    # Counted pair by pair.
+    truth, found = ["a", "a", "b", "b", "b", "c"], ["x", "x", "x", "y", "y", "y"]
+    both = range(6)
+    kept = sum(truth[i] == truth[j] and found[i] == found[j] for i in both for j in range(i))
+    a, b, n = comb(2, 2) + comb(3, 2), 2 * comb(3, 2), comb(6, 2)
+    assert rand(truth, found) == pytest.approx((kept - a * b / n) / ((a + b) / 2 - a * b / n))
+    assert cal.measure("purity")(truth, found) == pytest.approx(4 / 6)
+    assert np.isnan(rand(["a", "a"], ["x", "x"]))
+
+
+def test_a_new_task_is_listed_and_its_names_are_taken() -> None:
+    put_in()
+    listed = CliRunner().invoke(command, []).output
+    assert "\nclustering\n  purity " in listed
+    assert "Adjusted Rand index" in listed
+    traits: dict[str, Any] = {"on": ConfusionMatrix, "higher_is_better": True, "range": (0, 1)}
+    with pytest.raises(NameTakenError, match="'ARI' is taken: it means ARI of external"):
+        measure("ARI", family="regression", **traits)(lambda c: c.total)
+    with pytest.raises(NameTakenError, match="'purity' is taken"):
+        measure("purity", family="external", **traits)(lambda c: c.total)
+    with pytest.raises(UnknownMeasureError, match="no measure of clustering is called 'AUC'"):
+        cal.measures.parse("AUC", families.TASKS["clustering"])
+
+
+def test_a_family_of_a_known_task() -> None:
+    register_family(Family(name="own", reads="scores", of_classes=True), "classification")
+    assert families.TASKS["classification"][-1] == "own"
+
+    @measure("span", family="own", on=ScoreTable, higher_is_better=True, range=(0, np.inf))
+    def span(s: ScoreTable) -> Any:
+        """How far scores reach."""
+        return np.full(s.positive.shape[:-1], s.scores.max() - s.scores.min())
+
+    assert cal.measure("span").task == "classification"
+    assert str(cal.measure("macro-span")) == "macro-span"
+    assert cal.measure("span")([0, 1], [0.25, 0.75]) == 0.5
+
+
+def test_again_is_no_change_and_something_else_an_error() -> None:
+    before = [dict(book) for book in BOOKS[:4]]
+    other = Family(name="external", reads="labels")
+    for register, same, another, says in (
+        (register_task, ("clustering", PARTITIONS), ("clustering", other), "'external' is taken: it is a family of clustering that reads partitions"),
+        (register_task, ("clustering", PARTITIONS), ("clustering", Family(name="x", reads="y")), "'clustering' is taken: it is a task of external"),
+        (register_task, ("clustering", PARTITIONS), ("grouping", PARTITIONS), "'external' is taken: it is a family of clustering"),
+        (register_family, (PARTITIONS, "clustering"), (PARTITIONS, "regression"), "'external' is taken: it is a family of clustering"),
+        (register_reason, ("odd", "it is odd"), ("odd", "it is even"), "'odd' is taken: it means that it is odd"),
+        (register_reason, ("no_rows", "there are no rows"), ("no_rows", "it is"), "'no_rows' is taken: it means that there are no rows"),
+        (register_parameter, ("times", Domain(low=1)), ("times", Domain()), "'times' is taken: it is a parameter with another domain"),
+    ):  # fmt: skip
+        for _ in range(2):
+            register(*same)  # type: ignore[operator]
+        state = [dict(book) for book in BOOKS[:4]]
+        with pytest.raises(NameTakenError, match=says):
+            register(*another)  # type: ignore[operator]
+        assert [dict(book) for book in BOOKS[:4]] == state
+    assert [len(book) for book in before] == [len(book) - 1 for book in BOOKS[:4]]
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: register_family(PARTITIONS, "clusterin"), "task is 'clusterin', expected one of retrieval, "),
+        (lambda: register_task("empty"), "the task 'empty' has no family"),
+        (lambda: register_task("", PARTITIONS), "the name of a task is '', expected a word"),
+        (lambda: register_reason("not a name", "it is"), "a reason is 'not a name', expected a name"),
+        (lambda: register_reason("odd", ""), "odd: the meaning is '', expected a sentence"),
+        (lambda: register_parameter("a b", Domain()), "a parameter is 'a b', expected the name of"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_registered(call: Any, says: str) -> None:
+    before = [dict(book) for book in BOOKS]
+    with pytest.raises(ValueError, match=says):
+        call()
+    for wrong in (register_task, lambda task, family: register_family(family, task)):
+        with pytest.raises(TypeError, match="a family is 'external', expected Family"):
+            wrong("regression" if wrong is not register_task else "clustering", "external")  # type: ignore[operator]
+    with pytest.raises(TypeError, match="times: the domain is 3, expected a Domain"):
+        register_parameter("times", 3)  # type: ignore[arg-type]
+    assert [dict(book) for book in BOOKS] == before
+
+
+@pytest.mark.parametrize(
+    ("formula", "traits", "says"),
+    [
+        (lambda c: c.total, {"undefined": {"odd": lambda c, _: c.total == 1}}, "mine: the reason 'odd' is not known; say what it is with register_reason first"),
+        (lambda c, howmany=1: c.total, {}, "mine: the parameter 'howmany' is not known; say what it is with register_parameter first"),
+        (lambda c: c.total, {"family": "external"}, "mine: family is 'external', expected one of retrieval, "),
+    ],
+)  # fmt: skip
+def test_what_a_measure_names_has_to_be_known(formula: Any, traits: Any, says: str) -> None:
+    given = {"family": "counts", "on": ConfusionMatrix, "higher_is_better": None, "range": (0, 9)}
+    with pytest.raises(ValueError, match=says):
+        measure("mine", **{**given, **traits})(formula)
+    with pytest.raises(UnknownMeasureError):
+        cal.measure("mine")
+
+
+def test_a_task_of_a_module_is_known_behind_a_pickle(tmp_path: Any) -> None:
+    (tmp_path / "own.py").write_text(
+        "from calipers.measures import Family, measure, register_task\n"
+        "from calipers.statistics import ConfusionMatrix\n"
+        "register_task('sizes', Family(name='size', reads='labels', home=__name__))\n"
+        "@measure('rows-in-all', family='size', on=ConfusionMatrix, higher_is_better=None,\n"
+        "         range=(0, 9), any_classes=True)\n"
+        "def rows(c):\n"
+        "    '''Rows.'''\n"
+        "    return c.total\n"
+    )
+    dump = "import own, pickle, sys, calipers as cal; sys.stdout.buffer.write(pickle.dumps(cal.measure('rows-in-all')))"
+    load = "import pickle, sys; print(pickle.load(sys.stdin.buffer)([1, 0], [1, 1]))"
+    made = b""
+    for code in (dump, load):
+        made = subprocess.run(
+            [sys.executable, "-c", code], input=made, capture_output=True, check=True, cwd=tmp_path
+        ).stdout
+    assert made == b"2.0\n"
+    assert pickle.loads(pickle.dumps(PARTITIONS)) == PARTITIONS
