@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from calipers.inference.estimate import Settings
 from sklearn import calibration, isotonic
 
 import calipers as cal
 from calipers import _core
 from calipers.evaluate.calibration import OF_LABELS, calibrated_fits, top_label
 from calipers.inference.bands import simultaneous
-from calipers.inference.estimate import Settings
 from calipers.measures import definitions
 from calipers.once import cached_property
 from calipers.statistics import ScoreTable

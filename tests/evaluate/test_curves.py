@@ -458,6 +458,7 @@ def test_bands_follow_the_settings(interval: str) -> None:
 def test_other_curves_have_the_bands_of_their_replicates() -> None:
     """Against replicates of whole tables, drawn by the same stream."""
     from calipers.inference.estimate import Settings
+
     from calipers.inference.scores import Drawn
 
     truth, score, _ = rows(11, 250, 2)

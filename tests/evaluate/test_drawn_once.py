@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calipers.inference.estimate import Settings
 
 import calipers as cal
 from calipers.evaluate.cuts import Cut
@@ -15,7 +16,6 @@ from calipers.evaluate.multiclass import ClassPair, ClassSystem
 from calipers.evaluate.parts import Parts
 from calipers.inference.cells import Cells
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import Settings
 from calipers.inference.others import Others
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calipers.inference.estimate import APPLIES, METHODS, Settings
 from click.testing import CliRunner
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -19,7 +20,6 @@ from calipers.data.errors import InputError
 from calipers.inference import estimate, intervals
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
-from calipers.inference.estimate import APPLIES, METHODS, Settings
 from calipers.measures import parse
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray

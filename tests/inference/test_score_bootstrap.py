@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calipers.inference.estimate import Settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calipers as cal
 from calipers import _core
 from calipers.inference import scores
-from calipers.inference.estimate import Settings
 from calipers.inference.scores import AREAS, Drawn
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable

@@ -13,19 +13,18 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import Source, inference_of, make_settings
-from calipers.inference import many
-from calipers.inference.contrast import (
+from calipers.inference import many, policy
+from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.policy import (
     ALTERNATIVES,
     TESTS,
     USUAL,
-    Contrast,
-    Error,
     Question,
     detectable,
     randomisations,
 )
-from calipers.inference.estimate import Settings
-from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.reading import Error, Reading
+from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Comparison, Difference, Evaluation, Overall
@@ -125,6 +124,19 @@ def compare(
     )
 
 
+def comparison_if_several(
+    source: Source, baseline: str | None, settings: Settings
+) -> Comparison | None:
+    """The comparison that an evaluation of several systems carries; none without intervals."""
+    if baseline is not None and baseline not in source.systems:
+        raise InputError(
+            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
+        )
+    if len(source.systems) < 2 or settings.interval == "none":
+        return None
+    return paired_comparison(source, baseline, settings)
+
+
 def check_option(what: str, given: str, known: Iterable[str]) -> None:
     """That an option is one of those known."""
     known = tuple(known)
@@ -145,11 +157,11 @@ def paired_comparison(
     pairs = system_pairs(source.systems, baseline)
     of: dict[Measure, list[Found]] = {}
     applies = False
-    # One after another: what a contrast has drawn goes with it.
-    for pair, measure, contrast in source.contrasts(pairs, settings):
+    # One after another: what a difference has drawn goes with it.
+    for pair, measure, reading in source.differences(pairs, settings):
         asked = replace(question, margin=_margin(margin, measure))
-        applies = applies or contrast.offers(question.test)
-        of.setdefault(measure, []).append(_found(str(measure), *pair, contrast, asked))
+        applies = applies or policy.applies(reading, question.test)
+        of.setdefault(measure, []).append(_found(str(measure), *pair, reading, asked))
     _check_margins(margin, list(of))
     if of and not applies:
         raise InputError(f"the test {question.test!r} applies to none of the measures")
@@ -216,36 +228,35 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
 Found = tuple[dict[str, Any], Error]
 
 
-def _found(
-    measure: str, system: str, baseline: str, contrast: Contrast, question: Question
-) -> Found:
-    made, test = contrast.interval(), contrast.test(question)
-    inferior, equivalent = contrast.non_inferiority(question), contrast.equivalence(question)
-    error = contrast.standard_error
+def _found(measure: str, system: str, baseline: str, reading: Reading, question: Question) -> Found:
+    made, test = policy.interval(reading), policy.test(reading, question)
+    inferior = policy.non_inferiority(reading, question)
+    equivalent = policy.equivalence(reading, question)
+    error = policy.standard_error(reading)
     fields = {
         "measure": measure,
         "system": system,
         "baseline": baseline,
-        "value": contrast.value,
+        "value": reading.value,
         "low": made.low,
         "high": made.high,
-        "level": contrast.settings.level,
+        "level": reading.settings.level,
         "method": made.method,
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect": contrast.effect,
-        "n": contrast.n,
-        "unit": contrast.unit,
-        "undefined": contrast.undefined,
+        "effect": policy.effect(reading),
+        "n": reading.n,
+        "unit": reading.unit,
+        "undefined": reading.undefined,
         "no_interval": made.reason,
-        "higher_is_better": contrast.higher_is_better,
+        "higher_is_better": reading.higher_is_better,
         "standard_error": error.se,
         "margin": math.nan if question.margin is None else question.margin,
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
         "margin_test": None if inferior is None else inferior.test.name,
-        **contrast.outcomes,
+        **policy.outcomes(reading),
     }
     return fields, error
 

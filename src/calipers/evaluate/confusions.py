@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from calipers.inference.estimate import Settings
 from calipers.inference.intervals import wilson_limits
+from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.results import AnyConfusion, Confusion, OccupiedConfusion
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
 #: What the table of classes holds of each.
 OF_CLASS = ("precision", "recall", "F1")
+
+
+def confusions(systems: Mapping[str, Any], settings: Settings) -> tuple[AnyConfusion, ...]:
+    """The matrices of the systems that predict labels."""
+    there = {name: s for name, s in systems.items() if s.predicted is not None}
+    return tuple(confusion(name, s.counts.matrix, settings) for name, s in there.items())
 
 
 def confusion(system: str, matrix: ConfusionMatrix, settings: Settings) -> AnyConfusion:

@@ -22,8 +22,8 @@ from calipers.evaluate.calibration import (
 )
 from calipers.evaluate.thinning import thinned
 from calipers.inference.bands import Counted, pointwise, precision_limits, roc_limits
-from calipers.inference.estimate import Settings
 from calipers.inference.scores import RankedRows, ranked_rows
+from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.measures.counts import (
     false_negative_rate,

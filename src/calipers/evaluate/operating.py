@@ -1,249 +1,19 @@
-"""Operating points: which threshold to use, and what it will be worth on other rows.
-
-A rule is written
-
-    youden   F2   closest   cost(cost_fp=1,cost_fn=5)   any measure of counts: its best value
-    recall@precision=0.9                                a measure of scores that has a threshold
-    specificity>=0.9                                    the best recall, that being so
-    F1 where recall>=0.8 & precision>=0.5               the best value under bounds
-"""
+"""Operating points: which threshold to use, and what it will be worth on other rows."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import MeasureNames
-from calipers.inference import intervals
-from calipers.inference.scores import Drawn, Opened
-from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, highest, may_exceed
-from calipers.once import cached_property
-from calipers.results import Estimate, Evaluation, Regions
-from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
-
-#: A bound on one of these leaves recall to be maximised, on one of those specificity.
-_GUARDS = {
-    "recall": ("specificity", "FPR", "precision", "FDR"),
-    "specificity": ("recall", "FNR", "NPV", "FOR"),
-}
-
-_BOUND = re.compile(r"(?P<measure>.+?)(?P<sign>>=|<=|≥|≤)(?P<value>[^<>=]+)$")
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A measure of counts that has to be at least, or at most, a value."""
-
-    measure: Measure
-    value: float
-    at_least: bool
-
-    def holds(self, matrices: ConfusionMatrix) -> npt.NDArray[np.bool_]:
-        """Where it does; a measure without a value keeps to no bound."""
-        return self._reach(matrices) >= -ROUNDING
-
-    def may_hold(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
-        """In which blocks of scores it may: where it does at the corner, if that is the best."""
-        if self.measure.definition.higher_is_better is not self.at_least:
-            return np.ones(table.positive.shape, bool)
-        return ~(self._reach(table.corners()) < -ROUNDING)
-
-    def _reach(self, matrices: ConfusionMatrix) -> FloatArray:
-        sign = 1 if self.at_least else -1
-        return np.asarray(sign * (self.measure.apply(matrices) - self.value))
-
-    def __str__(self) -> str:
-        return f"{self.measure}{'>=' if self.at_least else '<='}{self.value:g}"
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What makes a threshold the best one: a measure, and bounds that others have to keep to."""
-
-    measure: Measure
-    bounds: tuple[Bound, ...] = ()
-
-    @classmethod
-    def parse(cls, text: str, defaults: Mapping[str, Any] | None = None) -> Rule:
-        """The rule that a text means; ``defaults`` are parameters that it does not mention."""
-        if not isinstance(text, str):
-            raise InputError(f"a rule is {text!r}, expected one such as 'youden'")
-        head, where, tail = text.strip().partition(" where ")
-        if not where and _BOUND.match(head):
-            head, tail = "", head
-        bounds = tuple(_bound(part) for part in re.split(r"[&,](?![^()]*\))", tail) if part.strip())
-        try:
-            measure = parse(head or _left_to_maximise(bounds, text), ("counts", "scores"), defaults)
-        except UnknownMeasureError as error:
-            raise InputError(f"rule {text!r}: {error}") from None
-        definition = measure.definition
-        if definition.on is ScoreTable and (definition.place is None or bounds):
-            raise InputError(f"rule {text!r}: {measure} is not read off one threshold")
-        if definition.higher_is_better is None:
-            raise InputError(f"rule {text!r}: neither high nor low {measure} is better")
-        return cls(measure, bounds)
-
-    def place(self, table: ScoreTable) -> npt.NDArray[np.intp]:
-        """Where among the thresholds it is best, the highest of several; −1 where none will do."""
-        if self.measure.definition.on is ScoreTable:
-            assert self.measure.definition.place is not None
-            with np.errstate(divide="ignore", invalid="ignore"):
-                place = self.measure.definition.place(table, **self.measure.parameters)
-            return np.where(np.isnan(self.measure.apply(table)), -1, place)
-        values = self._values(table)
-        return np.where((values > -np.inf).any(axis=-1), highest(values), -1)
-
-    def opens(self, table: ScoreTable) -> npt.NDArray[np.bool_]:
-        """Which blocks of a table whose neighbouring scores were put together have to be taken
-        apart to find the place: those that may hold a better threshold than all that are known."""
-        definition = self.measure.definition
-        if definition.on is ScoreTable:
-            assert definition.opens is not None
-            return definition.opens(table, **self.measure.parameters)
-        opened = may_exceed(self._values(table), self._sign * self.measure.apply(table.corners()))
-        for bound in self.bounds:
-            opened &= bound.may_hold(table)
-        return opened
-
-    def _values(self, table: ScoreTable) -> FloatArray:
-        """How good every threshold is; −∞ where it has no value or keeps not to a bound."""
-        matrices = table.confusion()
-        values = self._sign * self.measure.apply(matrices)
-        usable = ~np.isnan(values)
-        for bound in self.bounds:
-            usable &= bound.holds(matrices)
-        return np.where(usable, values, -np.inf)
-
-    @property
-    def _sign(self) -> int:
-        return 1 if self.measure.definition.higher_is_better else -1
-
-    def threshold(self, table: ScoreTable) -> FloatArray:
-        """The threshold there; +∞ predicts nothing positive, NaN where none will do."""
-        place = self.place(table)
-        return np.where(place < 0, np.nan, table.thresholds[place])
-
-    def __str__(self) -> str:
-        return " where ".join([str(self.measure), *([self._bounds] if self.bounds else [])])
-
-    @property
-    def _bounds(self) -> str:
-        return " & ".join(map(str, self.bounds))
-
-
-def _bound(text: str) -> Bound:
-    match = _BOUND.match(text.strip())
-    try:
-        if match is None:
-            raise ValueError
-        measure, value = parse(match["measure"].strip(), "counts"), float(match["value"])
-    except UnknownMeasureError as error:
-        raise InputError(f"bound {text.strip()!r}: {error}") from None
-    except ValueError:
-        raise InputError(f"bound {text.strip()!r}: expected one such as recall>=0.9") from None
-    return Bound(measure, value, match["sign"] in (">=", "≥"))
-
-
-def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
-    """What a bound is set against."""
-    named = {bound.measure.definition.name for bound in bounds}
-    for measure, guards in _GUARDS.items():
-        if bounds and named <= set(guards):
-            return measure
-    raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
-
-
-def replicated_places(rule: Rule, drawn: Drawn) -> npt.NDArray[np.int64]:
-    """Where among the thresholds of the table each of its replicates puts the best; −1 where none
-    will do."""
-
-    def choose(part: Opened) -> npt.NDArray[np.int64]:
-        place = rule.place(part.table)
-        chosen = np.take_along_axis(part.place, place[:, None], axis=-1)[:, 0]
-        return np.where(place < 0, -1, chosen)
-
-    return np.concatenate(list(drawn.opened(rule.opens, choose)))
-
-
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """A threshold that a rule chose on the rows it is used on, and what that does to the numbers.
-
-    The choice is repeated on bootstrap replicates of the rows, and each threshold tried on the rows
-    that its replicate left out, about 37%. The confusion matrices of these, added up, are what the
-    out-of-bag value of a measure comes from, once scaled to as many rows as there are.
-    """
-
-    system: str
-    rule: Rule
-    threshold: float
-    drawn: Drawn
-
-    @cached_property
-    def _again(self) -> tuple[FloatArray, ConfusionMatrix]:
-        """The thresholds that replicates choose, and the out-of-bag matrix."""
-        place = replicated_places(self.rule, self.drawn)
-        found, table = place >= 0, self.drawn.table
-        counts = self.drawn.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            counts *= (table.total_positive + table.total_negative) / counts.sum()
-        thresholds = np.where(found, table.thresholds[place], np.nan)
-        return thresholds, ConfusionMatrix(counts, counts)
-
-    @property
-    def _wanted(self) -> bool:
-        return self.drawn.settings.interval in ("auto", "bootstrap")
-
-    def out_of_bag(self, measure: Measure) -> float:
-        """The value of a measure of counts on rows that the threshold was not chosen on."""
-        return float(measure.apply(self._again[1])) if self._wanted else float("nan")
-
-    def estimate(self, n: int) -> Estimate:
-        """The threshold itself, with a bootstrap interval."""
-        settings = self.drawn.settings
-        made = settings.refuses(self.threshold, bootstrap=True) or intervals.percentile(
-            self._again[0], settings.level
-        )
-        return Estimate(
-            measure="threshold",
-            value=self.threshold,
-            low=made.low,
-            high=made.high,
-            level=settings.level,
-            method=made.method,
-            n=n,
-            of=n,
-            no_interval=made.reason,
-            system=self.system,
-        )
-
-    def note(self, table: ScoreTable) -> str:
-        """What a reader has to know of it."""
-        at = "+∞" if np.isinf(self.threshold) else f"{self.threshold:.6g}"
-        text = (
-            f"{self.system}: the threshold {at} was chosen on these same rows, for the best "
-            f"{self.rule}, so what is measured there is too good for other rows"
-        )
-        if not self._wanted or self.rule.measure.definition.on is ScoreTable:
-            return f"{text}."
-        here = table.at(self.threshold)
-        both = " and ".join(
-            f"{measure} is {float(measure.apply(here)):.3f} here, {self.out_of_bag(measure):.3f} "
-            "out of bag"
-            for measure in (self.rule.measure, *(bound.measure for bound in self.rule.bounds))
-        )
-        return (
-            f"{text}: {both} ({self.drawn.settings.resamples:,} replicates choose anew, and each "
-            "is tried on the rows that it left out)."
-        )
+from calipers.measures import parse
+from calipers.results import Evaluation, Regions
+from calipers.statistics import ConfusionMatrix, ScoreTable
+from calipers.systems.thresholds import NoThresholdError, Rule
 
 
 @verb
@@ -367,10 +137,6 @@ def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
         "weight": one.weight,
         "cluster": None if one.clusters is None else one.clusters.code,
     }
-
-
-class NoThresholdError(InputError):
-    """No threshold satisfies a rule."""
 
 
 @verb

@@ -16,7 +16,7 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.retrieval import named_runs
 from calipers.evaluate.shared import glossary, make_settings, provenance
 from calipers.evaluate.topics import Statistics, TopicScores
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import measures_of_overlap
 from calipers.results import Evaluation

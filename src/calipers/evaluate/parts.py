@@ -9,18 +9,20 @@ So the rows of the rest are taken out only where something has to be drawn or ad
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from calipers.inference.cells import ClassCounts
-from calipers.inference.intervals import z_of
 from calipers.inference.others import Others
-from calipers.inference.scores import AREAS
+from calipers.inference.reading import Error, Reading
 from calipers.once import cached_property
+from calipers.readings.calibration import of_table as of_probabilities
+from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import of_moments
+from calipers.readings.scores import of_table
+from calipers.readings.sets import LabelCounts
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -35,12 +37,11 @@ from calipers.statistics.calibration import Levels
 from calipers.statistics.logits import Line, LogitSums
 
 if TYPE_CHECKING:
-    from calipers.evaluate.classification import System
     from calipers.evaluate.cuts import Cut
-    from calipers.inference.clusters import Clusters
-    from calipers.inference.estimate import Settings
+    from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Estimate
+    from calipers.systems.base import System
+    from calipers.systems.binary import System as Binary
 
 #: Statistics of more numbers than these, of all parts together, are not kept to be added up.
 MOST_NUMBERS = 5_000_000
@@ -48,64 +49,17 @@ MOST_NUMBERS = 5_000_000
 T = TypeVar("T")
 
 
-class Part(Protocol):
-    """A system on some rows. Systems of every task can be sliced that answer to this."""
-
-    @property
-    def name(self) -> str:
-        """Of the system."""
-
-    @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-
-    @property
-    def weight(self) -> FloatArray | None:
-        """Of the rows."""
-
-    @property
-    def clusters(self) -> Clusters | None:
-        """Of the rows."""
-
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Any:
-        """The system on some of the rows."""
-
-    def under(self, settings: Settings) -> Any:
-        """The system with other settings."""
-
-    def estimate(self, measure: Measure) -> Estimate:
-        """The value of a measure with its interval."""
-
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What the measure is a formula over, where there is one for all rows."""
-
-    def share_of(
-        self, measure: Measure, matrix: ConfusionMatrix | None = None
-    ) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one; were the
-        statistic of the rows another, that of it."""
-
-    def of_scores(self, measure: Measure) -> System | None:
-        """The problem of two classes whose table of scores a measure is a formula over."""
-
-    def replicates(self, measure: Measure) -> FloatArray | None:
-        """Bootstrap replicates of its value, where there are any; with clusters each is drawn by
-        its own number."""
-
-
-class Value(NamedTuple):
-    """The value of a measure, how many rows it is of, and why there is none."""
-
-    value: float
-    of: int
-    undefined: Mapping[str, int]
+def scored_of(system: System, measure: Measure) -> Binary | None:
+    """The problem of two classes whose table of scores a measure is a formula over."""
+    found: Binary | None = system.problem_of(measure)
+    return found if measure.definition.on is ScoreTable else None
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
     """The parts of a system's rows."""
 
-    system: Part
+    system: System
     cut: Cut
     #: Those that are asked for, which share what is drawn.
     measures: Sequence[Measure] = ()
@@ -120,15 +74,15 @@ class Parts:
         return len(self.cut.names)
 
     @cached_property
-    def _parts(self) -> list[Part | None]:
+    def _parts(self) -> list[System | None]:
         return [self.system.taken(rows) for rows in self.cut.rows]
 
     @property
     def counted(self) -> tuple[Measure, ...]:
         """The measures of counts."""
-        return tuple(m for m in self.measures if m.definition.family == "counts")
+        return tuple(m for m in self.measures if m.definition.on is ConfusionMatrix)
 
-    def part(self, part: int) -> Part:
+    def part(self, part: int) -> System:
         """The system on the rows of a part."""
         found = self._parts[part]
         assert found is not None
@@ -147,7 +101,7 @@ class Parts:
         return self._once(("others", measure), lambda: self._others(measure))
 
     def _others(self, measure: Measure) -> list[Any] | None:
-        if self.system.of_scores(measure) is not None:
+        if scored_of(self.system, measure) is not None:
             return None
         found = self._once(("own", measure), lambda: self._own(measure))
         return None if found is None else all_but_one(found)
@@ -199,13 +153,13 @@ class Parts:
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """The table of scores of the rest, where the measure is a formula over one."""
-        whole = self.system.of_scores(measure)
+        whole = scored_of(self.system, measure)
         if whole is None:
             return None
         rows = self._once(
             ("rows", id(whole)),
             lambda: ScoreParts.of(
-                whole.order,
+                whole.scored.order,
                 whole.table.scores,
                 whole.labels.positive,
                 whole.weight,
@@ -217,8 +171,8 @@ class Parts:
     def line_without(self, part: int, measure: Measure) -> Line | None:
         """The recalibration of the rest that a measure is a coefficient of; None of other measures,
         and where it has to be looked for row by row."""
-        whole = self.system.of_scores(measure)
-        if whole is None or measure.definition.interval != "recalibration":
+        whole = scored_of(self.system, measure)
+        if whole is None or measure.definition.coefficient is None:
             return None
         if self.system.clusters is not None:
             return None
@@ -245,7 +199,7 @@ class Parts:
         rest has a likeliest line too."""
         found: list[int] = []
         for k in range(len(self)):
-            own = self.part(k).of_scores(measure)
+            own = scored_of(self.part(k), measure)
             assert own is not None
             levels = Levels.of(own.table)
             if len(levels) and not levels.clipped(delta).separated:
@@ -264,14 +218,14 @@ class Rest:
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def rows(self) -> Part:
+    def rows(self) -> System:
         """The system on these rows."""
         system = self.parts.system
-        outside: Part = system.taken(self.parts.cut.small != self.which)
+        outside: System = system.taken(self.parts.cut.small != self.which)
         return outside.under(self.settings)  # type: ignore[no-any-return]
 
     @cached_property
-    def plain(self) -> Part:
+    def plain(self) -> System:
         """The same without intervals, which need not be drawn where those of the difference do not
         come from them. (Only where rows come in clusters are they dear.)"""
         if self.parts.system.clusters is None:
@@ -295,7 +249,7 @@ class Rest:
         added = self.parts.others(measure)
         if added is not None:
             return added[self.which]  # type: ignore[no-any-return]
-        whole = self.parts.system.of_scores(measure)
+        whole = scored_of(self.parts.system, measure)
         if whole is None:
             return self.plain.statistic(measure)
         if id(whole) not in self._kept:
@@ -312,57 +266,73 @@ class Rest:
             self._kept[measure] = self.parts.line_without(self.which, measure)
         return self._kept[measure]  # type: ignore[no-any-return]
 
-    def value(self, measure: Measure) -> Value:
-        """The value of a measure."""
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure and how it varies: from the statistic alone as far as that says,
+        else from the rows."""
+        made = self._of_statistic(measure)
+        if made is None:
+            made = self.plain.reading(measure)
+        return replace(
+            made,
+            settings=self.settings,
+            clusters=self.plain.clusters,
+            replicates=lambda: self.replicates(measure),
+            alone=None,
+            influence=lambda: self._influence(measure),
+        )
+
+    def _influence(self, measure: Measure) -> Any:
+        found = self.plain.reading(measure).influence
+        return None if found is None else found()
+
+    def _of_statistic(self, measure: Measure) -> Reading | None:
         line = self.line(measure)
         if line is not None:
-            coefficient = (line.intercept, line.slope)[_coefficient(measure)]
-            return Value(coefficient, self._number, {})
+            return self._of_line(measure, line)
         added = self.parts.others(measure) is not None
-        if not added and self.parts.system.of_scores(measure) is None:
-            found = self.plain.estimate(measure)
-            return Value(found.value, found.of, found.undefined)
-        statistic = self.statistic(measure)
-        assert statistic is not None
-        if not isinstance(statistic, ConfusionMatrix):
-            measure = measure.plain
-        reasons = measure.reasons(statistic)
-        undefined = {reason: self._number for reason, where in reasons.items() if bool(where)}
-        if isinstance(statistic, ScoreTable) and measure.definition.name in AREAS:
-            value = float("nan") if undefined else statistic.area(measure.definition.name)[0]
-        else:
-            value = float(measure.apply(statistic))
-        return Value(value, self._number, undefined)
+        if not added and scored_of(self.parts.system, measure) is None:
+            return None
+        statistic, settings, rows = self.statistic(measure), self.settings, self._number
+        if isinstance(statistic, LabelMatrices):
+            return LabelCounts.of_matrices(measure, statistic, settings, rows)
+        if isinstance(statistic, ConfusionMatrix):
+            counts = self._counts(measure)
+            assert counts is not None
+            one = statistic.classes == 2 and self.parts.system.problem_of(measure) is not None
+            return replace(counts.reading(measure.plain if one else measure), n=rows)
+        measure = measure.plain
+        if isinstance(statistic, ScoreTable):
+            if measure.definition.reads == "probabilities":
+                return of_probabilities(measure, statistic, settings, rows)
+            return of_table(measure, statistic, settings, rows, together=True)
+        if isinstance(statistic, Moments):
+            return of_moments(measure, statistic, settings, rows)
+        return self.plain.reading(measure)
 
-    def width(self, measure: Measure) -> float:
-        """Of Wald's interval of a coefficient of the recalibration; NaN where it has none."""
-        line = self.line(measure)
-        if line is None or self.settings.methods:
-            found = self.plain.estimate(measure)
-            return found.high - found.low if found.has_interval else float("nan")
+    def _of_line(self, measure: Measure, line: Line) -> Reading:
+        """A coefficient of the recalibration that the parts add up to."""
+        coefficient = measure.definition.coefficient
+        assert coefficient is not None
         sandwich = self.parts.system.weight is not None or len(line.variance) == 1
-        error = line.error(_coefficient(measure), sandwich=sandwich)
-        return 2 * z_of(self.settings.level) * error
-
-    def share_of(self, measure: Measure) -> ConfusionMatrix | None:
-        """The matrix of whose margin the measure is a share of rows, if it is one."""
-        if measure.definition.share_of is None:
-            return None
-        statistic = self.statistic(measure)
-        if not isinstance(statistic, ConfusionMatrix):
-            return None
-        return self.parts.system.share_of(measure, statistic)
+        return Reading(
+            value=(line.intercept, line.slope)[coefficient],
+            kind="recalibration",
+            settings=self.settings,
+            n=self._number,
+            higher_is_better=measure.definition.higher_is_better,
+            error=lambda: Error(line.error(coefficient, sandwich=sandwich), "Wald"),
+        )
 
     def replicates(self, measure: Measure) -> FloatArray | None:
         """Bootstrap replicates of the value of a measure, where there are any."""
-        if measure.definition.family == "counts":
+        if measure.definition.on is ConfusionMatrix:
             counts = self._counts(measure)
             if counts is not None and self._by_row(counts):
                 if self.parts.adds_up(measure, counts.matrix):
                     return self.parts.others_drawn(self.which, measure, self.settings)
             elif counts is not None and self._plain:
                 return counts.replicates([measure])[measure]
-        return self.rows.replicates(measure)
+        return self.rows.reading(measure).own_replicates
 
     @property
     def _plain(self) -> bool:
@@ -393,8 +363,3 @@ class Rest:
     def _number(self) -> int:
         """Of rows."""
         return len(self.parts.cut.codes) - len(self.parts.cut.rows[self.which])
-
-
-def _coefficient(measure: Measure) -> int:
-    """Whether a coefficient of the recalibration is the intercept (0) or the slope (1)."""
-    return int(measure.definition.name == "calibration-slope")

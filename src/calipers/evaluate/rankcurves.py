@@ -10,11 +10,13 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
-from calipers.inference.estimate import Settings, unit_intervals
+from calipers.inference import policy
+from calipers.inference.settings import Settings
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import cached_property
+from calipers.readings.topics import Topics, of_topics
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 
@@ -281,7 +283,9 @@ class RankCurves(Sequence["Curve"]):
             band["band_x"] = limits = np.zeros(0)
             band["low"] = band["high"] = limits
         else:
-            made = unit_intervals(measures, table, self.settings)
+            columns = zip(measures, table.T, strict=True)
+            readings = of_topics([Topics(m, x, None, self.settings) for m, x in columns])
+            made = [policy.interval(reading) for reading in readings]
             band["low"] = np.array([interval.low for interval in made])
             band["high"] = np.array([interval.high for interval in made])
             band["method"] = next((i.method for i in made if i.reason is None), "none")

@@ -20,12 +20,12 @@ from calipers.data.trec import (
     run_name,
 )
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
-    comparison_if_several,
     glossary,
     make_settings,
     provenance,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -11,16 +11,14 @@ import numpy as np
 from calipers import __version__
 from calipers.data.arrays import as_array, as_numbers, name_of, same_length
 from calipers.data.errors import InputError, did_you_mean
-from calipers.inference.estimate import INTERVALS, METHODS, Settings
+from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
-from calipers.results import Definition, Estimate
+from calipers.results import Definition
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
-    from calipers.inference.contrast import Contrast
-    from calipers.inference.intervals import Interval
-    from calipers.results import Comparison
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.inference.reading import Reading
+    from calipers.statistics import FloatArray
 
 MeasureNames = str | Measure | Sequence[str | Measure]
 
@@ -39,9 +37,9 @@ class Source(Protocol):
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
 
-    def contrasts(
+    def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
-    ) -> Iterable[tuple[tuple[str, str], Measure, Contrast]]:
+    ) -> Iterable[tuple[tuple[str, str], Measure, Reading]]:
         """Of each pair the first system minus the second, for every measure that has a direction.
         The pairs come in their order."""
 
@@ -130,21 +128,6 @@ def choose_measures(
     return list(dict.fromkeys(chosen))
 
 
-def comparison_if_several(
-    source: Source, baseline: str | None, settings: Settings
-) -> Comparison | None:
-    """The comparison that an evaluation of several systems carries; none without intervals."""
-    if baseline is not None and baseline not in source.systems:
-        raise InputError(
-            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
-        )
-    if len(source.systems) < 2 or settings.interval == "none":
-        return None
-    from calipers.evaluate.compare import paired_comparison
-
-    return paired_comparison(source, baseline, settings)
-
-
 #: The name of a system that was given without one.
 UNNAMED = "system"
 
@@ -161,48 +144,6 @@ def named_systems(given: Any, what: str) -> dict[str, Any]:
 def column_name(what: str, system: str) -> str:
     """How messages call a system's column."""
     return what if system == UNNAMED else f"{what} {system!r}"
-
-
-def estimate(
-    measure: Measure,
-    statistic: Statistic,
-    interval: Callable[[Measure, float], Interval],
-    *,
-    system: str,
-    level: float,
-    n: int,
-    default: float = float("nan"),
-) -> Estimate:
-    """One number of a whole data set with its interval."""
-    value = float(measure.apply(statistic))
-    undefined = {reason: n for reason, where in measure.reasons(statistic).items() if bool(where)}
-    made = interval(measure, value)
-    return Estimate(
-        measure=str(measure),
-        value=value,
-        low=made.low,
-        high=made.high,
-        level=level,
-        method=made.method,
-        n=0 if undefined else n,
-        of=n,
-        unit="rows",
-        undefined=undefined,
-        no_interval=made.reason,
-        default=default,
-        system=system,
-    )
-
-
-def best_constant(measure: Measure, constants: Statistic) -> float:
-    """The value of the best constant answer: the best of the measure over a leading axis."""
-    if measure.definition.higher_is_better is None:
-        return float("nan")
-    values = measure.apply(constants)
-    defined = values[np.isfinite(values)]
-    if defined.size == 0:
-        return float("nan")
-    return float(defined.max() if measure.definition.higher_is_better else defined.min())
 
 
 def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:

@@ -15,11 +15,11 @@ from calipers.data.errors import InputError
 from calipers.data.values import Values, read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
-from calipers.evaluate.pairs import Rows
+from calipers.evaluate.estimates import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits
-from calipers.inference.contrast import ALTERNATIVES, Question
 from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.policy import ALTERNATIVES, Question
 from calipers.measures import Measure
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 from calipers.statistics import FloatArray
@@ -317,12 +317,12 @@ def _splits(
 
 def _value_on(part: Any, measure: Measure, split: str) -> float:
     """The value on one split, which has to have one."""
-    estimate = part.estimate(measure)
-    if math.isnan(estimate.value):
-        why = ", ".join(measure.meanings.get(reason, reason) for reason in estimate.undefined)
+    reading = part.reading(measure)
+    if math.isnan(reading.value):
+        why = ", ".join(measure.meanings.get(reason, reason) for reason in reading.undefined)
         raise InputError(
-            f"{measure} of {estimate.system!r} is undefined on split {split!r}"
+            f"{measure} of {part.name!r} is undefined on split {split!r}"
             + (f" ({why})" if why else "")
             + "; every split needs a value, so make other splits or leave the measure out"
         )
-    return float(estimate.value)
+    return float(reading.value)

@@ -13,8 +13,8 @@ from calipers.inference.intervals import MOST_DEGENERATE
 from calipers.statistics.base import FloatArray
 
 if TYPE_CHECKING:
-    from calipers.inference.settings import Settings
     from calipers.inference.scores import RankedRows
+    from calipers.inference.settings import Settings
     from calipers.statistics import ScoreTable
 
 Limits = tuple[FloatArray, FloatArray]

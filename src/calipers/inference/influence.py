@@ -36,14 +36,6 @@ if TYPE_CHECKING:
 #: Tables of more distinct scores than this are not differentiated numerically.
 MOST_BLOCKS = 500
 
-#: Measures that change smoothly with the weights of rows, so that a derivative says how they vary;
-#: those of them that have no formula here are differentiated numerically. (Of a maximum over
-#: thresholds the derivative is that at the best threshold.)
-SMOOTH = ("pAUC", "PRG-AUC", "KS", "max-F", "max-accuracy")
-
-#: Areas that are sums over the blocks of tied scores; the core goes over these.
-OF_BLOCKS = ("AP", "PR-AUC", "AP-DG")
-
 #: The step of a numerical derivative, as a share of the weight.
 STEP = 1e-5
 
@@ -51,15 +43,15 @@ STEP = 1e-5
 _AT_ONCE = 4_000_000
 
 
-class Influence(NamedTuple):
+class ByScore(NamedTuple):
     """Of each positive and of each negative row, by score; shapes as in the table."""
 
     positive: FloatArray
     negative: FloatArray
 
-    def __sub__(self, other: Influence) -> Influence:
+    def __sub__(self, other: ByScore) -> ByScore:
         """Of a difference of two measures of the same table."""
-        return Influence(self.positive - other.positive, self.negative - other.negative)
+        return ByScore(self.positive - other.positive, self.negative - other.negative)
 
     def of_rows(
         self,
@@ -87,11 +79,11 @@ class Influence(NamedTuple):
         return np.asarray(np.sqrt(total))
 
 
-def influence(measure: MeasureLike, table: ScoreTable) -> Influence | None:
+def influence(measure: MeasureLike, table: ScoreTable) -> ByScore | None:
     """The influence of rows on a measure of scores; None where it is not known.
 
-    It is known of AUC, Gini, AP, PR-AUC and AP-DG, in O(D) for D distinct scores and along any
-    leading axes of the table; of the other measures in :data:`SMOOTH`, for a single table of at
+    It is known of measures made of an area (AUC, AP, PR-AUC, AP-DG), in O(D) for D distinct scores
+    and along any leading axes of the table; of others that are smooth, for a single table of at
     most :data:`MOST_BLOCKS` distinct scores, in O(D²). Where a score has no row of a class, that
     class's number there means nothing.
 
@@ -101,23 +93,21 @@ def influence(measure: MeasureLike, table: ScoreTable) -> Influence | None:
     >>> influence(measure("AUC"), table).of_rows(truth, score).tolist()
     [0.25, -0.25, 0.0]
     """
-    name = measure.definition.name
-    if name in ("AUC", "Gini"):
-        return _of_auc(table, 2.0 if name == "Gini" else 1.0)
-    if name in OF_BLOCKS:
-        return _of_blocks(table, name)
-    if name in SMOOTH and table.positive.ndim == 1 and len(table.scores) <= MOST_BLOCKS:
+    area, single = measure.definition.area, table.positive.ndim == 1
+    if area is not None:
+        found = _of_auc(table) if area.name == "AUC" else _of_blocks(table, area.name)
+        return ByScore(area.scale * found.positive, area.scale * found.negative)
+    if measure.definition.smooth and single and len(table.scores) <= MOST_BLOCKS:
         return numerical(measure, table)
     return None
 
 
 def error(measure: MeasureLike, table: ScoreTable) -> float | None:
-    """The standard error of a measure of a single table, as :meth:`Influence.error` has it; None
+    """The standard error of a measure of a single table, as :meth:`ByScore.error` has it; None
     where the influence of rows is not known."""
-    name = measure.definition.name
-    if name in ("AUC", "Gini", *OF_BLOCKS):
-        scale, area = (2.0, "AUC") if name == "Gini" else (1.0, name)
-        return scale * table.area(area)[1]
+    area = measure.definition.area
+    if area is not None:
+        return float(area.scale * table.area(area.name)[1])
     found = influence(measure, table)
     return None if found is None else float(found.error(table))
 
@@ -178,14 +168,14 @@ def _with(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> Scor
     )
 
 
-def numerical(measure: MeasureLike, table: ScoreTable) -> Influence:
+def numerical(measure: MeasureLike, table: ScoreTable) -> ByScore:
     """The derivative of any measure of a table by the weight at each score, by central differences;
     0 where there is none."""
     d, both = len(table.scores), np.concatenate([table.positive, table.negative])
     out = derivatives(
         lambda moved: measure.apply(_with(table, moved[:, :d], moved[:, d:])), both, _AT_ONCE
     )
-    return Influence(out[:d], out[d:])
+    return ByScore(out[:d], out[d:])
 
 
 def derivatives(
@@ -206,21 +196,19 @@ def derivatives(
     return out
 
 
-def _of_auc(table: ScoreTable, scale: float) -> Influence:
+def _of_auc(table: ScoreTable) -> ByScore:
     """(Placement − AUC) over the weight of the row's class."""
     of_positive, of_negative = table.placements()
     positives, negatives = table.total_positive[..., None], table.total_negative[..., None]
     with np.errstate(divide="ignore", invalid="ignore"):  # of one class there is no area
         area = (of_positive * table.positive).sum(axis=-1, keepdims=True) / positives
-        return Influence(
-            scale * (of_positive - area) / positives, scale * (of_negative - area) / negatives
-        )
+        return ByScore((of_positive - area) / positives, (of_negative - area) / negatives)
 
 
-def _of_blocks(table: ScoreTable, name: str) -> Influence:
+def _of_blocks(table: ScoreTable, name: str) -> ByScore:
     from calipers import _core
 
     shape = table.positive.shape
     columns = table.positive.ravel(), table.negative.ravel()
     positive, negative = _core.area_influence(name, *columns, scores=shape[-1])
-    return Influence(positive.reshape(shape), negative.reshape(shape))
+    return ByScore(positive.reshape(shape), negative.reshape(shape))

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.influence import Influence
 from calipers.inference.intervals import Interval, missing
-from calipers.statistics import FloatArray, Moments, ScoreOrder, ScoreTable
+from calipers.statistics import FloatArray, Moments
 
 Scores = npt.NDArray[np.floating[Any]]
 
@@ -388,28 +387,6 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
     above = (np.count_nonzero(defined >= 0) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]
     return Test(float(p), name, alternative)
-
-
-# -------------------------------------------------------------------------------------------- AUC
-
-
-def placement_error(
-    positive: npt.NDArray[np.bool_], placement: FloatArray, weight: FloatArray | None
-) -> float:
-    """DeLong's standard error of an AUC from the placements of rows, or of the difference of two
-    AUCs on the same rows from the differences of placements."""
-    errors = (
-        Moments.from_rows(placement[rows], None if weight is None else weight[rows]).standard_error
-        for rows in (positive, ~positive)
-    )
-    return math.hypot(*errors)
-
-
-def row_placements(
-    table: ScoreTable, positive: npt.NDArray[np.bool_], score: Scores | ScoreOrder
-) -> FloatArray:
-    """The placement of each row of a table among the rows of the other class."""
-    return Influence(*table.placements()).of_rows(positive, score)
 
 
 # ------------------------------------------------------------------------------------ effect sizes

@@ -1,14 +1,13 @@
 """Which interval and which test a reading gets: one table for numbers, one for differences.
 
-:data:`INTERVALS` has for each kind of reading the methods in the order in which they are tried, with
-the reason where it was measured; :data:`ANALYTIC` what is used where no bootstrap is wanted;
+:data:`INTERVALS` has for each kind of reading the methods in the order in which they are tried,
+with the reason where it was measured; :data:`ANALYTIC` what is used where no bootstrap is wanted;
 :data:`DIFFERENCES` what the interval of a difference of two systems is made from, and with it the
 test. Every limit (how few is few) stands here, and no method is chosen anywhere else.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.margins import MarginTest, Shifted
 from calipers.inference.paired import Test
 from calipers.inference.reading import NAN, Error, Limits, Reading
-from calipers.inference.settings import BOOTSTRAPS, SHARES, Settings
+from calipers.inference.settings import Settings
 from calipers.statistics import FloatArray
 
 # --- Limits -------------------------------------------------------------------------------------
@@ -49,7 +48,11 @@ MOST_DRAWN = 100_000
 #: With fewer positives, influence says too little of how differences of areas vary: with 45
 #: positives the test of a PR-AUC erred 6.5 times of 100 (the bootstrap's 5.2, and that of an AP
 #: 5.6), with 100 5.9 times, with 200 5.5 times.
-FEW_POSITIVES_OF_PAIRS = {"AUC": 0, "interpolated precision": 200}
+FEW_POSITIVES_OF_PAIRS = {
+    "AUC": 0,
+    "interpolated precision area": 200,
+    "interpolated precision": 200,
+}
 FEW_POSITIVES_OF_OTHERS = 30
 
 #: With fewer positives in a part, influence functions say too little of how areas under its
@@ -59,6 +62,10 @@ FEW_POSITIVES_OF_PARTS = 30
 #: With a label of fewer rows, true or predicted, macro averages go by the delta method: a replicate
 #: without that label would be an average over other labels.
 FEW_OF_LABEL = 8
+
+#: Averages over labels are bootstrapped where no more numbers than these have to be drawn (rows ×
+#: counts × replicates); beyond, the delta method says the same.
+MOST_REDRAWN = 1_000_000_000
 
 #: At least so many randomisations are tried.
 LEAST_RANDOMISATIONS = 10_000
@@ -131,6 +138,15 @@ def _at_its_end(reading: Reading, made: Interval) -> Interval:
     return made
 
 
+# Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
+# influence did 93 to 97 times (with weights, 88 times).
+_OF_PRECISION = (
+    Row("percentile", _clustered, _at_its_end),
+    Row("delta", _enough_positives, tries=True),
+    Row("area"),
+)
+_OF_SCORES = (Row("percentile", caution=_at_its_end),)
+
 #: The methods of each kind of reading, the first that applies.
 INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "share of rows": (Row("percentile", _clusters_vary), Row("wilson")),
@@ -139,25 +155,23 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # Hanley and McNeil's where DeLong's variance rests on next to nothing.
     "AUC": (Row("percentile", _clusters_vary, _at_its_end), Row("area")),
     "Gini": (Row("percentile", _clustered, _at_its_end), Row("area")),
-    # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where
-    # that of influence did 93 to 97 times (with weights, 88 times).
-    "precision area": (
-        Row("percentile", _clustered, _at_its_end),
-        Row("delta", _enough_positives, tries=True),
-        Row("area"),
-    ),
+    "precision area": _OF_PRECISION,
+    "interpolated precision area": _OF_PRECISION,
     # The best of all thresholds flatters, and its replicates do once more: percentiles held the
     # truth 75 to 90 times of 100.
     "maximum over thresholds": (
         Row("turned on logits", _several_clusters, _flattered),
-        Row("percentile", caution=_at_its_end),
+        *_OF_SCORES,
     ),
-    "measure of scores": (Row("percentile", caution=_at_its_end),),
+    "interpolated precision": _OF_SCORES,
+    "measure of scores": _OF_SCORES,
     "recalibration": (Row("delta"),),
     "calibration": (Row("turned"),),
+    "threshold": (Row("percentile"),),
     # Of few rows or skewed losses percentiles and the normal are too short, and mostly below the
     # truth; bootstrap-t is so of the heaviest tails only.
     "mean of a value per row": (
+        Row("wilson"),
         Row("studentised", _not_normal, _heavy, tries=True),
         Row("percentile", lambda reading: _few_rows(reading) or _not_normal(reading)),
         Row("delta"),

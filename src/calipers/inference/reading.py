@@ -8,9 +8,9 @@ A reading says what it knows of how its value varies, each part only if there is
     law          what is known exactly: a share of trials, cells of a table, topics that are shared
     methods      intervals that its law offers, by the names that the policy knows them by
 
-Readings of the same units subtract (``a - b``), add up (:func:`weighted`) and pass through functions
-(:func:`function`), and how they vary follows. What a reading's interval and test are is said
-in :mod:`calipers.inference.policy`.
+Readings of the same units subtract (``a - b``), add up (:func:`weighted`) and pass through
+functions (:func:`function`), and how they vary follows. What a reading's interval and test are is
+said in :mod:`calipers.inference.policy`.
 """
 
 from __future__ import annotations
@@ -290,6 +290,8 @@ class Reading:
     methods: Mapping[str, Limits] = field(default_factory=dict)
     law: Law | None = None
     influence: Callable[[], Influence | None] | None = None
+    #: Whether influence also says how differences of two systems vary.
+    influence_of_pairs: bool = True
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], Error | Interval | None] | None = None
     units: Units | None = None
@@ -322,7 +324,9 @@ class Reading:
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=_both(self.influence, other.influence, operator.sub),
+            influence=_both(self.influence, other.influence, operator.sub)
+            if self.influence_of_pairs
+            else None,
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
@@ -357,6 +361,12 @@ class Reading:
     def skewness(self) -> float:
         """By how much it is not normal."""
         return self.skew()
+
+    @property
+    def own_replicates(self) -> FloatArray | None:
+        """Replicates as they are drawn for it alone, where there are any and few say enough."""
+        found = self.alone or self.replicates
+        return None if found is None or self.few() else found()
 
     @cached_property
     def drawn(self) -> FloatArray:

@@ -124,8 +124,10 @@ class Drawn:
     def of(self, measure: MeasureLike) -> FloatArray:
         """The value of a measure in each replicate; NaN where it has none."""
         definition = measure.definition
-        if definition.name in AREAS:
-            return np.asarray(self.coarse.areas[:, AREAS.index(definition.name)])
+        area = definition.area
+        if _is_drawn(area):
+            drawn = self.coarse.areas[:, AREAS.index(area.name)]
+            return np.asarray(area.scale * drawn + area.shift)
         if definition.opens is not None:
             parts = self.opened(
                 partial(definition.opens, **measure.parameters),
@@ -223,7 +225,7 @@ class Drawn:
 
     def _generic(self, measure: MeasureLike) -> bool:
         definition = measure.definition
-        if definition.name in AREAS or definition.opens is not None:
+        if definition.area is not None or definition.opens is not None:
             return False
         return definition.interval in (None, "pivotal") and self._runs(measure) is None
 
@@ -291,6 +293,11 @@ class Drawn:
             _replicates(self.table, table[:, 0], table[:, 1]) for table in by_class.swapaxes(0, 1)
         )
         return drawn, left_out[0] if left_out else None
+
+
+def _is_drawn(area: Any) -> bool:
+    """Whether the core computes an area as it draws."""
+    return area is not None and area.name in AREAS
 
 
 def _replicates(table: ScoreTable, positive: FloatArray, negative: FloatArray) -> ScoreTable:

@@ -6,7 +6,7 @@ the parts by, of all classes together: that is how its error knows that they sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,40 +15,44 @@ import numpy as np
 from calipers.inference.reading import Influence, Reading, weighted
 
 if TYPE_CHECKING:
+    from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
 
 
-def weights_of(how: str, shares: FloatArray) -> FloatArray:
-    """What each class counts for by its share of the rows: those that have rows alike, or by their
-    shares; they add up to 1."""
-    own = shares if how == "weighted" else (shares > 0).astype(np.float64)
-    return np.asarray(own / own.sum() if own.any() else own)
+def weights_of(measure: Any, shares: FloatArray) -> list[float]:
+    """What the classes that have rows count for, by their shares of the rows or alike; the weights
+    add up to 1."""
+    own = shares[shares > 0]
+    own = own if measure.average == "weighted" else np.ones(len(own))
+    return [float(w) for w in own / own.sum()] if len(own) else []
 
 
-def of_scores(terms: Sequence[tuple[float, Reading]], empty: Reading, **parts: Any) -> Reading:
-    """The reading of an average of a measure of scores; ``empty`` where no class has rows."""
+def of_scores(
+    measure: Any, terms: Sequence[tuple[float, Reading]], rows: int, settings: Settings
+) -> Reading:
+    """The reading of an average of a measure of scores, from those of its terms."""
+    definition = measure.definition
+    parts: dict[str, Any] = {
+        "kind": "average of scores",
+        "bounds": definition.range,
+        "higher_is_better": definition.higher_is_better,
+    }
     if not terms:
-        return empty
-    clusters = terms[0][1].clusters
-    made = weighted(terms, kind="average of scores", **parts)
-    why = "class_without_value" if any(reading.undefined for _, reading in terms) else None
-    scale = "logit" if made.bounds == (0, 1) and clusters is None else None
+        nothing = {"no_occurring_class": rows}
+        return Reading(value=float("nan"), settings=settings, n=rows, undefined=nothing, **parts)
+    made = weighted(terms, **parts)
+    if any(reading.undefined for _, reading in terms):
+        nothing = {"class_without_value": rows}
+        return replace(made, value=float("nan"), undefined=nothing, influence=None)
+    on_logits = definition.range == (0, 1) and made.clusters is None
     return replace(
         made,
-        transform=scale,
-        influence=_named(made.influence),
-        undefined={} if why is None else {why: made.n},
-        value=float("nan") if why else made.value,
+        transform="logit" if on_logits else None,
+        influence=lambda: _named(made.influence and made.influence()),
     )
 
 
-def _named(influence: Callable[[], Influence | None] | None) -> Any:
-    """The error of an average is the delta method's; of AUCs DeLong's."""
-
-    def made() -> Influence | None:
-        found = None if influence is None else influence()
-        if found is None or found.clustered is not None:
-            return found
-        return replace(found, name="delta")
-
-    return made
+def _named(influence: Influence | None) -> Influence | None:
+    """The error of an average of AUCs is DeLong's, of all others that of the delta method."""
+    known = influence is None or influence.clustered is not None
+    return influence if known else replace(influence, name="delta")  # type: ignore[type-var]

@@ -25,33 +25,39 @@ from calipers.statistics.base import dot
 from calipers.statistics.calibration import Levels, expit, information
 
 if TYPE_CHECKING:
-    from calipers.inference.settings import MeasureLike
+    from calipers.inference.settings import MeasureLike, Settings
     from calipers.readings.scores import ScoredRows
+
+
+def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: int) -> Reading:
+    """What a table of probabilities says of a measure of calibration."""
+    definition = measure.definition
+    kinds = {"recalibration": "recalibration", "none": "p-value"}
+    return Reading(
+        value=float(measure.apply(table)),
+        kind=kinds.get(definition.interval, "calibration"),
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, table, rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: intervals.class_sizes(table)[::-1],
+        pivotal=definition.interval == "pivotal",
+    )
 
 
 def of_probabilities(rows: ScoredRows, measure: MeasureLike) -> Reading:
     """The reading of a measure of calibration; the scores are probabilities."""
-    value, definition = float(measure.apply(rows.table)), measure.definition
-    line = definition.interval == "recalibration"
-    kinds = {"recalibration": "recalibration", "none": "p-value"}
-    made = Reading(
-        value=value,
-        kind=kinds.get(definition.interval, "calibration"),
-        settings=rows.settings,
-        n=len(rows.positive),
-        bounds=definition.range,
-        undefined=reasons(measure, rows.table, len(rows.positive)),
-        higher_is_better=definition.higher_is_better,
+    made = replace(
+        of_table(measure, rows.table, rows.settings, len(rows.positive)),
         weight=rows.weight,
         clusters=rows.clusters,
-        sizes=lambda: intervals.class_sizes(rows.table)[::-1],
-        pivotal=definition.interval == "pivotal",
         alone=lambda: rows.drawn.of(measure),
         replicates=lambda: rows.drawn_by_row.of(measure),
         left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
     )
     made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
-    return _of_line(rows, measure, made) if line else made
+    return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
 
 
 def _turned(
@@ -101,7 +107,9 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
         return np.asarray(residual * fit.to(logit))
 
     def influence() -> Influence:
-        return Influence(moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "influence")
+        return Influence(
+            moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "influence"
+        )
 
     def error() -> Error:
         if rows.clusters is not None:
@@ -128,7 +136,7 @@ def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:
     of_fit = information(x.logit, x.total * p * (1 - p))
     return Fit(
         both,
-        int("slope" not in measure.parameters),
+        measure.definition.coefficient,
         intercept,
         slope,
         x.logit,

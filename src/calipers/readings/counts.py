@@ -15,7 +15,7 @@ from calipers.inference.cells import Cells
 from calipers.inference.gradients import cell_gradient
 from calipers.inference.influence import MOST_GROUPS, STEP, grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Limits, Reading
+from calipers.inference.reading import Error, Influence, Limits, Reading, Space
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -96,7 +96,9 @@ class ClassCounts:
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,
+            sizes=lambda: () if seen is None else (_size(measure, seen),),
             law=_Counted(measure, self),
+            influence=lambda: Influence(self.moved(measure), Space(cells.weight, self.clusters)),
             error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
             stratified=lambda: self._stratified(measure),
@@ -154,12 +156,10 @@ class ClassCounts:
             seen = whole.pooled() if margin in ("positive", "predicted_positive") else None
         return seen
 
-    def _trials(
-        self, measure: Any, seen: ConfusionMatrix, value: float, level: float
-    ) -> float:
+    def _trials(self, measure: Any, seen: ConfusionMatrix, value: float, level: float) -> float:
         """The effective number of rows that a share is of, the design effect of clusters taken off;
         NaN where they are too few."""
-        size = float(seen.effective_size(measure.definition.share_of))
+        size = _size(measure, seen)
         if self.clusters is None:
             return size
         split = self._by_cluster(measure, self.clusters)
@@ -265,10 +265,9 @@ class ClassCounts:
         return self._beside[0]
 
 
-def counts_right(measure: Any) -> bool:
-    """Whether a measure counts the rows that are right, or those that are wrong."""
-    definition = measure.definition
-    return definition.share_of == "total" and definition.any_classes and not measure.viewed
+def _size(measure: Any, seen: ConfusionMatrix) -> float:
+    """Of how many (effective) rows a measure is a share."""
+    return float(seen.effective_size(measure.definition.share_of))
 
 
 def _of_clusters(
@@ -394,7 +393,7 @@ class _Counted:
         """The difference, from the cells of truth × first × second."""
         assert isinstance(second.law, _Counted)
         both, measure = self.counts.beside(second.law.counts), self.measure
-        of_rows = counts_right(measure)
+        of_rows = measure.definition.hits is not None and not measure.viewed
         known = bool(np.isfinite(first.value - second.value))
 
         def error() -> Error | Interval:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.policy import MOST_DRAWN
-from calipers.inference.reading import Influence, Limits, OfMeans, Reading, Units
+from calipers.inference.reading import Error, Influence, Limits, OfMeans, Reading, Units
 from calipers.inference.resampling import row_means
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -20,6 +19,23 @@ from calipers.statistics import FloatArray, Moments
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
+
+
+def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows: int) -> Reading:
+    """What the moments of a value per row say of a measure of its mean."""
+    value, definition = float(measure.apply(moments)), measure.definition
+    rate = slope(measure, value, moments)
+    return Reading(
+        value=value,
+        kind="mean of a value per row",
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, moments, rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: (moments.effective_size,),
+        error=lambda: Error(rate * moments.standard_error, "delta"),
+    )
 
 
 def of_losses(
@@ -37,12 +53,12 @@ def of_losses(
     there. The units test that means do not differ, which is not the same of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
-    value, definition = float(measure.apply(moments)), measure.definition
-    identity = definition.interval not in ("root_mean", "exponential", "total")
-    rate = slope(measure, value, moments)
-    drawn = _Losses(measure, moments, loss, weight, clusters, settings)
+    made = of_moments(measure, moments, settings, len(loss))
+    identity = measure.definition.interval not in ("root_mean", "exponential", "total")
+    of = _Losses(measure, moments, loss, weight, clusters, settings)
 
     def influence() -> Influence | None:
+        rate = slope(measure, made.value, moments)
         if not np.isfinite(rate):
             return None
         space = OfMeans(weight, clusters)
@@ -50,27 +66,18 @@ def of_losses(
             return Influence(loss, space, "normal", "clustered")
         return Influence(rate * loss, space, "delta", "delta, clustered")
 
-    return Reading(
-        value=value,
-        kind="mean of a value per row",
-        settings=settings,
-        n=len(loss),
-        bounds=definition.range,
-        undefined=reasons(measure, moments, len(loss)),
-        higher_is_better=definition.higher_is_better,
+    return replace(
+        made,
         weight=weight,
         clusters=clusters,
-        sizes=lambda: (moments.effective_size,),
-        skew=drawn.skewness,
+        skew=of.skewness,
+        error=None,
         influence=influence,
         units=Units(loss, weight, clusters),
         units_make_value=identity,
-        replicates=drawn.replicates,
-        jackknife=drawn.left_out,
-        methods={
-            **drawn.methods(),
-            **({} if trials is None else share_methods(value, trials)),
-        },
+        replicates=of.replicates,
+        jackknife=of.left_out,
+        methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
     )
 
 

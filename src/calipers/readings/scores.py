@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.influence import SMOOTH, error, influence, jackknife
+from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import ByClass, Error, Influence, Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
 from calipers.once import cached_property
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
+from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 #: The rows of the policy for areas that have a law of their own.
 _KINDS = {"auc": "AUC", "gini": "Gini", "pr_logit": "precision area"}
+_INTERPOLATED = {"PR-AUC": "interpolated precision area", "AP-DG": "interpolated precision"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,24 +73,14 @@ class ScoredRows:
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of scores."""
-        value, definition = float(measure.apply(self.table)), measure.definition
-        kind = _KINDS.get(definition.interval, "measure of scores")
-        if definition.at_corner:
-            kind = "maximum over thresholds"
-        of = _OfScores(self, measure, value)
-        return Reading(
-            value=value,
-            kind=kind,
-            settings=self.settings,
-            n=len(self.positive),
-            bounds=definition.range,
-            undefined=reasons(measure, self.table, len(self.positive)),
-            higher_is_better=definition.higher_is_better,
+        made = of_table(measure, self.table, self.settings, len(self.positive))
+        of = _OfScores(self, measure, made.value)
+        return replace(
+            made,
             weight=self.weight,
             clusters=self.clusters,
-            sizes=lambda: intervals.class_sizes(self.table)[::-1],
-            transform="logit" if definition.range == (0, 1) else None,
             influence=of.influence,
+            influence_of_pairs=measure.definition.area is not None,
             error=of.error,
             alone=lambda: self.drawn.of(measure),
             replicates=lambda: self.drawn_by_row.of(measure),
@@ -97,6 +90,47 @@ class ScoredRows:
             left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
             methods=of.methods(),
         )
+
+
+def of_table(
+    measure: MeasureLike,
+    table: ScoreTable,
+    settings: Settings,
+    rows: int,
+    *,
+    together: bool = False,
+) -> Reading:
+    """What a table of scores says of a measure; ``together`` takes usual areas as the core computes
+    them, with their errors in one go over the table."""
+    definition = measure.definition
+    area = definition.area if together else None
+    if area is not None and area.name in USUAL_AREAS and not reasons(measure, table, rows):
+        value = area.scale * table.area(area.name)[0] + area.shift
+    else:
+        value = float(measure.apply(table))
+    kind = _KINDS.get(definition.interval, "measure of scores")
+    if definition.at_corner:
+        kind = "maximum over thresholds"
+    elif definition.area is not None and definition.area.name in _INTERPOLATED:
+        kind = _INTERPOLATED[definition.area.name]
+
+    def error_of() -> Error | None:
+        se = error(measure, table)
+        return None if se is None else Error(se, "delta")
+
+    return Reading(
+        value=value,
+        kind=kind,
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, table, rows),
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: intervals.class_sizes(table)[::-1],
+        transform="logit" if definition.range == (0, 1) else None,
+        error=error_of,
+        methods=_of_areas(measure, value, table),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +150,13 @@ class _OfScores:
         found = influence(self.measure, self._table)
         if found is None:
             return None
-        rows, area = self.rows, self.measure.definition.interval == "auc"
+        rows, area = self.rows, self.measure.definition.area
         moved = found.of_rows(rows.positive, rows.order)
         moved = moved if rows.weight is None else moved * rows.weight
-        space = ByClass(rows.weight, rows.clusters, positive=rows.positive, pairs=area)
-        return Influence(moved, space, *(("DeLong", "Obuchowski") if area else ("influence",)))
+        pairs = area is not None and area.name == "AUC"
+        space = ByClass(rows.weight, rows.clusters, positive=rows.positive, pairs=pairs)
+        names = ("DeLong", "Obuchowski") if pairs and area.scale == 1 else ("influence",)
+        return Influence(moved, space, *names)
 
     def error(self) -> Error | None:
         """The standard error of the value."""
@@ -131,65 +167,39 @@ class _OfScores:
         return None if found is None else Error(found.error.se, "delta")
 
     def methods(self) -> dict[str, Limits]:
-        """What the law of an area has of its own."""
-        match self.measure.definition.interval:
-            case "auc" | "gini":
-                return {"area": self._area, "delong": self._delong, "hanley": self._hanley}
-            case "pr_logit":
-                return {"area": self._boyd}
+        """What the law of an area has of its own, and that of a maximum."""
+        clusters, area = self.rows.clusters, self.measure.definition.area
         if self.measure.definition.at_corner:
             return {"turned on logits": self._turned}
-        return {}
-
-    def _of_area(
-        self, made: Callable[[float, ScoreTable, float], Interval], level: float
-    ) -> Interval:
-        """An interval of the AUC; of the Gini, as 2·AUC − 1."""
-        if self.measure.definition.interval == "auc":
-            return made(self.value, self._table, level)
-        area = made((self.value + 1) / 2, self._table, level)
-        return replace(area, low=2 * area.low - 1, high=2 * area.high - 1)
-
-    def _area(self, level: float) -> Interval | None:
-        clusters = self.rows.clusters
         if clusters is None:
-            return self._of_area(intervals.auc_interval, level)
-        if self.measure.definition.interval != "auc":
-            return None
+            return _of_areas(self.measure, self.value, self._table)
+        if area is None or area.name != "AUC":
+            return {}
+        plain = area.scale == 1
+        return {"delong": self._obuchowski, **({"area": self._on_logits} if plain else {})}
+
+    def _on_logits(self, level: float) -> Interval:
+        clusters = self.rows.clusters
+        assert clusters is not None
         return clusters.auc_interval(self.value, self._se(), self.rows.positive, level)
+
+    def _obuchowski(self, level: float) -> Interval:
+        clusters, se = self.rows.clusters, self._se()
+        assert clusters is not None
+        if np.isfinite(se) and not se > 0:
+            return intervals.missing("Obuchowski", "no_spread")
+        return clusters.normal(self.value, se, level, "Obuchowski")
 
     def _se(self) -> float:
         found = self.influence()
         assert found is not None
         return found.error.se
 
-    def _delong(self, level: float) -> Interval | None:
-        clusters = self.rows.clusters
-        if clusters is None:
-            return self._of_area(intervals.delong_interval, level)
-        se = self._se()
-        if np.isfinite(se) and not se > 0:
-            return intervals.missing("Obuchowski", "no_spread")
-        return clusters.normal(self.value, se, level, "Obuchowski")
-
-    def _hanley(self, level: float) -> Interval | None:
-        if self.rows.clusters is not None:
-            return None
-        return self._of_area(intervals.hanley_interval, level)
-
-    def _boyd(self, level: float) -> Interval | None:
-        if self.rows.clusters is not None:
-            return None
-        positives = intervals.class_sizes(self._table)[0]
-        return intervals.precision_recall_logit(self.value, positives, level)
-
     def _turned(self, level: float) -> Interval:
         clusters = self.rows.clusters
         name = "bootstrap [B]" if clusters is None else clusters.bootstrap
         size, drawn = min(intervals.class_sizes(self._table)), self.rows.drawn.of(self.measure)
-        return intervals.turned_on_logit(
-            self.value, drawn, size, level, f"pivotal {name}, logit"
-        )
+        return intervals.turned_on_logit(self.value, drawn, size, level, f"pivotal {name}, logit")
 
     def stratified(self) -> FloatArray | None:
         """Replicates drawn class by class, of independent rows that weigh alike."""
@@ -215,7 +225,7 @@ class _OfScores:
         if self.rows.rows() is not None:
             return None
         own = influence(self.measure, self._table)
-        if own is None or self.measure.definition.name in SMOOTH:
+        if own is None or self.measure.definition.area is None:
             return None
 
         def both(table: ScoreTable, _: ScoreTable | None) -> FloatArray:
@@ -225,3 +235,25 @@ class _OfScores:
 
         replicates, errors = np.concatenate(list(self.rows.drawn.each(both)), axis=1)
         return float(own.error(self._table)), replicates, errors
+
+
+def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
+    """The intervals of an area of independent rows, from the table alone; of what is made of an
+    AUC, A = (value − shift)/scale, as it is made of it."""
+    area = measure.definition.area
+    if area is None or area.name == "AP-DG":
+        return {}
+    if area.name != "AUC":
+        positives = intervals.class_sizes(table)[0]
+        return {"area": partial(intervals.precision_recall_logit, value, positives)}
+
+    def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
+        found = made((value - area.shift) / area.scale, table, level)
+        low, high = (area.scale * end + area.shift for end in (found.low, found.high))
+        return replace(found, low=low, high=high)
+
+    return {
+        "area": partial(limits, intervals.auc_interval),
+        "delong": partial(limits, intervals.delong_interval),
+        "hanley": partial(limits, intervals.hanley_interval),
+    }

@@ -14,7 +14,7 @@ from calipers.inference.resampling import row_means
 from calipers.once import cached_property
 from calipers.readings.losses import of_losses
 from calipers.readings.undefined import reasons
-from calipers.statistics import FloatArray, LabelMatrices
+from calipers.statistics import FloatArray, LabelMatrices, Moments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -61,18 +61,27 @@ class LabelCounts:
         out = out if self.weight is None else out * self.weight
         return Influence(out, Space(self.weight, self.clusters))
 
+    @staticmethod
+    def of_matrices(
+        measure: MeasureLike, matrices: LabelMatrices, settings: Settings, rows: int
+    ) -> Reading:
+        """What the counts of each label say of an average of a measure of counts."""
+        definition = measure.definition
+        return Reading(
+            value=float(measure.apply(matrices)),
+            kind="average over labels",
+            settings=settings,
+            n=rows,
+            bounds=definition.range,
+            undefined=reasons(measure, matrices, rows),
+            higher_is_better=definition.higher_is_better,
+        )
+
     def reading(self, measure: MeasureLike, *, few: bool) -> Reading:
         """The reading of an average of counts; ``few`` says that replicates say less than
         influence."""
-        definition, rows = measure.definition, len(self.truth)
-        return Reading(
-            value=float(measure.apply(self.matrices)),
-            kind="average over labels",
-            settings=self.settings,
-            n=rows,
-            bounds=definition.range,
-            undefined=reasons(measure, self.matrices, rows),
-            higher_is_better=definition.higher_is_better,
+        return replace(
+            self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
             clusters=self.clusters,
             few=lambda: few,
@@ -96,6 +105,12 @@ class RowValues:
         """Which rows have a value."""
         return ~np.isnan(self.values)
 
+    @cached_property
+    def moments(self) -> Moments:
+        """Of the rows that have a value."""
+        weight = None if self.weight is None else self.weight[self.has]
+        return Moments.from_rows(self.values[self.has], weight)
+
     def replicates(self) -> FloatArray:
         """Bootstrap replicates of the mean, all rows drawn."""
         columns = np.column_stack([np.where(self.has, self.values, 0.0), self.has])
@@ -117,7 +132,7 @@ class RowValues:
         clusters = None if self.clusters is None else self.clusters.taken(has)
         plain, own = self.measure.plain, self.values[has]
         made = of_losses(plain, own, weight, clusters, self.settings, trials)
-        undefined = {why: rows for why in made.undefined}
+        undefined = dict.fromkeys(made.undefined, rows)
         if 0 < len(own) < rows:
             undefined[next(iter(self.measure.definition.undefined))] = rows - len(own)
         return replace(made, of=rows, undefined=undefined, law=self)

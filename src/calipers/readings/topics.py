@@ -70,8 +70,9 @@ class Topics:
             bounds=definition.range,
             higher_is_better=definition.higher_is_better,
             undefined=self.undefined,
+            of=len(self.values),
             law=self,
-            influence=lambda: of.influence(),
+            influence=of.influence,
             replicates=of.replicates,
             methods=of.methods() if n else {},
         )

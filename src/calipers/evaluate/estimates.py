@@ -1,0 +1,94 @@
+"""From systems and measures to estimates, and what an evaluation keeps to compare systems by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import policy
+from calipers.results import Estimate
+
+if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
+    from calipers.systems.base import System
+
+
+def estimate_of(
+    reading: Reading, measure: str, system: str, default: float = float("nan"), **beside: Any
+) -> Estimate:
+    """A reading as a result, with its interval."""
+    made = policy.interval(reading)
+    return Estimate(
+        measure=measure,
+        value=reading.value,
+        low=made.low,
+        high=made.high,
+        level=reading.settings.level,
+        method=made.method,
+        n=0 if np.isnan(reading.value) else reading.n,
+        of=reading.n if reading.of is None else reading.of,
+        unit=reading.unit,
+        undefined=reading.undefined,
+        no_interval=made.reason,
+        default=default,
+        system=system,
+        **beside,
+    )
+
+
+def estimate(system: System, measure: Measure) -> Estimate:
+    """One measure of one system."""
+    reading, default = system.reading(measure), system.constant(measure)
+    return estimate_of(reading, str(measure), system.name, default, **system.beside(measure))
+
+
+def estimates(systems: Iterable[System], measures: Sequence[Measure]) -> tuple[Estimate, ...]:
+    """All measures of all systems."""
+    return tuple(estimate(system, measure) for system in systems for measure in measures)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Several systems on the same rows."""
+
+    by_name: Mapping[str, Any]
+    measures: Sequence[Measure]
+    settings: Settings
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(self.by_name)
+
+    @property
+    def directed(self) -> tuple[Measure, ...]:
+        """The measures of which one value can be better than another."""
+        return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        for pair in pairs:
+            first, second = (under[name] for name in pair)
+            for measure in self.directed:
+                yield pair, measure, first.reading(measure) - second.reading(measure)
+
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each row and system, shape (rows, systems), where there are such and rows
+        are independent and weigh alike."""
+        systems = list(self.by_name.values())
+        if any(s.clusters is not None or s.weight is not None for s in systems):
+            return None
+        columns = [s.per_row(measure) for s in systems]
+        if any(column is None for column in columns):
+            return None
+        table = np.column_stack([column for column in columns if column is not None])
+        return np.asarray(table[~np.isnan(table).any(axis=1)])

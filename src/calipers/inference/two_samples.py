@@ -1,0 +1,179 @@
+"""The difference of two parts of the data, such as a slice and the rest: readings of units that
+neither shares with the other, but for clusters that may have rows in both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calipers.inference import intervals, paired, policy, unpaired
+from calipers.inference.clusters import two_parts_error
+from calipers.inference.intervals import Interval
+from calipers.inference.paired import Test
+from calipers.inference.reading import Error, Reading
+
+_NO_TEST = Test(float("nan"), "none")
+
+
+def compared(
+    first: Reading,
+    second: Reading,
+    of_second: Callable[[], Interval],
+    *,
+    by_influence: bool = True,
+) -> tuple[Interval, Test]:
+    """Interval and test of first minus second: by what their laws know, else by the bootstrap of
+    both, else from the intervals of the two; ``of_second`` gives that of the second."""
+    settings, clusters = first.settings, first.clusters
+    value = first.value - second.value
+    if not settings.prefers_bootstrap and (clusters is None or by_influence):
+        found = _analytic(first, second) if clusters is None else _clustered(first, second)
+        if found is not None:
+            return found
+    drawn: Interval | None = None
+    if settings.interval != "analytic":
+        ours, theirs = first.own_replicates, second.own_replicates
+        if ours is not None and theirs is not None:
+            apart = ours - theirs
+            if first.pivotal:
+                # The value is biased, by more in the smaller part; turning the replicates about
+                # the difference takes that off as it does for each part.
+                apart = 2 * value - apart
+            name = "bootstrap" if clusters is None else "cluster bootstrap"
+            drawn = intervals.percentile(apart, settings.level, f"{name} [B] of both")
+            if drawn.reason is None:
+                return drawn, replace(paired.bootstrap(apart), name=name)
+    limits = _from_limits(first, second, of_second)
+    if drawn is not None and (settings.prefers_bootstrap or limits.reason is not None):
+        limits = drawn
+    return limits, _NO_TEST
+
+
+def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+    """What a kind of reading has that needs no bootstrap."""
+    level, value = first.settings.level, first.value - second.value
+    match first.kind:
+        case "share of rows":
+            (n,), (m,) = first.sizes(), second.sizes()
+            limits = (intervals.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
+            made = intervals.difference(first.value, next(limits), second.value, next(limits))
+            test = unpaired.shares(first.value, n, second.value, m)
+            return replace(made, method="Newcombe"), test
+        case "recalibration":
+            errors = _errors(first, second)
+            return None if errors is None else _wald(value, math.hypot(*errors), level)
+        case "mean of a value per row":
+            errors = _errors(first, second) or (math.nan, math.nan)
+            (n,), (m,) = first.sizes(), second.sizes()
+            return unpaired.welch(value, errors, (n, m), level)
+    return _areas(first, second, level)
+
+
+def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:
+    found = first.found_error, second.found_error
+    if not all(isinstance(error, Error) for error in found):
+        return None
+    a, b = (error.se for error in found if isinstance(error, Error))
+    return None if math.isnan(a + b) else (a, b)
+
+
+def _wald(value: float, se: float, level: float) -> tuple[Interval, Test]:
+    """Of coefficients of a recalibration."""
+    name = "Wald, two samples"
+    made = replace(intervals.normal_mean(value, se, level), method=name)
+    return made, paired.normal(value, se, name)
+
+
+def _clustered(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
+    """Of rows in clusters, some of which may be in both parts, by how much each cluster moves the
+    two values. None where that is not known, or says nothing because a part does not vary."""
+    if first.influence is None or second.influence is None:
+        return None
+    ours, theirs = first.influence(), second.influence()
+    if ours is None or theirs is None or ours.space.clusters is None:
+        return None
+    others, a, b = theirs.space.clusters, ours.moved, theirs.moved
+    if others is None or not (a.any() and b.any()):
+        return None
+    se, degrees = two_parts_error(ours.space.clusters, a, others, b)
+    level, value = first.settings.level, first.value - second.value
+    return unpaired.by_error(value, se, degrees, level, "clustered, two samples")
+
+
+def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Test] | None:
+    """Two areas of scores: AUCs by the sum of DeLong's two variances; the others, and where one AUC
+    is too near 0 or 1 for that, by the limits of the two. None where those need a bootstrap."""
+    if "area" not in first.methods or "area" not in second.methods:
+        return None
+    own, other = _limits(first), _limits(second)
+    if own is None or other is None:
+        return None
+    value = first.value - second.value
+    if first.kind in ("AUC", "Gini") and min(own.se, other.se) > 0:
+        se, name = math.hypot(own.se, other.se), "DeLong, two samples"
+        made = replace(intervals.normal_mean(value, se, level), method=name)
+        return made, paired.normal(value, se, name)
+    limits = own.at, other.at
+
+    def at(confidence: float) -> Interval:
+        ends = limits[0](confidence), limits[1](confidence)
+        return intervals.difference(first.value, ends[0], second.value, ends[1])
+
+    return at(level), unpaired.inverted(at, "MOVER")
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """The limits of an area at any level, and its standard error; 0 where they have none."""
+
+    at: Callable[[float], Interval]
+    se: float = 0.0
+
+
+def _limits(reading: Reading) -> _Limits | None:
+    """Of an area that needs no bootstrap: from the influence of the rows on the logit scale; where
+    there are too few rows for that, by the usual interval of the measure."""
+
+    def usual(level: float) -> Interval:
+        made = reading.methods["area"](level)
+        assert made is not None
+        return made.within(*reading.bounds)
+
+    made = usual(0.95)
+    if made.reason is not None:
+        return None
+    if reading.kind in ("AUC", "Gini"):
+        enough = made.method == "DeLong, logit"
+    else:
+        enough = reading.sizes()[1] >= policy.FEW_POSITIVES_OF_PARTS
+    found = reading.found_error if enough else None
+    se = found.se if isinstance(found, Error) else 0.0
+    if not se > 0:
+        return _Limits(usual)
+    if reading.kind == "Gini":
+        return _Limits(usual, se)
+    value = reading.value
+    return _Limits(lambda level: intervals.on_logit(value, se, level, "logit"), se)
+
+
+def _from_limits(first: Reading, second: Reading, of_second: Callable[[], Interval]) -> Interval:
+    """From the intervals of the two parts, if they are independent."""
+    own = policy.interval(first)
+    if np.isnan(own.low):
+        return intervals.missing("none", own.reason or "no_analytic_interval")
+    other = of_second()
+    if np.isnan(other.low):
+        return intervals.missing("none", other.reason or "no_analytic_interval")
+    if _share_clusters(first, second):
+        return intervals.missing("none", "no_analytic_interval")
+    return intervals.difference(first.value, own, second.value, other)
+
+
+def _share_clusters(first: Reading, second: Reading) -> bool:
+    """Whether a cluster has rows in both parts."""
+    if first.clusters is None or second.clusters is None:
+        return False
+    return bool(np.intersect1d(first.clusters.code, second.clusters.code).size)

@@ -1,0 +1,1 @@
+"""What a system says of the data: one file a kind."""

@@ -1,0 +1,297 @@
+"""Systems that name the labels of rows that may have none, one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import Labels
+from calipers.data.errors import InputError
+from calipers.inference.clusters import Clusters
+from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
+from calipers.inference.reading import Influence, Space
+from calipers.once import cached_property
+from calipers.readings.averages import of_scores, weights_of
+from calipers.readings.sets import LabelCounts, RowValues
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    LabelMatrices,
+    Moments,
+    ScoreTable,
+    Statistic,
+)
+from calipers.systems.base import NAN, columns_taken
+from calipers.systems.binary import System
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.data.labels import Sets
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+
+_SETS = "predicted labels, probabilities, or scores with a threshold"
+_NEEDS = {
+    "sets": _SETS,
+    "labels": _SETS,
+    "scores": "a score or a probability for each label",
+    "probabilities": "a probability for each label",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSystem:
+    """One system: which labels each row has, shape (rows, labels), and what is said of them."""
+
+    name: str
+    labels: tuple[str, ...]
+    truth: Sets
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+    predicted: Sets | None = None
+    score: FloatArray | None = None
+    is_probability: bool = False
+    thresholds: float | dict[str, float] | None = None
+    measures: tuple[Measure, ...] = ()
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def serves(self, reads: str) -> bool:
+        """Whether it has what some measures read."""
+        there = {
+            "sets": self.predicted is not None,
+            "labels": self.predicted is not None,
+            "scores": self.score is not None,
+            "probabilities": self.is_probability,
+        }
+        return there.get(reads, False)
+
+    def check(self, measures: Iterable[Measure]) -> None:
+        """That the data serve every measure asked for."""
+        for measure in measures:
+            reads = measure.definition.reads or ""
+            if not self.serves(reads):
+                raise InputError(f"{self.name}: {measure} needs {_NEEDS[reads]}")
+
+    def under(self, settings: Settings) -> LabelSystem:
+        """The system with these settings; itself, and what it has computed, where it has them."""
+        return self if settings == self.settings else replace(self, settings=settings, _kept={})
+
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> LabelSystem:
+        """The system on some of the rows; the labels stay."""
+        names = ("truth", "weight", "predicted", "score")
+        return replace(self, _kept={}, **columns_taken(self, names, rows))
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    # --- What measures are formulas over ---------------------------------------------------------
+
+    def of_label(self, label: str) -> System:
+        """One label, as a problem of two classes."""
+        return self._once(label, lambda: self._of_label(label))  # type: ignore[no-any-return]
+
+    def _of_label(self, label: str) -> System:
+        place = self.labels.index(label)
+
+        def column(table: Any) -> Any:
+            return None if table is None else np.ascontiguousarray(table[:, place])
+
+        score = column(self.score)
+        return System(
+            self.name,
+            Labels((f"not {label}", label), column(self.truth)),
+            self.weight,
+            self.settings,
+            predicted=column(self.predicted),
+            score=score,
+            probability=score if self.is_probability else None,
+            threshold=self.threshold_of(label),
+            clusters=self.clusters,
+            measures=tuple(dict.fromkeys(m.plain for m in self.measures if m.label == label)),
+        )
+
+    def threshold_of(self, label: str) -> float | None:
+        """At or above which score a row is said to have the label."""
+        if isinstance(self.thresholds, dict):
+            return self.thresholds[label]
+        return self.thresholds
+
+    def problem_of(self, measure: Measure) -> System | None:
+        """The problem of two classes that a measure of one label is about."""
+        return None if measure.label is None else self.of_label(measure.label)
+
+    @cached_property
+    def counts(self) -> LabelCounts:
+        """The counts of each label, and how rows are redrawn."""
+        assert self.predicted is not None
+        return LabelCounts(
+            self.truth, self.predicted, self.labels, self.weight, self.clusters, self.settings
+        )
+
+    @property
+    def matrices(self) -> LabelMatrices:
+        """The counts of each label."""
+        return self.counts.matrices
+
+    @cached_property
+    def pooled(self) -> System:
+        """All labels of all rows as one problem of two classes; the labels of a row are drawn
+        together."""
+        assert self.score is not None
+        n, each = self.score.shape
+        weight = None if self.weight is None else np.repeat(self.weight, each)
+        if self.clusters is None:
+            clusters = Clusters(np.arange(n, dtype=np.uint32), n)
+        else:
+            clusters = self.clusters
+        clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
+        return System(
+            self.name,
+            Labels(("without", "with"), self.truth.ravel()),
+            weight,
+            self.settings,
+            score=self.score.ravel(),
+            clusters=clusters,
+        )
+
+    def values(self, measure: Measure) -> FloatArray:
+        """The value of each row; NaN where it has none."""
+        return self._once(measure, lambda: self._values(measure))  # type: ignore[no-any-return]
+
+    def _values(self, measure: Measure) -> FloatArray:
+        truth: Any = self.truth
+        if measure.definition.reads == "sets":
+            said: Any = self.predicted
+            return measure.losses(truth, said)
+        assert self.score is not None
+        if measure.definition.reads == "scores":
+            return measure.losses(truth, self.score)
+        losses = measure.losses(truth.ravel().astype(np.float64), self.score.ravel())
+        return np.asarray(losses.reshape(truth.shape).mean(axis=1))
+
+    def rows(self, measure: Measure) -> RowValues:
+        """The same, as what a number is the mean of."""
+        return RowValues(measure, self.values(measure), self.weight, self.clusters, self.settings)
+
+    def per_row(self, measure: Measure) -> FloatArray | None:
+        """The value of each row, where the measure is the mean of such."""
+        if measure.label is not None:
+            return self.of_label(measure.label).per_row(measure.plain)
+        return self.values(measure) if measure.definition.on is Moments else None
+
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """What a measure is a formula over; None where it takes more than one."""
+        if measure.label is not None:
+            return self.of_label(measure.label).statistic(measure.plain)
+        if measure.definition.on is ConfusionMatrix:
+            return self.matrices
+        return self.rows(measure).moments if measure.definition.on is Moments else None
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure, and how it varies."""
+        d = measure.definition
+        if measure.label is not None:
+            return self.of_label(measure.label).reading(measure.plain)
+        if d.on is ConfusionMatrix:
+            return self.counts.reading(measure, few=self._by_error(measure))
+        if d.on is ScoreTable:
+            return self._once(("average", measure), lambda: self._average(measure))  # type: ignore[no-any-return]
+        rows = self.rows(measure)
+        share = d.hits is not None and self.clusters is None
+        return rows.reading(rows.moments.effective_size if share else None)
+
+    def _average(self, measure: Measure) -> Reading:
+        """A measure of scores averaged over labels; the micro average is that of all rows and
+        labels taken together."""
+        rows = len(self.truth)
+        if measure.average == "micro":
+            one = self.pooled.reading(measure.plain)
+            made = of_scores(measure, [(1.0, one)], rows, self.settings)
+            return replace(
+                made,
+                n=rows,
+                weight=self.weight,
+                clusters=self.clusters,
+                undefined=dict.fromkeys(made.undefined, rows),
+                transform=one.transform if self.clusters is None else None,
+                influence=lambda: self._by_row(made.influence and made.influence()),
+            )
+        occurring = [k for k, p in zip(self.labels, self.shares, strict=True) if p > 0]
+        readings = (self.of_label(label).reading(measure.plain) for label in occurring)
+        terms = zip(weights_of(measure, self.shares), readings, strict=True)
+        return of_scores(measure, list(terms), rows, self.settings)
+
+    def _by_row(self, influence: Influence | None) -> Influence | None:
+        """What the labels of each row move together."""
+        if influence is None:
+            return None
+        moved = influence.column.reshape(len(self.truth), -1).sum(axis=1)
+        return replace(influence, column=moved, space=Space(self.weight, self.clusters))
+
+    def _by_error(self, measure: Measure) -> bool:
+        """Whether an average of counts goes by the delta method, unless the bootstrap is asked
+        for."""
+        if self.settings.prefers_bootstrap:
+            return False
+        each = self.matrices.one_vs_rest()
+        rows = (each.positive + each.fp)[each.positive + each.fp > 0]
+        scarce = measure.average == "macro" and bool((rows < FEW_OF_LABEL).any())
+        return scarce or self.draws_too_much
+
+    @property
+    def draws_too_much(self) -> bool:
+        """Whether redrawing all labels takes too long."""
+        return self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+
+    # --- What the best constant answer gets ------------------------------------------------------
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of rows that have each label."""
+        return np.asarray(np.average(self.truth, axis=0, weights=self.weight))
+
+    @cached_property
+    def usual_set(self) -> npt.NDArray[np.bool_]:
+        """The labels of the most frequent set of labels."""
+        packed = np.packbits(self.truth, axis=1)
+        kinds = np.ascontiguousarray(packed).view(f"V{packed.shape[1]}").ravel()
+        _, first, kind = np.unique(kinds, return_index=True, return_inverse=True)
+        return np.asarray(self.truth[first[np.bincount(kind.ravel(), self.weight).argmax()]])
+
+    def constant(self, measure: Measure) -> float:
+        """Of the best constant answer, where it is known which one that is."""
+        d, p = measure.definition, self.shares
+        if measure.label is not None:
+            return self.of_label(measure.label).constant(measure.plain)
+        if d.on is ScoreTable:
+            return self._constant_score(measure)
+        if d.default is not None:
+            return d.default(self.truth, self.weight)
+        if d.reads != "probabilities":
+            return NAN
+        both = (measure.losses(np.full(len(p), y), p) for y in (1.0, 0.0))
+        of_true, of_false = (np.nan_to_num(losses, posinf=0.0) for losses in both)
+        return float((p * of_true + (1 - p) * of_false).mean())
+
+    def _constant_score(self, measure: Measure) -> float:
+        if measure.average == "micro":
+            return float(measure.plain.apply(self.pooled.table.constant()))
+        weights = weights_of(measure, self.shares)
+        occurring = [k for k, p in zip(self.labels, self.shares, strict=True) if p > 0]
+        tables = [self.of_label(label).table.constant() for label in occurring]
+        values = [float(measure.plain.apply(table)) for table in tables]
+        return sum(w * v for w, v in zip(weights, values, strict=True)) if values else NAN
+
+    def beside(self, measure: Measure) -> Mapping[str, float]:
+        """What the estimate of one label tells."""
+        if measure.label is None:
+            return {}
+        return self.of_label(measure.label).beside(measure.plain)
