@@ -24,7 +24,7 @@ from calipers.evaluate.shared import MeasureNames
 from calipers.inference import intervals
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
-from calipers.measures.scores import ROUNDING, highest, may_exceed
+from calipers.measures.thresholds import ROUNDING, highest, may_exceed
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation, Regions
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable

@@ -33,7 +33,7 @@ FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         _own("counts", "labels", "decisions", of_classes=True),  # built on calipers.measures.counts
-        _own("scores", "scores", "scores", of_classes=True),
+        _own("scores", "scores", "thresholds", of_classes=True),  # and calipers.measures.scores
         _own("probabilities", "probabilities", "probabilities", of_classes=True),
         _own("calibration", "probabilities", "calibration", of_classes=True),
         _own("ranks", "ranks", "ranks"),
