@@ -12,8 +12,14 @@ from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import comparison_if_several, glossary, make_settings, provenance
 from calipers.evaluate.topics import TopicScores
-from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
-from calipers.measures.definition import Definition
+from calipers.measures import (
+    TASKS,
+    Definition,
+    Measure,
+    UnknownMeasureError,
+    in_each_task,
+    parse,
+)
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
@@ -140,7 +146,7 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known = {d.higher_is_better for d in _definitions(name)}
+        known = {m.definition.higher_is_better for m in in_each_task(name)}
         if name in lower:
             better[name] = False
         elif len(known) == 1:
@@ -150,17 +156,6 @@ def directions(
             assumed.append(name)
     notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
     return better, notes
-
-
-def _definitions(name: str) -> list[Definition]:
-    """The measures of all tasks that answer to a name."""
-    found = []
-    for families in TASKS.values():
-        try:
-            found.append(parse(name, families).definition)
-        except UnknownMeasureError:
-            continue
-    return found
 
 
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:

@@ -13,8 +13,9 @@ NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catal
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +75,13 @@ def parse(
         values[parameter] = _number(text, number)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     return definition.bind({**taken, **values})
+
+
+def in_each_task(text: str, first: str | None = None) -> Iterator[Measure]:
+    """What a name means in each task that knows it, in one before all others."""
+    for task in sorted(TASKS, key=lambda task: task != first):
+        with contextlib.suppress(UnknownMeasureError):
+            yield parse(text, TASKS[task])
 
 
 def _readings(

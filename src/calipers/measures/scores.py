@@ -118,13 +118,9 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     return np.asarray(area.sum(axis=-1) / s.total_positive)
 
 
-@measure(
+@area(
     "PRG-AUC",
-    family="scores",
-    on=ScoreTable,
-    higher_is_better=True,
     range=(-inf, 1),
-    perfect=1.0,
     uninformed=0.0,
     aliases=("AUPRG", "auprg"),
     smooth=True,
@@ -152,13 +148,9 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     return _dot(width, height)
 
 
-@measure(
+@area(
     "Gini",
-    family="scores",
-    on=ScoreTable,
-    higher_is_better=True,
     range=(-1, 1),
-    perfect=1.0,
     uninformed=0.0,
     aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
     undefined=NO_POSITIVE | NO_NEGATIVE,
@@ -170,13 +162,9 @@ def gini(s: ScoreTable) -> FloatArray:
     return 2 * roc_auc(s) - 1
 
 
-@measure(
+@area(
     "pAUC",
-    family="scores",
-    on=ScoreTable,
-    higher_is_better=True,
     range=(-inf, 1),
-    perfect=1.0,
     uninformed=0.5,
     aliases=("partial_auc", "partial-AUC"),
     smooth=True,

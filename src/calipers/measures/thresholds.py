@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.registration import measure
 from calipers.measures.scores import NO_NEGATIVE, NO_POSITIVE, area, precision_of
 from calipers.statistics import FloatArray, ScoreTable
 
@@ -26,12 +25,9 @@ Blocks: TypeAlias = "npt.NDArray[np.bool_]"
 ROUNDING = 1e-12
 
 
-@measure(
+@area(
     "EER",
-    family="scores",
-    on=ScoreTable,
     higher_is_better=False,
-    range=(0, 1),
     perfect=0.0,
     uninformed=0.5,
     aliases=("equal_error_rate",),
