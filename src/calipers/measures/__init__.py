@@ -7,7 +7,7 @@ from types import ModuleType
 
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import TASKS, Family, check_family, register_family, register_task
+from calipers.measures.families import TASKS, Family, named, register_family, register_task
 from calipers.measures.names import in_each_task, parse
 from calipers.measures.parameters import Domain, register_parameter
 from calipers.measures.reasons import REASONS, register_reason
@@ -27,7 +27,7 @@ def catalogue(family: str | None = None) -> list[Measure]:
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
-    check_family(None if family is None else [family])
+    named(None if family is None else [family])
     return [d.example() for d in definitions(family)]
 
 

@@ -34,10 +34,9 @@ def built_in(definition: Definition) -> bool:
     return definition.formula.__module__.startswith("calipers.")
 
 
-def candidates(name: str, family: str | Sequence[str] | None) -> list[Definition]:
+def candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """What answers to a name, of these families."""
-    families = (family,) if isinstance(family, str) else family
-    return [d for d in NAMES.get(name.lower(), []) if families is None or d.family in families]
+    return [d for d in NAMES.get(name.lower(), []) if d.family in families]
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
