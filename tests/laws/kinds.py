@@ -107,7 +107,7 @@ def _right_class(rows: Sequence[Row], _: int) -> list[Row]:
 def _examples(definition: Definition, rows: Sequence[Row]) -> Moments:
     """A row without a value is left out."""
     truth, predicted = (np.array([r[i] for r in rows], bool).reshape(len(rows), 3) for i in (0, 1))
-    values = definition.losses(truth, predicted)
+    values = definition.example().losses(truth, predicted)
     weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
     return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
 
@@ -116,7 +116,7 @@ def _label_ranks(definition: Definition, rows: Sequence[Row]) -> Moments:
     """A row without a value is left out."""
     truth = np.array([row[0] for row in rows], bool).reshape(len(rows), 3)
     score = np.array([row[1] for row in rows], np.float64).reshape(len(rows), 3)
-    values = definition.losses(truth, score)
+    values = definition.example().losses(truth, score)
     weight, has = np.array([row[-1] for row in rows], np.float64), ~np.isnan(values)
     return Moments.from_rows(values[has], None if (weight == 1).all() else weight[has])
 

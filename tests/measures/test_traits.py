@@ -53,7 +53,7 @@ def test_a_share_of_rows_counts_what_it_says(one: Definition) -> None:
     if one.on is ConfusionMatrix:
         value = one.example()(truth[:, 0], said[:, 0])
     else:
-        value = float(one.example().apply(Moments.from_rows(one.losses(truth, said))))
+        value = float(one.example().apply(Moments.from_rows(one.example().losses(truth, said))))
     assert value == pytest.approx(right if one.hits else 1 - right)
 
 
@@ -65,7 +65,11 @@ def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted
     truth = RANDOM.random((25, 3)) < [0.2, 0.5, 0.7]
     weight = RANDOM.random(25) if weighted else None
     every = [
-        float(np.average(one.losses(truth, np.tile(answer, (25, 1)).astype(bool)), weights=weight))
+        float(
+            np.average(
+                one.example().losses(truth, np.tile(answer, (25, 1)).astype(bool)), weights=weight
+            )
+        )
         for answer in product((0, 1), repeat=3)
     ]
     best = max(every) if one.higher_is_better else min(every)

@@ -13,8 +13,7 @@ from calipers.cli.files import Command
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
     """List the measures, or explain the one called NAME (aliases of other tools work too)."""
-    from calipers.measures import TASKS, UnknownMeasureError, parse
-    from calipers.measures.registry import definitions
+    from calipers.measures import TASKS, definitions, in_each_task, parse
     from calipers.report.columns import folded, width_of
 
     if name is None:
@@ -29,15 +28,8 @@ def command(name: str | None) -> None:
                     click.echo("\n".join(folded(line, room)))
             click.echo()
         return
-    found = []
-    for families in TASKS.values():
-        try:
-            found.append(parse(name, families))
-        except UnknownMeasureError:
-            continue
-    if not found:
-        parse(name)  # says what is wrong with the name, whatever the task
-    for measure in found:
+    # Of a name that no task knows, to parse it says what is wrong.
+    for measure in list(in_each_task(name)) or [parse(name)]:
         lines = explanation(measure).split("\n")
         click.echo("\n".join(part for line in lines for part in folded(line, width_of(sys.stdout))))
 

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference import power as sizes
 from calipers.inference.intervals import wilson, z_of
-from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
+from calipers.measures import Measure, UnknownMeasureError, in_each_task, parse
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.statistics import FloatArray
 
@@ -401,12 +401,7 @@ def _parsed(measure: str | Measure, prefer: str) -> Measure:
     """The measure of that name; where tasks share a name, of the preferred task."""
     if isinstance(measure, Measure):
         return measure
-    for task in sorted(TASKS, key=lambda task: task != prefer):
-        try:
-            return parse(measure, TASKS[task])
-        except UnknownMeasureError:
-            continue
-    return parse(measure)
+    return next(in_each_task(measure, prefer), None) or parse(measure)
 
 
 # --- From a pilot --------------------------------------------------------------------------------

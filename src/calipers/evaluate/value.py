@@ -66,7 +66,7 @@ def value_of(
         target = as_quantities(truth, "truth")
         predicted = as_quantities(prediction, "predicted")
         same_length(predicted, len(target), "predicted")
-        loss = definition.losses(target, predicted)
+        loss = measure.losses(target, predicted)
         return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
         found = classes(truth, also={"predicted": prediction})

@@ -13,8 +13,14 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.shared import glossary, make_settings, provenance
 from calipers.evaluate.topics import TopicScores
-from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
-from calipers.measures.definition import Definition
+from calipers.measures import (
+    TASKS,
+    Definition,
+    Measure,
+    UnknownMeasureError,
+    in_each_task,
+    parse,
+)
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, Statistic
 
@@ -141,7 +147,7 @@ def directions(
     better: dict[str, bool | None] = {}
     assumed = []
     for name in names:
-        known = {d.higher_is_better for d in _definitions(name)}
+        known = {m.definition.higher_is_better for m in in_each_task(name)}
         if name in lower:
             better[name] = False
         elif len(known) == 1:
@@ -151,17 +157,6 @@ def directions(
             assumed.append(name)
     notes = (f"Of {', '.join(assumed)} higher is taken to be better.",) if assumed else ()
     return better, notes
-
-
-def _definitions(name: str) -> list[Definition]:
-    """The measures of all tasks that answer to a name."""
-    found = []
-    for families in TASKS.values():
-        try:
-            found.append(parse(name, families).definition)
-        except UnknownMeasureError:
-            continue
-    return found
 
 
 def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Measure:

@@ -7,8 +7,8 @@ from types import ModuleType
 
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import TASKS, Family, check_family, register_family, register_task
-from calipers.measures.names import parse
+from calipers.measures.families import TASKS, Family, named, register_family, register_task
+from calipers.measures.names import in_each_task, parse
 from calipers.measures.parameters import Domain, register_parameter
 from calipers.measures.reasons import REASONS, register_reason
 from calipers.measures.registration import measure
@@ -17,12 +17,7 @@ from calipers.measures.registry import definitions
 
 def canonical_name(name: str) -> str | None:
     """The canonical spelling of a measure's name, or None when no measure answers to it."""
-    for families in TASKS.values():
-        try:
-            return str(parse(name, families))
-        except UnknownMeasureError:
-            continue
-    return None
+    return next(map(str, in_each_task(name)), None)
 
 
 def catalogue(family: str | None = None) -> list[Measure]:
@@ -32,7 +27,7 @@ def catalogue(family: str | None = None) -> list[Measure]:
     >>> [str(m) for m in cal.measures(family="scores")[:3]]
     ['AUC', 'AP', 'PR-AUC']
     """
-    check_family(None if family is None else [family])
+    named(None if family is None else [family])
     return [d.example() for d in definitions(family)]
 
 
@@ -57,6 +52,7 @@ __all__ = [
     "canonical_name",
     "catalogue",
     "definitions",
+    "in_each_task",
     "measure",
     "parse",
     "register_family",

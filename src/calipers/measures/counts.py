@@ -150,11 +150,8 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fn / c.predicted_negative
 
 
-@measure(
+@count(
     "prevalence",
-    family="counts",
-    on=ConfusionMatrix,
-    higher_is_better=None,
     range=(0, 1),
     aliases=("generality", "base_rate"),
     share_of="total",
@@ -164,11 +161,8 @@ def prevalence(c: ConfusionMatrix) -> FloatArray:
     return c.positive / c.total
 
 
-@measure(
+@count(
     "volume",
-    family="counts",
-    on=ConfusionMatrix,
-    higher_is_better=None,
     range=(0, 1),
     aliases=("predicted_positive_rate", "detection_prevalence"),
     share_of="total",
@@ -190,10 +184,8 @@ def lift(c: ConfusionMatrix) -> FloatArray:
     return precision(c) / prevalence(c)
 
 
-@measure(
+@ratio(
     "net-benefit",
-    family="counts",
-    on=ConfusionMatrix,
     higher_is_better=True,
     range=(-inf, 1),
     aliases=("net_benefit",),
@@ -305,16 +297,7 @@ def informedness(c: ConfusionMatrix) -> FloatArray:
     return recall(c) - false_positive_rate(c)
 
 
-@measure(
-    "markedness",
-    family="counts",
-    on=ConfusionMatrix,
-    higher_is_better=True,
-    range=(-1, 1),
-    perfect=1.0,
-    undefined=ONE_PREDICTION,
-    reference="Powers 2011",
-)
+@agreement("markedness", uninformed=None, undefined=ONE_PREDICTION, reference="Powers 2011")
 def markedness(c: ConfusionMatrix) -> FloatArray:
     """Precision + NPV − 1."""
     return precision(c) - false_omission_rate(c)

@@ -155,16 +155,6 @@ class Definition:
             names.append(EMPTY_MARGIN[self.share_of])
         return {name: REASONS[name] for name in names}
 
-    def losses(
-        self, truth: FloatArray, prediction: FloatArray | ClassRows, **parameters: Any
-    ) -> FloatArray:
-        """The value per row of a measure that has one."""
-        if self.rows is None:
-            raise TypeError(f"{self.name} has no value per row")
-        # The log loss of a true class given probability 0 is infinite; the measure says so.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(self.rows(truth, prediction, **parameters))
-
     def example(self) -> Measure:
         """The measure with its defaults, and a usual value for what has to be given."""
         return self.bind({name: PARAMETERS[name].usual for name in self.required})
@@ -290,8 +280,12 @@ class Measure:
         return f"{self.definition.description}\n\n{view}".strip()
 
     def losses(self, truth: FloatArray, prediction: FloatArray | ClassRows) -> FloatArray:
-        """The value per row of a measure that has one, with the measure's parameters."""
-        return self.definition.losses(truth, prediction, **self.parameters)
+        """The value per row of a measure that has one."""
+        if self.definition.rows is None:
+            raise TypeError(f"{self} has no value per row")
+        # The log loss of a true class given probability 0 is infinite; the measure says so.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.definition.rows(truth, prediction, **self.parameters))
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """The formula over a statistic, with its leading axes (or one value per topic).

@@ -33,7 +33,7 @@ FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
         _own("counts", "labels", "decisions", of_classes=True),  # built on calipers.measures.counts
-        _own("scores", "scores", "scores", of_classes=True),
+        _own("scores", "scores", "thresholds", of_classes=True),  # and calipers.measures.scores
         _own("probabilities", "probabilities", "probabilities", of_classes=True),
         _own("calibration", "probabilities", "calibration", of_classes=True),
         _own("ranks", "ranks", "ranks"),
@@ -97,12 +97,13 @@ def task_of(family: str) -> str | None:
     return next((task for task, families in TASKS.items() if family in families), None)
 
 
-def check_family(family: Any) -> None:
-    """That it is the name of a family, or several of them."""
-    names = list(family) if isinstance(family, list | tuple) else [family]
-    for name in names:
-        if family is not None and (not isinstance(name, str) or name not in FAMILIES):
+def named(family: Any) -> tuple[str, ...]:
+    """The family of that name, or several of them; all where none is named."""
+    names = tuple(family) if isinstance(family, list | tuple) else (family,)
+    for name in names if family is not None else ():
+        if not isinstance(name, str) or name not in FAMILIES:
             shown = repr(name[:40]) if isinstance(name, str) else f"of type {type(name).__name__}"
             raise UnknownMeasureError(
                 f"family is {shown}, expected one of {', '.join(sorted(FAMILIES))}"
             )
+    return tuple(FAMILIES) if family is None else names

@@ -108,14 +108,10 @@ def subset_accuracy(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@measure(
+@example(
     "Hamming-loss",
-    family="multilabel",
-    on=Moments,
     higher_is_better=False,
-    range=(0, 1),
     perfect=0.0,
-    undefined={"nothing_to_share": lambda m, _: m.weight == 0},
     aliases=("hamming_loss",),
     rows=differing,
     default=usual_answers,

@@ -13,8 +13,9 @@ NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catal
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from calipers.measures.averages import AVERAGES
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import in_our_words
 from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import FAMILIES, TASKS, check_family
+from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME
 from calipers.measures.registry import candidates, definitions, load
 
@@ -57,15 +58,15 @@ def parse(
     if not isinstance(given, str) or len(given) > LONGEST_NAME:
         shown = repr(given[:40]) if isinstance(given, str) else f"of type {type(given).__name__}"
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
-    check_family(family)
-    load(FAMILIES if family is None else (family,) if isinstance(family, str) else family)
-    viewed = _view(text, family)
+    families = named(family)
+    load(families)
+    viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        return replace(parse(bare, _of_classes(family), defaults), **view)  # type: ignore[arg-type]
-    name, readings, values = _readings(text, family)
+        return replace(parse(bare, _of_classes(families), defaults), **view)  # type: ignore[arg-type]
+    name, readings, values = _readings(text, families)
     if not readings:
-        raise UnknownMeasureError(_unknown(text, family))
+        raise UnknownMeasureError(_unknown(text, families))
     definition, written = _chosen(text, name, readings, values)
     for place, number in written.items():
         parameter = getattr(definition, place)
@@ -76,9 +77,14 @@ def parse(
     return definition.bind({**taken, **values})
 
 
-def _readings(
-    text: str, family: str | Sequence[str] | None
-) -> tuple[str, list[Reading], dict[str, Any]]:
+def in_each_task(text: str, first: str | None = None) -> Iterator[Measure]:
+    """What a name means in each task that knows it, in one before all others."""
+    for task in sorted(TASKS, key=lambda task: task != first):
+        with contextlib.suppress(UnknownMeasureError):
+            yield parse(text, TASKS[task])
+
+
+def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], dict[str, Any]]:
     """The name that a text gives, in our words; what it may mean; and its parameters."""
     match = _NAME.match(text.strip())
     if match is None:
@@ -90,9 +96,9 @@ def _readings(
     if at is not None:
         key, equals, number = at.rpartition("=")
         name, written = f"{name}@{key}" if equals else name, {"at": number}
-    readings = [(d, written) for d in candidates(name, family)]
-    readings += _by_trailing_number(name, family, written)
-    readings += _by_infix(name, family, written)
+    readings = [(d, written) for d in candidates(name, families)]
+    readings += _by_trailing_number(name, families, written)
+    readings += _by_infix(name, families, written)
     return name, readings, values
 
 
@@ -158,35 +164,33 @@ def _can_bind(
 
 
 def _by_trailing_number(
-    name: str, family: str | Sequence[str] | None, written: dict[str, str]
+    name: str, families: Sequence[str], written: dict[str, str]
 ) -> list[Reading]:
     """Names with a number at their end: ``F2``, and trec_eval's ``P_5`` or ``P.5``."""
     match = _TRAILING_NUMBER.match(name)
     if match is None:
         return []
-    found = candidates(match["name"], family)
+    found = candidates(match["name"], families)
     if match["joint"]:
         return [(d, {**written, "at": match["number"]}) for d in found if d.at in d.parameters]
     return [(d, {**written, "suffix": match["number"]}) for d in found if d.suffix]
 
 
-def _by_infix(
-    name: str, family: str | Sequence[str] | None, written: dict[str, str]
-) -> list[Reading]:
+def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> list[Reading]:
     """Names with a number in their middle: ``top-5-accuracy``."""
     match = _INFIX.match(name)
     if match is None:
         return []
     # As the catalogue has it, or as an alias: top-k-accuracy, top_k_accuracy_score.
     spelled = (f"{match['name']}{joint}k{joint}{match['rest']}" for joint in "-_")
-    found = {d: None for name in spelled for d in candidates(name, family) if d.infix}
+    found = {d: None for name in spelled for d in candidates(name, families) if d.infix}
     return [(d, {**written, "infix": match["number"]}) for d in found]
 
 
-def _view(text: str, family: str | Sequence[str] | None) -> tuple[str, dict[str, str]] | None:
+def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, str]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
-    if not _of_classes(family) or candidates(text, family):
+    if not _of_classes(families) or candidates(text, families):
         return None
     match = _CLASS.match(text)
     if match is not None:
@@ -195,9 +199,8 @@ def _view(text: str, family: str | Sequence[str] | None) -> tuple[str, dict[str,
     return None if match is None else (match["name"], {"average": match["average"].lower()})
 
 
-def _of_classes(family: str | Sequence[str] | None) -> tuple[str, ...]:
+def _of_classes(families: Sequence[str]) -> tuple[str, ...]:
     """Those of the families whose measures can be asked of classes."""
-    families = FAMILIES if family is None else (family,) if isinstance(family, str) else family
     return tuple(f for f in families if FAMILIES[f].of_classes)
 
 
@@ -223,21 +226,20 @@ def _number(text: str, number: str) -> int | float:
         raise UnknownMeasureError(f"{text!r}: {number!r} is no number") from None
 
 
-def _unknown(text: str, family: str | Sequence[str] | None) -> str:
+def _unknown(text: str, families: Sequence[str]) -> str:
     import difflib
 
-    families = (family,) if isinstance(family, str) else family
     known = {
         spelling.lower(): spelling
         for d in definitions()
-        if families is None or d.family in families
+        if d.family in families
         for spelling in (*d.aliases, d.name)
     }
     base = re.split(r"[@(]", text.strip().lower())[0]
     close = difflib.get_close_matches(base, known, n=3, cutoff=0.6)
     hint = " or ".join(known[c] for c in close)
     task = [task for task, own in TASKS.items() if families == own]
-    where = "" if families is None else f" of {' or '.join(task or families)}"
+    where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     return f"no measure{where} is called {text!r}" + (
         f"; did you mean {hint}?" if hint else "; `calipers measures` lists them"
     )

@@ -31,7 +31,6 @@ REASONS = {
     "empty_ranking": "one of the two rankings holds nothing for the topic",
     "no_gain": "no document of the topic has a positive gain",
     "no_preference": "the judgments of the topic hold no preference",
-    "no_topics": "there are no topics",
     "all_relevant": "every document of the collection is relevant",
     "collection_too_small": "run and judgments hold more documents than the collection is said to",
     "fewer_than_relevant": "fewer documents were retrieved than are relevant",

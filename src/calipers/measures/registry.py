@@ -13,10 +13,8 @@ from calipers.measures.definition import Definition
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES
 
-#: By family and name.
+#: By family and name, also of families that are not in the catalogue.
 REGISTRY: dict[tuple[str, str], Definition] = {}
-#: Of measures that are not in the catalogue.
-_OUTSIDE: dict[tuple[str, str], Definition] = {}
 #: By each spelling, in small letters.
 NAMES: dict[str, list[Definition]] = {}
 
@@ -36,10 +34,9 @@ def built_in(definition: Definition) -> bool:
     return definition.formula.__module__.startswith("calipers.")
 
 
-def candidates(name: str, family: str | Sequence[str] | None) -> list[Definition]:
+def candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """What answers to a name, of these families."""
-    families = (family,) if isinstance(family, str) else family
-    return [d for d in NAMES.get(name.lower(), []) if families is None or d.family in families]
+    return [d for d in NAMES.get(name.lower(), []) if d.family in families]
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:
@@ -64,17 +61,17 @@ def load(families: Iterable[str]) -> None:
 
 def outside(name: str, **traits: Any) -> Definition:
     """A definition that is not in the catalogue; what is pickled finds it all the same."""
-    definition = _OUTSIDE[traits["family"], name] = Definition(name=name, **traits)
+    definition = REGISTRY[traits["family"], name] = Definition(name=name, **traits)
     return definition
 
 
 def _registered(family: str, name: str, module: str) -> Definition:
     """The definition that a pickle names."""
     load((family,))
-    if (family, name) not in (REGISTRY | _OUTSIDE):
+    if (family, name) not in REGISTRY:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
-    known = REGISTRY.get((family, name)) or _OUTSIDE.get((family, name))
+    known = REGISTRY.get((family, name))
     if known is None:
         raise UnknownMeasureError(
             f"the measure {name!r} of {family} is not known in this process; define it in a "
@@ -86,7 +83,7 @@ def _registered(family: str, name: str, module: str) -> Definition:
 def _reduced(definition: Definition) -> tuple[Any, ...]:
     """How a definition is pickled: by its name where it has one, else by its traits."""
     place = definition.family, definition.name
-    if definition in (REGISTRY.get(place), _OUTSIDE.get(place)):
+    if definition is REGISTRY.get(place):
         return _registered, (*place, definition.formula.__module__)
     return _unregistered, ({f.name: getattr(definition, f.name) for f in fields(definition)},)
 

@@ -8,6 +8,6 @@ undefined there.
 
 # In the order in which the catalogue lists them.
 # ruff: isort: off
-from calipers.measures.retrieval import sets, rankings, gains, judging
+from calipers.measures.retrieval import sets, rankings, gains, users, judging
 
-__all__ = ["gains", "judging", "rankings", "sets"]
+__all__ = ["gains", "judging", "rankings", "sets", "users"]

@@ -7,14 +7,13 @@ those that the judgments name with a negative grade, as in trec_eval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.retrieval.traits import powers, ranking, unbounded
+from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import ends_of, running_product, segment_sum
+from calipers.statistics.rankings import ends_of, segment_sum
 
 #: Grades and their gains; the grade itself where one is not named.
 Gains = tuple[tuple[int, float], ...] | None
@@ -44,8 +43,8 @@ def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:
     """Cumulative gain: the sum of the gains of the first k documents."""
-    r, gain = _gained(r, gains)
-    return r.sum(gain * r.at_rank(lambda rank: _within(rank, cutoff)))
+    r, gain = with_gains(r, gains)
+    return r.sum(gain * r.at_rank(lambda rank: within(rank, cutoff)))
 
 
 @ranking("nCG", aliases=("normalised_cg",), ties="linear", undefined=ABOVE_SCALE)
@@ -70,7 +69,7 @@ def dcg(
     with b given as ``base``. ``gains`` gives grades other gains; grades below ``min_grade`` gain
     nothing.
     """
-    r, gain = _gained(r, gains, dcg, min_grade)
+    r, gain = with_gains(r, gains, dcg, min_grade)
     return r.sum(gain * r.at_rank(lambda rank: discount_of(rank, cutoff, dcg, base)))
 
 
@@ -118,7 +117,7 @@ def ndcg(
     """
     gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
-        full, gain = _gained(r, gains, dcg, min_grade)
+        full, gain = with_gains(r, gains, dcg, min_grade)
         sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
         place = np.arange(len(gain)) - full.offsets[full.topic] + 1
         best = full.sum(sorted_gain * discount_of(place, cutoff, dcg, base))
@@ -144,7 +143,7 @@ def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray
 def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the documents with a gain: for each one retrieved, nDCG at its rank, for
     each other one that of the whole ranking; trec_eval's ``ndcg_rel``."""
-    r, gain = _gained(r, gains)
+    r, gain = with_gains(r, gains)
     best = r.ideal(gain_of(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     gained = gain / np.log2(r.rank + 1)
@@ -165,7 +164,7 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks where the gain of the ideal list falls: the last rank of each of
     its gains, and the end of the ranking where that is two or more ranks behind the ideal list;
     trec_eval's ``Rndcg``."""
-    r, gain = _gained(r, gains)
+    r, gain = with_gains(r, gains)
     best = r.ideal(gain_of(r.judged_grade, gains))
     ideal = best.gain / np.log2(best.rank + 1)
     topic = np.repeat(np.arange(len(r)), best.length)
@@ -188,7 +187,7 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     S is the gain of the ranking down to the document and with it, C that of the ideal list, each of
     whose ranks counts at least 1; trec_eval's measure between AP and nDCG.
     """
-    r, gain = _gained(r, gains)
+    r, gain = with_gains(r, gains)
     best = r.ideal(gain_of(r.judged_grade, gains))
     listed = best.sum_to(np.maximum(best.gain, 1), r.topic, r.rank)
     cost = listed + np.maximum(r.rank - best.length[r.topic], 0)
@@ -196,173 +195,6 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     return r.sum(np.where(gain == 0, 0, gain / np.log2(2 + cost - r.so_far(gain)))) / best.sum(
         best.gain
     )
-
-
-@ranking(
-    "RBP",
-    aliases=("rank_biased_precision",),
-    ties="linear",
-    reference="Moffat and Zobel 2008",
-    undefined=ABOVE_SCALE,
-)
-def rank_biased_precision(
-    r: JudgedRankings,
-    p: float = 0.8,
-    rel: int = 1,
-    gain: str = "binary",
-    max_grade: int = 1,
-    gains: Gains = None,
-    cutoff: int | None = None,
-) -> FloatArray:
-    """Rank-biased precision: (1 − p) Σ gain · p^(rank − 1), for a user who goes on to the next
-    document with probability p.
-
-    ``gain='binary'``: 1 for relevant documents; ``'scale'``: grade over ``max_grade``;
-    ``'grade'``: the grade itself (or its entry in ``gains``), which can exceed 1; ``'topic-max'``:
-    the same, stretched to [0, 1] over the grades of the topic where it leaves that range, as
-    trec_eval means it.
-    """
-    if gain == "binary":
-        gained = (r.grade >= rel).astype(np.float64)
-    elif gain == "scale":
-        gained = gain_of(r.grade) / max_grade
-    else:
-        r, gained = _gained(r, gains)
-        if gain == "topic-max":
-            low, high = _gain_range(r, gains)
-            stretch = (low < 0) | (high > 1)
-            low, high = np.where(stretch, [low, high], [[0.0], [1.0]])[:, r.topic]
-            known = (r.grade >= 0) | np.isin(r.grade, [grade for grade, _ in gains or ()])
-            gained = np.where(known, (gained - low) / (high - low), gained)
-    return (1 - p) * r.sum(gained * r.at_rank(lambda rank: _within(rank, cutoff) * powers(p, rank)))
-
-
-def expected_reciprocal_rank_over_ties(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
-) -> FloatArray:
-    """The expected ERR over orders of tied documents.
-
-    In a block, the probability that a user passes the first j documents is the mean, over all
-    choices of j of them, of the product of their chances to be passed: an elementary symmetric
-    polynomial over its number of terms.
-    """
-    passed = 1 - _stops(r, max_grade)
-    out = np.zeros(len(r))
-    for topic, (first, last) in enumerate(pairwise(r.offsets)):
-        survive = 1.0
-        start = first
-        while start < last:
-            stop = start + int(
-                np.searchsorted(r.tied_from[start:last], r.tied_from[start], "right")
-            )
-            size = int(r.tied_to[start] - r.tied_from[start] + 1)
-            means = np.zeros(size + 1)
-            means[0] = 1.0
-            chances = np.concatenate([passed[start:stop], np.ones(size - (stop - start))])
-            for n, chance in enumerate(chances, 1):
-                j = np.arange(1, n + 1)
-                means[1 : n + 1] = ((n - j) * means[1 : n + 1] + j * chance * means[:n]) / n
-            ranks = r.tied_from[start] + np.arange(size)
-            out[topic] += survive * np.sum(-np.diff(means) * _within(ranks, cutoff) / ranks)
-            survive *= means[size]
-            start = stop
-    return out
-
-
-@ranking(
-    "ERR",
-    aliases=("expected_reciprocal_rank",),
-    undefined=ABOVE_SCALE,
-    ties=expected_reciprocal_rank_over_ties,
-    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
-)
-def expected_reciprocal_rank(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
-) -> FloatArray:
-    """Expected reciprocal rank: Σ θ/rank · Π (1 − θ of the documents above), where a document
-    satisfies its reader with probability θ = (2^grade − 1) / 2^max_grade.
-
-    The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
-    higher one is undefined.
-    """
-    stops = _stops(r, max_grade)
-    left = running_product(1 - stops, r.offsets) / (1 - stops)
-    return r.sum(stops * left * _within(r.rank, cutoff) / r.rank)
-
-
-@ranking(
-    "nERR",
-    aliases=("normalised_err",),
-    perfect=1.0,
-    undefined={**NO_GAIN, **ABOVE_SCALE},
-    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
-)
-def normalised_expected_reciprocal_rank(
-    r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
-) -> FloatArray:
-    """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
-    documents, best grade first."""
-    best = r.ideal(gain_of(r.judged_grade))
-    stops = (np.exp2(best.gain) - 1) / 2.0**max_grade
-    left = running_product(1 - stops, best.offsets) / (1 - stops)
-    return expected_reciprocal_rank(r, cutoff, max_grade) / best.sum(
-        stops * left * _within(best.rank, cutoff) / best.rank
-    )
-
-
-@ranking(
-    "INST",
-    undefined=ABOVE_SCALE,
-    reference="Moffat, Bailey, Scholer and Thomas 2015",
-)
-def inst(
-    r: JudgedRankings,
-    T: float = 1.0,  # noqa: N803 - its name in the literature
-    rel: int = 1,
-    gain: str = "binary",
-    max_grade: int = 1,
-    cutoff: int = 1000,
-) -> FloatArray:
-    """INST: the expected gain per document of a user who wants T relevant ones and becomes less
-    patient the more of them are found.
-
-    The user goes on from rank i with probability ((i + T + Tᵢ − 1) / (i + T + Tᵢ))², where Tᵢ is
-    T less the gain down to i; the ranking ends at the cutoff. Gains are those of RBP.
-    """
-
-    def value(gains: FloatArray, ranks: FloatArray) -> FloatArray:
-        patience = ranks + 2 * T - np.cumsum(gains, axis=1)
-        on = ((patience - 1) / patience) ** 2
-        looked = np.cumprod(np.concatenate([np.ones((len(on), 1)), on[:, :-1]], axis=1), axis=1)
-        return np.asarray((looked * gains).sum(axis=1) / looked.sum(axis=1))
-
-    return _dense(r, _scaled(r, rel, gain, max_grade), cutoff, value)
-
-
-@ranking(
-    "BPM",
-    aliases=("bejeweled",),
-    undefined=ABOVE_SCALE,
-    reference="Zhang, Liu, Li, Zhang, Xu and Ma 2017",
-)
-def bejeweled_player_model(
-    r: JudgedRankings,
-    cutoff: int,
-    T: float = 1.0,  # noqa: N803 - its name in the literature
-    rel: int = 1,
-    gain: str = "binary",
-    max_grade: int = 1,
-) -> FloatArray:
-    """Bejeweled player model, static: the gain per document of a user who stops when the gain has
-    reached T, or at rank k.
-
-    Gains are those of RBP.
-    """
-    gained = _scaled(r, rel, gain, max_grade)
-    so_far = r.so_far(gained)
-    reached = (so_far >= T - 1e-9) & (so_far - gained < T - 1e-9) & (r.rank <= cutoff)
-    stop = np.where(r.sum(reached) > 0, r.sum(np.where(reached, r.rank, 0)), cutoff)
-    return r.sum(gained * (r.rank <= stop[r.topic])) / stop
 
 
 def gain_of(
@@ -378,7 +210,7 @@ def gain_of(
     return gain if min_grade is None else np.where(grade >= min_grade, gain, 0.0)
 
 
-def _gained(
+def with_gains(
     r: JudgedRankings, gains: Gains, dcg: str = "log2", min_grade: int | None = None
 ) -> tuple[JudgedRankings, FloatArray]:
     """The rankings, and the gain of each document in them; all documents are in them where the
@@ -388,64 +220,14 @@ def _gained(
     return r, gain_of(r.grade, gains, dcg, min_grade)
 
 
-def _gain_range(r: JudgedRankings, gains: Gains) -> tuple[FloatArray, FloatArray]:
-    """Per topic the lowest and the highest gain of the grades from 0 to its highest one, and of all
-    that ``gains`` names."""
-    named = dict(gains or ())
-
-    def unnamed(grade: int, step: int) -> int:
-        while grade in named:
-            grade += step
-        return grade
-
-    highest = np.maximum(r.highest_grade, 0)
-    low, high = np.empty(len(r)), np.empty(len(r))
-    for top in np.unique(highest).tolist():
-        ends = (unnamed(0, 1), unnamed(top, -1))
-        table = [*named.values(), *(grade for grade in ends if 0 <= grade <= top)]
-        low[highest == top], high[highest == top] = min(table), max(table)
-    return low, high
-
-
-def _scaled(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArray:
-    """The gain of each document, from 0 to 1."""
-    if gain == "binary":
-        return (r.grade >= rel).astype(np.float64)
-    return gain_of(r.grade) / max_grade
-
-
-def _stops(r: JudgedRankings, max_grade: int) -> FloatArray:
-    """The probability that a document satisfies its reader."""
-    return (np.exp2(gain_of(r.grade)) - 1) / 2.0**max_grade
-
-
-def _dense(
-    r: JudgedRankings,
-    gained: FloatArray,
-    depth: int,
-    value: Callable[[FloatArray, FloatArray], FloatArray],
-) -> FloatArray:
-    """A function of the gains at ranks 1 to ``depth``, some topics at a time."""
-    ranks = np.arange(1.0, depth + 1)
-    step = max(1, 1_000_000 // depth)
-    out = np.zeros(len(r))
-    for first in range(0, len(r), step):
-        last = min(first + step, len(r))
-        here = slice(r.offsets[first], r.offsets[last])
-        inside = r.rank[here] <= depth
-        gains = np.zeros((last - first, depth))
-        gains[r.topic[here][inside] - first, r.rank[here][inside] - 1] = gained[here][inside]
-        out[first:last] = value(gains, ranks)
-    return out
-
-
-def _within(rank: IntArray, cutoff: int | None) -> FloatArray:
+def within(rank: IntArray, cutoff: int | None) -> FloatArray:
+    """1 down to the cutoff, and 0 beyond."""
     return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 
 def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:
     """The discount of each rank, 0 beyond the cutoff."""
-    within = _within(rank, cutoff)
+    kept = within(rank, cutoff)
     if dcg == "log-base":
-        return np.asarray(within / np.maximum(np.log(rank) / np.log(base), 1))
-    return np.asarray(within / np.log2(rank + 1))
+        return np.asarray(kept / np.maximum(np.log(rank) / np.log(base), 1))
+    return np.asarray(kept / np.log2(rank + 1))

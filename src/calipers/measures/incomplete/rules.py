@@ -1,286 +1,28 @@
-"""Between which values further judgments could move a number.
+"""A rule per measure: the smallest and the largest value of any completion of the judgments.
 
-Unknown are, for each topic, the documents that were retrieved but not judged (or judged with a
-negative grade, which says "pooled, not judged"), and documents that were not retrieved and are yet
-to be found relevant: up to ``unfound`` of them, or any number. A completion gives every unknown
-document a grade from 0 to a highest one. :func:`possible_values` tells the smallest and the largest
-value that any completion gives a topic, :func:`possible_mean` what that means for their mean.
-
-What is reported as a measure's value takes all unknown documents for not relevant, so it lies
-between the two. This is no sampling interval: it says what judging more of these topics could
-change, whereas an interval says what measuring other topics could.
-
-A rule per measure, found by its name. Most rest on an exchange: of the completions that make x of
-the unknown documents relevant, the one with the x topmost is best and the one with the x bottommost
-is worst, so a pass over x finds both ends.
+Most rest on an exchange: of the completions that make x of the unknown documents relevant, the one
+with the x topmost is best and the one with the x bottommost is worst, so a pass over x finds both
+ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.measures.definition import Measure
+from calipers.measures.incomplete.topics import UNKNOWN, Block, last, ratio, upwards
 from calipers.measures.retrieval import gains
-from calipers.once import cached_property
-from calipers.statistics import GEOMETRIC_FLOOR, FloatArray, IntArray, JudgedRankings
-from calipers.statistics.rankings import ends_of, segment_sum
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
+from calipers.statistics.rankings import segment_sum
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 Ends = tuple[FloatArray, FloatArray]
-
-#: Cells of topics times ranks that are looked at together: a few megabytes an array.
-CELLS = 1 << 18
-#: A bound on the unfound documents that is larger is taken for none.
-MOST_UNFOUND = 1_000_000
-
-_UNKNOWN, _NONE = -1, -2
-
-
-@dataclass(frozen=True, eq=False)
-class Possible:
-    """Per topic, the smallest and the largest value of any completion; NaN where no completion
-    gives a value. ``kind`` is "exact", or "bound" where no value lies outside, but the ends may be
-    wider than need be."""
-
-    low: FloatArray
-    high: FloatArray
-    kind: str
-
-
-def possible_values(
-    rankings: JudgedRankings,
-    measures: Sequence[Measure],
-    *,
-    unfound: float = inf,
-    max_grade: int | None = None,
-    collection: int | None = None,
-) -> list[Possible | None]:
-    """What any completion of the judgments could make of each measure, topic by topic.
-
-    Parameters
-    ----------
-    rankings
-        What was retrieved of what is judged.
-    measures
-        Those without a rule get None.
-    unfound
-        How many documents of a topic that were not retrieved may yet turn out relevant; infinite
-        by default. Documents with negative grades count among them, and are never fewer.
-    max_grade
-        The highest grade of an unknown document; by default the highest in the judgments, at
-        least 1.
-    collection
-        The number of documents there are, which bounds ``unfound`` (where that leaves no more than
-        a million).
-
-    Examples
-    --------
-    Seven documents are known to be relevant, four of them retrieved; three more may be.
-
-    >>> from calipers.measures import parse
-    >>> r = JudgedRankings.from_rankings([[1, 0, 1, 1, 0, 1, 0]], [[1, 1, 1]])
-    >>> (recall,) = possible_values(r, [parse("SetR")], unfound=3)
-    >>> print(recall.low, recall.high.round(4), recall.kind)
-    [0.4] [0.5714] exact
-    """
-    known = int(rankings.judged_grade.max(initial=1))
-    top = known if max_grade is None else max_grade
-    rules = [rule_of(measure, max(known, top)) for measure in measures]
-    low = np.full((len(measures), len(rankings)), np.nan)
-    high = low.copy()
-    for topics in _blocks(rankings.retrieved):
-        block = Block.of(rankings.take(topics), unfound, top, collection)
-        for i, (measure, rule) in enumerate(zip(measures, rules, strict=True)):
-            if rule is not None:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    low[i, topics], high[i, topics] = _around(block, measure, rule)
-    return [
-        None if rule is None else Possible(low[i], high[i], rule.kind)
-        for i, rule in enumerate(rules)
-    ]
-
-
-def possible_mean(
-    values: FloatArray, possible: Possible, summary: str = "mean", *, zero: bool = False
-) -> tuple[float, float]:
-    """The smallest and the largest mean over topics that completions could give.
-
-    Topics are completed independently, so the mean of the low ends is the lowest mean, and so for
-    the high ends. A topic that is undefined so far may stay so or become defined: where undefined
-    topics are left out of the mean, it is left out or counted, whichever moves the mean further;
-    with ``zero`` it counts as 0 as long as it is undefined. ``summary`` may be "sum" or "geometric"
-    (as of gm-AP) instead.
-    """
-    low, high, nothing = possible.low, possible.high, 0.0
-    if summary == "geometric":
-        low, high, nothing = (
-            np.log(np.maximum(low, GEOMETRIC_FLOOR)),
-            np.log(np.maximum(high, GEOMETRIC_FLOOR)),
-            float(np.log(GEOMETRIC_FLOOR)),
-        )
-    counted = zero or summary == "sum"
-    least = _least(np.isnan(values), low, nothing if counted else None, summary)
-    most = -_least(np.isnan(values), -high, -nothing if counted else None, summary)
-    return (float(np.exp(least)), float(np.exp(most))) if summary == "geometric" else (least, most)
-
-
-def _least(absent: BoolArray, end: FloatArray, as_absent: float | None, summary: str) -> float:
-    """The least mean (or sum); what is absent counts as a value, or may be left out."""
-    if as_absent is not None:
-        end = np.where(absent, np.fmin(end, as_absent), end)
-        absent = np.zeros_like(absent)
-    sure, optional = end[~absent], np.sort(end[absent & ~np.isnan(end)])
-    totals = sure.sum() + np.concatenate([[0.0], np.cumsum(optional)])
-    if summary == "sum":
-        return float(totals[0])
-    counts = len(sure) + np.arange(len(totals))
-    means = totals[counts > 0] / counts[counts > 0]
-    return float(means.min()) if len(means) else np.nan
-
-
-def _blocks(retrieved: IntArray) -> Iterator[IntArray]:
-    """The topics, in pieces of few cells each; those that retrieve alike many stand together."""
-    order = np.argsort(retrieved, kind="stable")
-    start = 0
-    while start < len(order):
-        # The last topic of a piece is its widest.
-        widest = np.maximum(retrieved[order[start : start + CELLS]], 1)
-        cells = np.arange(1, len(widest) + 1) * widest
-        end = start + max(1, int(np.searchsorted(cells, CELLS, side="right")))
-        yield order[start:end]
-        start = end
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """Some topics: a row each, a column a rank. ``grade`` is negative where it is unknown and where
-    nothing was retrieved; ``unfound`` documents of each may be relevant and were not retrieved."""
-
-    ranking: JudgedRankings
-    grade: IntArray
-    unfound: FloatArray
-    top: int
-    kept: dict[tuple[int, int | None], Seen] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, r: JudgedRankings, unfound: float, top: int, collection: int | None) -> Block:
-        """Lay the topics out."""
-        width = int(r.retrieved.max(initial=0))
-        grade = np.where(np.arange(width) < r.retrieved[:, None], _UNKNOWN, _NONE)
-        grade[r.topic, r.rank - 1] = np.maximum(r.grade, _UNKNOWN)
-        known = r.grade >= 0
-        judged = segment_sum(np.where(r.judged_grade >= 0, r.judged_count, 0), r.judged_offsets)
-        pooled = segment_sum(np.where(r.judged_grade < 0, r.judged_count, 0), r.judged_offsets)
-        most = np.full(len(r), float(unfound))
-        if collection is not None:
-            rest = collection - r.retrieved - (judged - r.sum(known))
-            most = np.where(rest <= MOST_UNFOUND, np.minimum(most, rest), most)
-        return cls(r, grade, np.maximum(most, pooled - r.sum(~known)), top)
-
-    def seen(self, rel: int, cutoff: int | None) -> Seen:
-        """What there is to a measure of relevant documents (within the cutoff)."""
-        if (rel, cutoff) not in self.kept:
-            self.kept[rel, cutoff] = self._look(rel, cutoff)
-        return self.kept[rel, cutoff]
-
-    def _look(self, rel: int, cutoff: int | None) -> Seen:
-        grade = self.grade[:, :cutoff]
-        unknown = grade == _UNKNOWN
-        outside = (self.grade == _UNKNOWN).sum(axis=1) - unknown.sum(axis=1) + self.unfound
-        if rel > self.top:  # no unknown document can be relevant
-            unknown, outside = np.zeros_like(unknown), np.zeros(len(grade))
-        return Seen(grade >= rel, unknown, self.ranking.relevant(rel), outside)
-
-    def completed(self, found: BoolArray, unfound: FloatArray, top: int) -> JudgedRankings:
-        """The judgments with the grade ``top`` for the retrieved documents ``found`` and for so
-        many unretrieved ones; ranks beyond the columns of ``found`` are left out.
-
-        Infinitely many make for infinite counts, which measures of counts take as they are.
-        """
-        r = self.ranking
-        listed = np.where(found, top, self.grade[:, : found.shape[1]])
-        at = listed >= 0
-        rank = np.nonzero(at)[1] + 1
-        more = found.sum(axis=1) + unfound
-        new = np.flatnonzero(more)
-        topic = np.concatenate([np.repeat(np.arange(len(r)), np.diff(r.judged_offsets)), new])
-        judged = np.concatenate([r.judged_grade, np.full(len(new), top)])
-        count = np.concatenate([r.judged_count, more[new]])
-        order = np.lexsort((-judged, topic))
-        return JudgedRankings(
-            r.topics,
-            r.retrieved,
-            r.judged_offsets + ends_of(more > 0),
-            judged[order],
-            count[order],
-            ends_of(at.sum(axis=1)),
-            rank,
-            listed[at],
-            rank,
-            rank,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """By topic and rank, which documents are relevant and which unknown; by topic, how many known
-    documents are relevant, and how many unknown ones there are elsewhere."""
-
-    hit: BoolArray
-    unknown: BoolArray
-    relevant: FloatArray
-    outside: FloatArray
-
-    @cached_property
-    def rank(self) -> FloatArray:
-        """The rank of each column."""
-        return np.arange(1.0, self.hit.shape[1] + 1)
-
-    @cached_property
-    def hits(self) -> FloatArray:
-        """Relevant documents down to each rank and with it."""
-        return np.cumsum(self.hit, axis=1, dtype=np.float64)
-
-    @cached_property
-    def topmost(self) -> FloatArray:
-        """Unknown documents from the top down to each rank and with it."""
-        return np.cumsum(self.unknown, axis=1, dtype=np.float64)
-
-    @cached_property
-    def bottommost(self) -> FloatArray:
-        """Unknown documents from the bottom up to each rank and with it."""
-        return _upwards(self.unknown.astype(np.float64))
-
-
-def _upwards(values: FloatArray) -> FloatArray:
-    """Running sums over the ranks from the last one up."""
-    return np.cumsum(values[:, ::-1], axis=1)[:, ::-1]
-
-
-def _total(running: FloatArray) -> FloatArray:
-    return running[:, -1] if running.shape[1] else np.zeros(len(running))
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """The quotient, NaN for 0/0; nothing over infinitely much is 0."""
-    return np.where(below > 0, above / below, np.nan)
-
-
-def _around(block: Block, measure: Measure, rule: Rule) -> Ends:
-    """What the rule finds, which rounding must not keep from holding the value itself."""
-    low, high = rule.ends(block, measure)
-    value = measure.apply(block.ranking)
-    return np.where(value < low, value, low), np.where(value > high, value, high)
-
-
-# --- Rules ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +57,7 @@ def _growing(block: Block, measure: Measure) -> Ends:
     it is least with all unknown documents not relevant, and largest with all of the highest grade.
     """
     p = measure.parameters
-    unknown = block.grade[:, : p.get("cutoff")] == _UNKNOWN
+    unknown = block.grade[:, : p.get("cutoff")] == UNKNOWN
     # Where a measure states the scale of grades, none goes beyond it.
     scaled = "max_grade" in p and p.get("gain", "scale") == "scale"
     top = min(block.top, p["max_grade"]) if scaled else block.top
@@ -333,7 +75,7 @@ def _sharing(block: Block, measure: Measure) -> Ends:
     seen = block.seen(p["rel"], p.get("cutoff"))
     none = seen.relevant + seen.outside == 0
     one = seen.unknown & (seen.bottommost == 1) & none[:, None]
-    none = seen.relevant + _total(seen.topmost) == 0
+    none = seen.relevant + last(seen.topmost) == 0
     return (
         measure.apply(block.completed(one, seen.outside, block.top)),
         measure.apply(block.completed(seen.unknown, np.where(none, seen.outside, 0.0), block.top)),
@@ -353,20 +95,20 @@ def _average_precision(block: Block, measure: Measure) -> Ends:
         """With so many more relevant documents, in the ranking and elsewhere."""
         relevant = seen.relevant[:, None] + more + elsewhere[:, None]
         if by == "min(k,R)" and cutoff is not None:
-            return _ratio(precisions, np.minimum(relevant, cutoff))
+            return ratio(precisions, np.minimum(relevant, cutoff))
         if by == "found":
-            found = np.maximum(_total(seen.hits)[:, None] + more, 1)
-            return _ratio(precisions, np.where(relevant > 0, found, 0))
-        return _ratio(precisions, relevant)
+            found = np.maximum(last(seen.hits)[:, None] + more, 1)
+            return ratio(precisions, np.where(relevant > 0, found, 0))
+        return ratio(precisions, relevant)
 
     part = seen.hit / seen.rank
     now = (part * seen.hits).sum(axis=1)[:, None]
-    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + _upwards(part) - part)
+    gain = seen.unknown * ((seen.hits + seen.topmost) / seen.rank + upwards(part) - part)
     nowhere = np.zeros_like(seen.outside)
     best = share(_with_none(np.cumsum(gain, axis=1)) + now, _with_none(seen.topmost), nowhere)
     part = (seen.hit | seen.unknown) / seen.rank
-    gain = seen.unknown * ((seen.hits + 1) / seen.rank + _upwards(part) - part)
-    worst = share(_with_none(_upwards(gain)) + now, _with_none(seen.bottommost), seen.outside)
+    gain = seen.unknown * ((seen.hits + 1) / seen.rank + upwards(part) - part)
+    worst = share(_with_none(upwards(gain)) + now, _with_none(seen.bottommost), seen.outside)
     only_elsewhere = share(now, np.zeros_like(now), seen.outside)[:, 0]
     return (
         np.fmin.reduce(worst, axis=1),
@@ -382,7 +124,7 @@ def _r_precision(block: Block, measure: Measure) -> Ends:
     """
     seen = block.seen(measure.parameters["rel"], None)
     n, relevant = len(seen.relevant), seen.relevant[:, None]
-    outside, inside = seen.outside[:, None], _total(seen.topmost)[:, None]
+    outside, inside = seen.outside[:, None], last(seen.topmost)[:, None]
     r = np.hstack([np.broadcast_to(seen.rank, seen.hits.shape), relevant, relevant + inside,
                    relevant + outside])  # fmt: skip
     column = np.minimum(r, seen.hits.shape[1]).astype(np.int64)
@@ -392,8 +134,8 @@ def _r_precision(block: Block, measure: Measure) -> Ends:
     )
     possible = (r >= relevant) & (r <= relevant + inside + outside)
     elsewhere = inside - unknown + outside
-    high = _ratio(hits + np.minimum(unknown, r - relevant), r)
-    low = np.where(np.isinf(r), 0.0, _ratio(hits + np.maximum(r - relevant - elsewhere, 0), r))
+    high = ratio(hits + np.minimum(unknown, r - relevant), r)
+    low = np.where(np.isinf(r), 0.0, ratio(hits + np.maximum(r - relevant - elsewhere, 0), r))
     return (
         np.fmin.reduce(np.where(possible, low, np.nan), axis=1),
         np.fmax.reduce(np.where(possible, high, np.nan), axis=1),
@@ -415,7 +157,7 @@ def _bpref(block: Block, measure: Measure) -> Ends:
     seen = block.seen(rel, None)
     wrong = (block.grade[:, : seen.hit.shape[1]] >= 0) & ~seen.hit
     above = np.cumsum(wrong, axis=1)
-    relevant, inside = seen.relevant.astype(np.int64), _total(seen.topmost).astype(np.int64)
+    relevant, inside = seen.relevant.astype(np.int64), last(seen.topmost).astype(np.int64)
     judged = segment_sum(np.where(block.ranking.judged_grade >= 0, block.ranking.judged_count, 0),
                          block.ranking.judged_offsets)  # fmt: skip
     found = seen.hit | seen.unknown
@@ -432,12 +174,12 @@ def _bpref(block: Block, measure: Measure) -> Ends:
     sums = np.bincount(place, above[topic, column], size).reshape(-1, width).cumsum(axis=1)
     x = np.arange(width)
     r = (relevant[:, None] + x).astype(np.float64)
-    shares = np.where(x <= most[:, None], _ratio(count * r - sums, r * r), np.nan)
+    shares = np.where(x <= most[:, None], ratio(count * r - sums, r * r), np.nan)
     high = np.fmax.reduce(shares, axis=1)
     worst = np.minimum(above + seen.topmost, relevant[:, None])
     total = np.minimum((judged - relevant)[:, None] + seen.topmost, relevant[:, None])
     least = np.where(seen.hit, 1 - worst / np.maximum(total, 1), 0.0)
-    low = _ratio(least.sum(axis=1), relevant + inside + seen.outside)
+    low = ratio(least.sum(axis=1), relevant + inside + seen.outside)
     return low, high
 
 
@@ -465,7 +207,7 @@ def _ndcg(block: Block, measure: Measure) -> Ends:
         return measure.apply(r), measure.apply(r)
     count = [r.relevant(t) for t in levels]
     outside = np.minimum(seen.outside, inf if depth is None else depth)
-    most = max(c.max(initial=0) for c in count) + _total(seen.topmost).max(initial=0)
+    most = max(c.max(initial=0) for c in count) + last(seen.topmost).max(initial=0)
     most += outside.max(initial=0, where=np.isfinite(outside))
     discount = _discounts(measure, np.arange(1, 1 + max(int(most), seen.hit.shape[1])))
     ideal = np.concatenate([[0.0], np.cumsum(discount if depth is None else discount[:depth])])
@@ -493,14 +235,14 @@ def _ndcg(block: Block, measure: Measure) -> Ends:
             at = worth.shape[1] - 1 - np.argmax(worth[:, ::-1], axis=1)
             above = above + d * running[rows, at]
             below = below + d * best(n[np.arange(len(rows)), at])
-        value = _ratio(above, below)
+        value = ratio(above, below)
         better = ~np.isnan(value) & ~(value <= high[rows])
         rows = rows[better]
         high[rows] = value[better]
-    running = _with_none(_upwards(seen.unknown * discount))
+    running = _with_none(upwards(seen.unknown * discount))
     n = _with_none(seen.bottommost) + np.where(np.isfinite(outside), outside, 0.0)[:, None]
     below = sum((d * best(c[:, None] + n) for d, c in open_steps), fixed[:, None])
-    low = _ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
+    low = ratio(gained[:, None] + sum(d for d, _ in open_steps) * running, below)
     low = np.where(np.isinf(outside), 0.0, np.fmin.reduce(low, axis=1))
     return low, np.where(np.isnan(high) & (outside > 0), 0.0, high)
 
