@@ -31,12 +31,10 @@ from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.findings import of_classification
 from calipers.evaluate.losses import loss_estimate, loss_influence, loss_replicates
 from calipers.evaluate.operating import Chosen, NoThresholdError, Rule
 from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     as_clusters,
     best_constant,
@@ -51,6 +49,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.slices import sliced, threshold_note
+from calipers.evaluate.subjects import of_classes
 from calipers.inference import intervals, paired
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
@@ -62,6 +61,7 @@ from calipers.inference.scores import Drawn
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -300,7 +300,9 @@ def classification(
             ),
         ),
         slices=by_slice,
-        findings=of_classification(systems.values(), estimates, comparison, by_slice),
+        findings=of_classes(
+            source, classes.names, classes.positive, estimates, comparison, by_slice
+        ),
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )

@@ -30,11 +30,9 @@ from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts
-from calipers.evaluate.findings import of_classes
 from calipers.evaluate.losses import loss_replicates
 from calipers.evaluate.pairs import PairedCounts, Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     as_clusters,
     best_constant,
@@ -48,6 +46,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skill import SKILLS, Skill
 from calipers.evaluate.slices import sliced
+from calipers.evaluate.subjects import of_classes
 from calipers.inference import intervals
 from calipers.inference.cells import Cells, ClassCounts
 from calipers.inference.clusters import Clusters
@@ -59,6 +58,7 @@ from calipers.measures import Measure
 from calipers.measures.ranks import credit_of
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import (
     ClassRanks,
     ClassRows,
@@ -154,7 +154,7 @@ def multiclass(
         curves=_curves(systems.values()) if curves else (),
         notes=(*notes, *rows.notes(), *(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_classes(systems.values(), estimates, comparison, by_slice),
+        findings=of_classes(source, found.names, found.codes, estimates, comparison, by_slice),
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )

@@ -34,10 +34,8 @@ from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.findings import of_label_sets
 from calipers.evaluate.pairs import Rows, loss_contrast, paired_error
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     as_clusters,
     column_name,
@@ -50,6 +48,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.slices import sliced
+from calipers.evaluate.subjects import of_label_sets
 from calipers.inference.cells import class_gradient
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast, Error
@@ -67,6 +66,7 @@ from calipers.inference.of_scores import asked_of_influence
 from calipers.measures import Measure, parse
 from calipers.once import cached_property
 from calipers.results import Estimate, Evaluation, LabelTable
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -260,7 +260,7 @@ def multilabel(
         label_tables=tuple(s.by_label() for s in systems.values()),
         notes=(*rows.notes, *(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_label_sets(systems.values(), estimates, comparison, by_slice),
+        findings=of_label_sets(source, estimates, comparison, by_slice),
         provenance=provenance("multilabel", settings, conventions, inputs),
         sources=source,
     )

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from calipers.data.arrays import as_quantities, as_weights, same_length
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.losses import loss_estimate, loss_replicates
 from calipers.evaluate.pairs import Rows, loss_contrast
 from calipers.evaluate.shared import (
@@ -27,6 +26,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.slices import sliced
+from calipers.evaluate.subjects import of_numbers
 from calipers.inference.clusters import Clusters
 from calipers.inference.contrast import Contrast
 from calipers.inference.estimate import Settings
@@ -102,7 +102,7 @@ def regression(
         definitions=glossary(chosen),
         notes=(*(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_numbers(systems.values(), chosen, estimates, comparison, by_slice),
+        findings=of_numbers(source, estimates, comparison, by_slice),
         provenance=provenance("regression", settings, conventions, inputs),
         sources=source,
     )

@@ -14,6 +14,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.estimate import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
 from calipers.results import Definition, Estimate
+from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -143,10 +144,6 @@ def comparison_if_several(
     from calipers.evaluate.compare import paired_comparison
 
     return paired_comparison(source, baseline, settings)
-
-
-#: The name of a system that was given without one.
-UNNAMED = "system"
 
 
 def named_systems(given: Any, what: str) -> dict[str, Any]:

@@ -288,6 +288,8 @@ class Definition:
     infix: str | None = None
     #: Whether a formula over a confusion matrix takes any number of classes.
     any_classes: bool = False
+    #: Whether a label counts as right that a row of several labels neither has nor is given.
+    counts_absent: bool = False
     reference: str = ""
 
     @cached_property

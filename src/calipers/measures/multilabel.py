@@ -80,7 +80,12 @@ def jaccard_of_sets(truth: Sets, predicted: Sets) -> FloatArray:
     return _share(both, y + z - both)
 
 
-@example("subset-accuracy", aliases=("exact_match", "subset_accuracy"), rows=same_sets)
+@example(
+    "subset-accuracy",
+    aliases=("exact_match", "subset_accuracy"),
+    rows=same_sets,
+    counts_absent=True,
+)
 def subset_accuracy(m: Moments) -> FloatArray:
     """Share of the rows whose set of labels is predicted exactly: Y = Z."""
     return np.asarray(m.mean)
@@ -96,6 +101,7 @@ def subset_accuracy(m: Moments) -> FloatArray:
     undefined={"nothing_to_share": lambda m, _: m.weight == 0},
     aliases=("hamming_loss",),
     rows=differing,
+    counts_absent=True,
 )
 def hamming_loss(m: Moments) -> FloatArray:
     """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""
