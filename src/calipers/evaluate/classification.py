@@ -49,7 +49,7 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.slices import sliced, threshold_note
-from calipers.evaluate.subjects import of_classes
+from calipers.evaluate.subjects import of_two_classes
 from calipers.inference import intervals, paired
 from calipers.inference.cells import ClassCounts, gradient
 from calipers.inference.clusters import Clusters
@@ -300,9 +300,7 @@ def classification(
             ),
         ),
         slices=by_slice,
-        findings=of_classes(
-            source, classes.names, classes.positive, estimates, comparison, by_slice
-        ),
+        findings=of_two_classes(source, (estimates, comparison, by_slice)),
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )

@@ -154,7 +154,7 @@ def multiclass(
         curves=_curves(systems.values()) if curves else (),
         notes=(*notes, *rows.notes(), *(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_classes(source, found.names, found.codes, estimates, comparison, by_slice),
+        findings=of_classes(source, (estimates, comparison, by_slice)),
         provenance=provenance("classification", settings, conventions, inputs),
         sources=source,
     )

@@ -260,7 +260,7 @@ def multilabel(
         label_tables=tuple(s.by_label() for s in systems.values()),
         notes=(*rows.notes, *(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_label_sets(source, estimates, comparison, by_slice),
+        findings=of_label_sets(source, (estimates, comparison, by_slice)),
         provenance=provenance("multilabel", settings, conventions, inputs),
         sources=source,
     )

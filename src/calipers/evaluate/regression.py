@@ -102,7 +102,7 @@ def regression(
         definitions=glossary(chosen),
         notes=(*(() if clusters is None else clusters.notes()), *how),
         slices=by_slice,
-        findings=of_numbers(source, estimates, comparison, by_slice),
+        findings=of_numbers(source, (estimates, comparison, by_slice)),
         provenance=provenance("regression", settings, conventions, inputs),
         sources=source,
     )

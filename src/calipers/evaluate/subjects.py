@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,48 +22,45 @@ from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calipers.evaluate.pairs import Rows
     from calipers.results import Comparison, Estimate, Finding, Slices
+
+    #: What was computed.
+    Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
 
 #: Matrices of more classes than this are not redrawn by clusters.
 MOST_REDRAWN = 30
 
 
-def of_classes(
-    source: Rows,
-    names: Sequence[str],
-    truth: npt.NDArray[Any],
-    estimates: Sequence[Estimate],
-    comparison: Comparison | None,
-    slices: Slices | None,
-) -> tuple[Finding, ...]:
-    """What there is to say of systems that tell classes apart; ``truth`` are the codes of rows."""
-    systems = source.by_name.values()
-    cells = {s.name: _cells(s, len(names), truth) for s in systems if s.predicted is not None}
-    tables = {s.name: s.table for s in systems if len(names) == 2 and s.score is not None}
-
-    def has(s: Any) -> tuple[object, ...]:
-        chosen = getattr(s, "chosen", None)
-        tuned = chosen and Tuned(
-            chosen.threshold, chosen.rule.measure, chosen.out_of_bag, chosen.note
-        )
-        return cells.get(s.name), tables.get(s.name), tuned
-
-    data: list[Classes] = []
-    for s in systems:
-        clustered, of = s.clusters is not None, cells.get(s.name)
-        if of is not None:
-            m = of.matrix
-            data.append(Classes(tuple(names), m.truth, m.squared.truth, clustered, of))
-        elif (t := tables.get(s.name)) is not None:
-            weight = np.array([t.total_negative, t.total_positive], np.float64)
-            squares = np.array([t.negative_squares.sum(), t.positive_squares.sum()], np.float64)
-            data.append(Classes(tuple(names), weight, squares, clustered))
-    return _of("classification", source, has, data[:1], estimates, comparison, slices)
+def of_two_classes(source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems that tell two classes apart."""
+    has = {}
+    for name, one in source.by_name.items():
+        table, c = None if one.score is None else one.table, one.chosen
+        tuned = None if c is None else Tuned(c.threshold, c.rule.measure, c.out_of_bag, c.note)
+        has[name] = _cells(one, one.labels.positive), table, tuned
+    s, (cells, table, _) = next(zip(source.by_name.values(), has.values(), strict=True))
+    if cells is None:
+        assert table is not None
+        matrix = replace(table.at(math.inf), labels=s.labels.names)
+        cells = TwoCells(matrix, 0 if s.clusters is None else s.clusters.number)
+    return _of("classification", source, has, Classes(cells), told)
 
 
-def _cells(s: Any, k: int, truth: npt.NDArray[Any]) -> Cells:
+def of_classes(source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems that tell K classes apart."""
+    has = {name: (_cells(s, s.problem.truth),) for name, s in source.by_name.items()}
+    first = next((cells for (cells,) in has.values() if cells is not None), None)
+    return _of("classification", source, has, first and Classes(first), told)
+
+
+def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
+    if s.predicted is None:
+        return None
     settings, clusters, matrix = s.settings, s.clusters, s.counts.matrix
+    k = matrix.classes
 
     def replicates() -> ConfusionMatrix | None:
         if k > MOST_REDRAWN or clusters.number < 2 or settings.interval == "analytic":
@@ -75,58 +73,38 @@ def _cells(s: Any, k: int, truth: npt.NDArray[Any]) -> Cells:
     return (TwoCells if k == 2 else ManyCells)(matrix, number, cache(replicates))
 
 
-def of_label_sets(
-    source: Rows,
-    estimates: Sequence[Estimate],
-    comparison: Comparison | None,
-    slices: Slices | None,
-) -> tuple[Finding, ...]:
-    """What there is to say of systems that name the labels of rows."""
+def of_label_sets(source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems that name the labels of rows."""
     s = next(iter(source.by_name.values()))
     rows = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
-
-    def has(s: Any) -> tuple[object, ...]:
-        return () if s.predicted is None else (LabelAnswers(rows, s.predicted),)
-
-    return _of("multilabel", source, has, [rows], estimates, comparison, slices)
+    said = {name: s.predicted for name, s in source.by_name.items()}
+    has = {n: () if sets is None else (LabelAnswers(rows, sets),) for n, sets in said.items()}
+    return _of("multilabel", source, has, rows, told)
 
 
-def of_numbers(
-    source: Rows,
-    estimates: Sequence[Estimate],
-    comparison: Comparison | None,
-    slices: Slices | None,
-) -> tuple[Finding, ...]:
-    """What there is to say of predicted numbers."""
-
-    def has(s: Any) -> tuple[object, ...]:
-        return (Numbers(s.truth, s.predicted, s.weight, s.clusters),)
-
-    return _of("regression", source, has, [], estimates, comparison, slices)
+def of_numbers(source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems that predict numbers."""
+    by_name = source.by_name.items()
+    has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters),) for n, s in by_name}
+    return _of("regression", source, has, None, told)
 
 
 def _of(
-    task: str,
-    source: Rows,
-    has: Callable[[Any], tuple[object, ...]],
-    data: Sequence[object],
-    estimates: Sequence[Estimate],
-    comparison: Comparison | None,
-    slices: Slices | None,
+    task: str, source: Rows, has: Mapping[str, tuple[Any, ...]], data: object, told: Told
 ) -> tuple[Finding, ...]:
-    """The findings on the data, on each system by what it has, and on slices and comparison."""
+    """What there is to say of the data, of each system by what it has, and of what was computed."""
+    (estimates, *compared), settings = told, source.settings
 
-    def subject(system: Any) -> Subject:
-        known = {e.measure: e for e in estimates if e.system == system.name}
-        return Subject(
-            system.name,
-            source.settings.level,
-            has(system),
-            tuple(source.measures),
-            cache(lambda name: known.get(name) or system.estimate(parse(name, TASKS[task]))),
-            inference=source.settings.interval != "none",
-        )
+    def subject(s: Any) -> Subject:
+        known = {e.measure: e for e in estimates if e.system == s.name}
 
-    subjects = [subject(system) for system in source.by_name.values()]
-    whole = Subject(None, source.settings.level, (slices, comparison))
-    return findings.of([replace(subjects[0], name=None, has=tuple(data)), *subjects, whole])
+        def estimate(name: str) -> Estimate:
+            found: Estimate = known.get(name) or s.estimate(parse(name, TASKS[task]))
+            return found
+
+        shown, inference = tuple(source.measures), settings.interval != "none"
+        return Subject(s.name, settings.level, has[s.name], shown, cache(estimate), inference)
+
+    subjects = [subject(s) for s in source.by_name.values()]
+    whole = Subject(None, settings.level, tuple(compared))
+    return findings.of([replace(subjects[0], name=None, has=(data,)), *subjects, whole])

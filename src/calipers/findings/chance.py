@@ -69,35 +69,41 @@ def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
         )
 
 
-def beside_constant(gain: Valued) -> tuple[str, str] | None:
-    """What a gain over the constant answer shows, unless it shows that there is one."""
-    if not gain.low <= 0:
-        return None
-    return ("below", "is below") if gain.high < 0 else ("like", "has not been shown to beat")
+def beside_constant(
+    s: Subject, name: str, own: Valued, answer: str, always: float, gain: Valued, level: float
+) -> Iterator[Said]:
+    """What a gain over the best constant answer shows, unless it shows that there is one."""
+    if gain.low <= 0:
+        kind, verb = "like", "has not been shown to beat"
+        if gain.high < 0:
+            kind, verb = "below", "is below"
+        yield Said(
+            f"{s.who}: {name} {own} {verb} the {number(always)} that always answering {answer} "
+            f"scores; difference {gain:+}.",
+            {
+                name.replace(" ", "-"): own,
+                f"{name} of the constant answer": always,
+                "difference": gain,
+            },
+            s.named(name.replace(" ", "-"), "error-rate"),
+            level,
+            kind=f"{name.split(maxsplit=1)[0]}-{kind}-constant",
+        )
 
 
 @rule("accuracy-below-constant", "warning", CONSTANT.format("lies below"), needs=(Cells,))
 @rule("accuracy-like-constant", "caution", CONSTANT.format("contains"), needs=(Cells,))
 def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
     """Accuracy against that of always answering the most frequent class."""
-    m, shown = cells.matrix, s.named("accuracy", "error-rate")
-    if not shown:
+    if not s.named("accuracy", "error-rate"):
         return
+    m = cells.matrix
     frequent = int(m.truth.argmax())
     # Of two classes only one can be the better answer; of more, any of them by chance.
     level = corrected(s.level, m.classes / 2)
     gain = cells.apart(partial(right_elsewhere, frequent), partial(missed, frequent), level)
-    if (shows := beside_constant(gain)) is None:
-        return
-    accuracy, always = s.of("accuracy"), float(m.truth[frequent] / m.total)
-    yield Said(
-        f"{s.who}: accuracy {accuracy} {shows[1]} the {number(always)} that always answering "
-        f"{cells.label(frequent)} scores; difference {gain:+}.",
-        {"accuracy": accuracy, "accuracy of the constant answer": always, "difference": gain},
-        shown,
-        level,
-        kind=f"accuracy-{shows[0]}-constant",
-    )
+    always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
+    yield from beside_constant(s, "accuracy", s.of("accuracy"), answer, always, gain, level)
 
 
 @dataclass(frozen=True, eq=False)

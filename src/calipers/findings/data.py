@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from calipers.findings.cells import Cells, corrected, effective, true
+from calipers.findings.cells import Cells, corrected, true
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import Valued, first, joined, quoted
-from calipers.inference import intervals
+from calipers.findings.words import first, joined
 from calipers.report.numbers import count, number
 from calipers.results import Estimate
-from calipers.statistics import FloatArray
 
 #: Fewer rows of a class than this are few, and so are fewer topics than that.
 FEW_ROWS = 20
@@ -28,14 +26,9 @@ FEW = f"A class (or label) has fewer than {FEW_ROWS} rows (effective rows where 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The weight of the rows of each class, and the sum of its squares; the rows may come in
-    clusters. ``cells`` are those of a system on the same rows, if there are any."""
+    """How many rows each class has: what is answered of them by one system, or by none."""
 
-    labels: tuple[str, ...]
-    weight: FloatArray
-    squares: FloatArray
-    clustered: bool = False
-    cells: Cells | None = None
+    cells: Cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,30 +47,24 @@ class Topics:
 )
 def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
     """Classes so rare that accuracy says little."""
-    k, total = len(classes.labels), float(classes.weight.sum())
-    size = effective(total, float(classes.squares.sum()))
+    cells, weight = classes.cells, classes.cells.matrix.truth
+    k, total = len(weight), float(weight.sum())
     level = s.level if k == 2 else corrected(s.level, k)
-    rare: dict[str, Valued] = {}
-    for code, label in enumerate(classes.labels):
-        share = float(classes.weight[code] / total)
-        if not classes.clustered:
-            made = Valued.within(share, intervals.wilson(share, size, level))
-        elif classes.cells is not None:
-            made = classes.cells.share(partial(true, code), lambda m: m.total, level)
-        else:
-            return
-        if made.high < RARE / k:
-            rare[quoted(label)] = made
+    shares = {
+        cells.label(code): cells.share(partial(true, code), lambda m: m.truth.sum(axis=-1), level)
+        for code in range(k)
+    }
+    rare = {label: share for label, share in shares.items() if share.high < RARE / k}
     if not rare:
         return
     listed = first(f"{share} of the rows are {label}" for label, share in rare.items())
-    frequent = int(classes.weight.argmax())
-    constant = float(classes.weight[frequent] / total)
+    frequent = int(weight.argmax())
+    constant = float(weight[frequent] / total)
     read = s.named(*READ_WHEN_UNBALANCED)
     advice = f" Read {joined(read)} rather than accuracy." if read else ""
     yield Said(
         f"The classes are unbalanced: {listed}. Always answering "
-        f"{quoted(classes.labels[frequent])} would have an accuracy of {number(constant)}.{advice}",
+        f"{cells.label(frequent)} would have an accuracy of {number(constant)}.{advice}",
         {
             **{f"share of {label}": share for label, share in rare.items()},
             "accuracy of the constant answer": constant,
@@ -90,9 +77,8 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
 @rule("few-rows", "caution", FEW, needs=(Classes,), counts=True)
 def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
     """Classes of so few rows that one of them moves the numbers."""
-    of_class = zip(classes.labels, classes.weight, classes.squares, strict=True)
-    sizes = {quoted(label): effective(*sums) for label, *sums in of_class}
-    few = {label: n for label, n in sizes.items() if 0 < n < FEW_ROWS}
+    cells, sizes = classes.cells, classes.cells.matrix.effective_size("truth")
+    few = {cells.label(code): float(n) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
     if few:
         step = 1 / min(few.values())
         yield Said(

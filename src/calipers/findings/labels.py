@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -211,9 +212,9 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
 @rule("subset-like-constant", "caution", USUAL_SET.format("contains"), needs=(LabelAnswers,))
 def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     """Subset accuracy against that of always answering the most frequent set of labels."""
-    shown, rows = s.named("subset-accuracy"), answers.rows
-    if not shown:
+    if not s.named("subset-accuracy"):
         return
+    rows = answers.rows
     usual = rows.usual()
     constant = (rows.truth == usual).all(axis=1)
     right = (rows.truth == answers.predicted).all(axis=1)
@@ -221,23 +222,11 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     # Any of the sets that occur could be the best constant answer by chance.
     level = corrected(s.level, max(1.0, kinds / 2))
     gain = rows.apart(right & ~constant, constant & ~right, level)
-    if (shows := beside_constant(gain)) is None:
-        return
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
     names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
     answer = f"'{first(names, 5)}'" if names else "no label"
-    yield Said(
-        f"{s.who}: subset accuracy {number(own)} {shows[1]} the {number(always)} that always "
-        f"answering {answer} scores; difference {gain:+}.",
-        {
-            "subset-accuracy": own,
-            "subset accuracy of the constant answer": always,
-            "difference": gain,
-        },
-        shown,
-        level,
-        kind=f"subset-{shows[0]}-constant",
-    )
+    value = Valued(own, math.nan, math.nan)
+    yield from beside_constant(s, "subset accuracy", value, answer, always, gain, level)
 
 
 @rule(
