@@ -58,7 +58,7 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
         return cal.Estimate(measure, share, made.low, made.high)
 
     cells = (TwoCells if len(labels) == 2 else ManyCells)(matrix)
-    has = (cells, data.Classes(labels, matrix.truth, matrix.squared.truth))
+    has = (cells, data.Classes(cells))
     subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
     return [f for rule in RULES.values() if rule.says in functions for f in rule.of(subject)]
 
@@ -505,10 +505,10 @@ def forgotten() -> Iterator[None]:
 def lonely(least: int) -> None:
     """A rule from outside."""
 
-    @findings.rule(
-        "lonely-items", "warning", "A cluster holds one item.", needs=(Partition,), counts=True
-    )
+    @findings.rule("lonely-items", "warning", Partition, counts=True, items="one item")
     def one_item(s: Subject, partition: Partition) -> Iterator[findings.Said]:
+        """A cluster holds
+        {items}."""
         alone = partition.sizes.count(1)
         if alone >= least:
             share = findings.Valued(alone / sum(partition.sizes), 0.1, 0.4)
@@ -551,8 +551,9 @@ def test_a_rule_that_is_defined_again_is_asked_once() -> None:
 
 
 def test_without_inference_only_rules_that_count_are_asked() -> None:
-    @findings.rule("odd", "caution", "Always.", needs=(Partition,))
+    @findings.rule("odd", "caution", Partition)
     def odd(_: Subject, __: Partition) -> Iterator[findings.Said]:
+        """Always."""
         yield findings.Said("Odd.", {})
 
     subject = Subject("a", 0.95, (Partition([2]),))
@@ -561,10 +562,14 @@ def test_without_inference_only_rules_that_count_are_asked() -> None:
 
 
 def test_a_kind_has_one_meaning_and_a_severity() -> None:
+    def whenever(_: Subject) -> Iterator[findings.Said]:
+        """Whenever I like."""
+        yield findings.Said("Now.", {})
+
     with pytest.raises(ValueError, match="of the kind 'ties' already"):
-        findings.rule("ties", "caution", "Whenever I like.", needs=(Partition,))
+        findings.rule("ties", "caution")(whenever)
     with pytest.raises(ValueError, match="severity is 'grave', expected one of warning, caution"):
-        findings.rule("new", "grave", "Always.", needs=(Partition,))
+        findings.rule("new", "grave")
     assert "new" not in KINDS
 
 

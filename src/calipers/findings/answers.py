@@ -27,23 +27,12 @@ TIED = 0.05
 #: The coefficients of a recalibration, and what they are of calibrated probabilities.
 RECALIBRATION = {"calibration-slope": 1.0, "calibration-intercept": 0.0}
 
-ONE_WAY = (
-    f"The lower limit of the {{0}} is above {RELIABLE:g}, that of the {{1}} is not and its "
-    "interval lies below that of the {0}, and the interval of recall minus the false positive "
-    "rate lies above 0."
-)
 
-
-@rule(
-    "miscalibrated",
-    "caution",
-    "The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and "
-    "that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there "
-    "being two).",
-    needs=(ScoreTable,),
-)
+@rule("miscalibrated", "caution", ScoreTable)
 def miscalibrated(s: Subject, _: ScoreTable) -> Iterator[Said]:
-    """Probabilities that rank better than chance and yet are not what they say."""
+    """The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and
+    that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there being
+    two)."""
     # Of a million rows a recalibration takes seconds: only where it is shown.
     if len(s.named(*RECALIBRATION)) < 2 or not (area := s.of("AUC")).low > 0.5:
         return
@@ -75,10 +64,12 @@ def _widened(of: Valued, level: float, tests: int) -> Valued:
     return Valued(x, x - factor * (x - of.low), x + factor * (of.high - x))
 
 
-@rule("rules-out-only", "caution", ONE_WAY.format("NPV", "precision"), needs=(TwoCells,))
-@rule("rules-in-only", "caution", ONE_WAY.format("precision", "NPV"), needs=(TwoCells,))
+@rule("rules-out-only", "caution", TwoCells, firm="NPV", loose="precision")
+@rule("rules-in-only", "caution", TwoCells, firm="precision", loose="NPV")
 def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Said]:
-    """A test whose answers can be relied on in one direction only."""
+    """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not and its
+    interval lies below that of the {firm}, and the interval of recall minus the false positive rate
+    lies above 0."""
     ppv, npv, m = s.of("precision"), s.of("NPV"), cells.matrix
     if not (s.of("recall") - s.of("FPR")).low > 0:
         return
@@ -102,15 +93,10 @@ def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Said]:
         )
 
 
-@rule(
-    "leaning",
-    "caution",
-    "The interval of how often a class is answered over how often it occurs lies above "
-    f"{LEANING:g}.",
-    needs=(TwoCells,),
-)
+@rule("leaning", "caution", TwoCells)
 def leaning(s: Subject, cells: TwoCells) -> Iterator[Said]:
-    """Answers that name one class far more often than it occurs."""
+    """The interval of how often a class is answered over how often it occurs lies above
+    {LEANING:g}."""
     m = cells.matrix
     shares = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
     for code in range(2):
@@ -136,15 +122,9 @@ class Tuned:
     note: Callable[[ScoreTable], str]
 
 
-@rule(
-    "tuned-threshold",
-    "warning",
-    "A rule chose the threshold on the rows that it is judged on.",
-    needs=(ScoreTable, Tuned),
-    counts=True,
-)
+@rule("tuned-threshold", "warning", ScoreTable, Tuned, counts=True)
 def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Said]:
-    """A threshold that was chosen on the rows that it is judged on."""
+    """A rule chose the threshold on the rows that it is judged on."""
     values, measure = {"threshold": tuned.threshold}, tuned.measure
     if measure.on is ConfusionMatrix:
         values[f"{measure}"] = float(measure.apply(table.at(tuned.threshold)))
@@ -154,15 +134,9 @@ def tuned_threshold(s: Subject, table: ScoreTable, tuned: Tuned) -> Iterator[Sai
     yield Said(tuned.note(table), values, s.named(str(measure)))
 
 
-@rule(
-    "ties",
-    "caution",
-    f"At least {TIED:g} of the pairs of a positive and a negative row have equal scores.",
-    needs=(ScoreTable,),
-    counts=True,
-)
+@rule("ties", "caution", ScoreTable, counts=True)
 def ties(s: Subject, table: ScoreTable) -> Iterator[Said]:
-    """Scores that leave much of the order open."""
+    """At least {TIED:g} of the pairs of a positive and a negative row have equal scores."""
     pairs = float(table.total_positive * table.total_negative)
     tied = float((table.positive * table.negative).sum()) / pairs if pairs else 0.0
     if tied >= TIED:

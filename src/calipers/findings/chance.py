@@ -20,22 +20,11 @@ from calipers.statistics import FloatArray, Moments, ScoreTable
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
 
-BELOW_DIAGONAL = (
-    "The interval of the AUC lies below 0.5; without scores, that of recall minus the false "
-    "positive rate lies below 0."
-)
-CONSTANT = (
-    "The interval of accuracy minus that of always answering the most frequent class, paired by "
-    "row and corrected for the choice of the class among K, {} 0."
-)
-LOSS = (
-    "The interval of the mean loss minus that of the best constant prediction, paired by row, {} 0."
-)
 
-
-@rule("below-diagonal", "warning", BELOW_DIAGONAL, needs=(ScoreTable,))
+@rule("below-diagonal", "warning", ScoreTable)
 def ranks_wrongly(s: Subject, _: ScoreTable) -> Iterator[Said]:
-    """The wrong way round; what the opposite would give."""
+    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
+    positive rate lies below 0."""
     area = s.of("AUC")
     if area.high < 0.5:
         turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
@@ -47,9 +36,10 @@ def ranks_wrongly(s: Subject, _: ScoreTable) -> Iterator[Said]:
         )
 
 
-@rule("below-diagonal", "warning", BELOW_DIAGONAL, needs=(TwoCells,))
+@rule("below-diagonal", "warning", TwoCells)
 def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
-    """The same of answers that no score stands behind."""
+    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
+    positive rate lies below 0."""
     recall, fpr = s.of("recall"), s.of("FPR")
     j = recall - fpr
     if j.high < 0 and s.get(ScoreTable) is None:
@@ -91,10 +81,11 @@ def beside_constant(
         )
 
 
-@rule("accuracy-below-constant", "warning", CONSTANT.format("lies below"), needs=(Cells,))
-@rule("accuracy-like-constant", "caution", CONSTANT.format("contains"), needs=(Cells,))
+@rule("accuracy-below-constant", "warning", Cells, verb="lies below")
+@rule("accuracy-like-constant", "caution", Cells, verb="contains")
 def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
-    """Accuracy against that of always answering the most frequent class."""
+    """The interval of accuracy minus that of always answering the most frequent class, paired by
+    row and corrected for the choice of the class among K, {verb} 0."""
     if not s.named("accuracy", "error-rate"):
         return
     m = cells.matrix
@@ -116,10 +107,11 @@ class Numbers:
     clusters: Clusters | None
 
 
-@rule("error-above-constant", "warning", LOSS.format("lies above"), needs=(Numbers,))
-@rule("error-like-constant", "caution", LOSS.format("contains"), needs=(Numbers,))
+@rule("error-above-constant", "warning", Numbers, verb="lies above")
+@rule("error-like-constant", "caution", Numbers, verb="contains")
 def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
-    """The loss against that of the best constant prediction."""
+    """The interval of the mean loss minus that of the best constant prediction, paired by row,
+    {verb} 0."""
     measure = next((m for m in s.measures if m.constant is not None), None)
     if measure is None:
         return
@@ -153,9 +145,9 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
     )
 
 
-@rule("like-chance", "caution", "The interval of the AUC contains 0.5.", needs=(ScoreTable,))
+@rule("like-chance", "caution", ScoreTable)
 def like_chance(s: Subject, _: ScoreTable) -> Iterator[Said]:
-    """Scores that have not been shown to rank better than chance."""
+    """The interval of the AUC contains 0.5."""
     area = s.of("AUC")
     if area.low <= 0.5 <= area.high:
         yield Said(

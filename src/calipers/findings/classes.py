@@ -17,15 +17,10 @@ from calipers.statistics import ConfusionMatrix, FloatArray
 CONFUSED = 0.05
 
 
-@rule(
-    "weak-class",
-    "caution",
-    "The interval of a class's recall minus that of all other rows lies below 0 (corrected for "
-    "the number of classes).",
-    needs=(ManyCells,),
-)
+@rule("weak-class", "caution", ManyCells)
 def weak_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
-    """A class that is recognised less often than the others."""
+    """The interval of a class's recall minus that of all other rows lies below 0 (corrected for the
+    number of classes)."""
     m = cells.matrix
     each, level = m.one_vs_rest(), corrected(s.level, m.classes)
     for code, label in enumerate(m.labels):
@@ -57,15 +52,10 @@ def weak_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
         )
 
 
-@rule(
-    "confused-class",
-    "caution",
-    "Of the errors on a class more than half are one other class, and of its rows more than "
-    f"{CONFUSED:g}, both by the whole interval (exact, corrected for the number of classes).",
-    needs=(ManyCells,),
-)
+@rule("confused-class", "caution", ManyCells)
 def confused_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
-    """A class most of whose errors are one other class."""
+    """Of the errors on a class more than half are one other class, and of its rows more than
+    {CONFUSED:g}, both by the whole interval (exact, corrected for the number of classes)."""
     m, level = cells.matrix, corrected(s.level, cells.matrix.classes)
     for code, other, weight in _largest_confusions(m):
         if not weight > max((m.truth[code] - m.hits[code]) / 2, m.truth[code] * CONFUSED):

@@ -22,15 +22,10 @@ MOST_PAIRS = 6
 MOST_NEEDED = 1e9
 
 
-@rule(
-    "slices-differ",
-    "caution",
-    "On the leading measure a slice differs from the rest: the p-value, adjusted for the number of "
-    "slices, is small, and the interval of the difference leaves out 0.",
-    needs=(Slices,),
-)
+@rule("slices-differ", "caution", Slices)
 def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
-    """By system and column the slices that differ from the rest on the leading measure."""
+    """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
+    slices, is small, and the interval of the difference leaves out 0."""
     directed = [one for one in slices if one.to_rest.higher_is_better is not None]
     differing: dict[tuple[str, str], list[Slice]] = {}
     for one in directed:
@@ -54,15 +49,10 @@ def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
         )
 
 
-@rule(
-    "not-told-apart",
-    "information",
-    "On the leading measure the adjusted p-value of two systems is not small, or the interval of "
-    "their difference contains 0.",
-    needs=(Comparison,),
-)
+@rule("not-told-apart", "information", Comparison)
 def not_told_apart(_: Subject, comparison: Comparison) -> Iterator[Said]:
-    """The pairs that cannot be told apart, and what it would take."""
+    """On the leading measure the adjusted p-value of two systems is not small, or the interval of
+    their difference contains 0."""
     # Of each pair the first difference, which is on the leading measure.
     leading: dict[tuple[str, str], Difference] = {}
     for d in comparison:

@@ -17,11 +17,10 @@ FEW_ROWS = 20
 FEW_TOPICS = 25
 #: A class is rare when its share is below this part of the share that K equal classes would have.
 RARE = 0.2
+RARE_OF_TWO = RARE / 2
 
 #: What to read instead of accuracy where a class is rare.
 READ_WHEN_UNBALANCED = ("precision", "recall", "balanced-accuracy", "MCC", "PR-AUC", "AP")
-
-FEW = f"A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are weighted)."
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +37,10 @@ class Topics:
     estimates: tuple[Estimate, ...]
 
 
-@rule(
-    "imbalance",
-    "information",
-    f"The interval of a class's share lies below {RARE:g}/K with K classes, which is "
-    f"{RARE / 2:g} with two (corrected for the number of classes).",
-    needs=(Classes,),
-)
+@rule("imbalance", "information", Classes)
 def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
-    """Classes so rare that accuracy says little."""
+    """The interval of a class's share lies below {RARE:g}/K with K classes, which is
+    {RARE_OF_TWO:g} with two (corrected for the number of classes)."""
     cells, weight = classes.cells, classes.cells.matrix.truth
     k, total = len(weight), float(weight.sum())
     level = s.level if k == 2 else corrected(s.level, k)
@@ -74,9 +68,10 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
     )
 
 
-@rule("few-rows", "caution", FEW, needs=(Classes,), counts=True)
+@rule("few-rows", "caution", Classes, counts=True)
 def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
-    """Classes of so few rows that one of them moves the numbers."""
+    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
+    weighted)."""
     cells, sizes = classes.cells, classes.cells.matrix.effective_size("truth")
     few = {cells.label(code): float(n) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
     if few:
@@ -90,15 +85,9 @@ def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
         )
 
 
-@rule(
-    "few-topics",
-    "caution",
-    f"There are fewer than {FEW_TOPICS} topics.",
-    needs=(Topics,),
-    counts=True,
-)
+@rule("few-topics", "caution", Topics, counts=True)
 def few_topics(_: Subject, topics: Topics) -> Iterator[Said]:
-    """So few topics that their mean is known roughly."""
+    """There are fewer than {FEW_TOPICS} topics."""
     resting = [e for e in topics.estimates if e.unit == "topics" and e.no_interval != "exact_count"]
     n = max((e.n for e in resting), default=0)
     if 0 < n < FEW_TOPICS:

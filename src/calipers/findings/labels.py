@@ -13,7 +13,7 @@ import numpy.typing as npt
 from calipers.findings.cells import UNDEFINED, corrected, effective
 from calipers.findings.chance import beside_constant
 from calipers.findings.classes import CONFUSED
-from calipers.findings.data import FEW, FEW_ROWS
+from calipers.findings.data import FEW_ROWS
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued, first, joined, quoted
 from calipers.inference import intervals
@@ -31,11 +31,6 @@ Rows = npt.NDArray[np.bool_]
 RARE_LABEL = 0.01
 #: No more labels are listed with their numbers.
 MOST_LISTED = 10
-
-USUAL_SET = (
-    "The interval of subset accuracy minus that of always answering the most frequent set of "
-    "labels, paired by row and corrected for the choice of the set among all that occur, {} 0."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +110,9 @@ class LabelAnswers:
     predicted: Rows
 
 
-@rule(
-    "label-without-rows",
-    "information",
-    "No row has a label that is evaluated.",
-    needs=(LabelRows,),
-    counts=True,
-)
+@rule("label-without-rows", "information", LabelRows, counts=True)
 def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
-    """Labels that cannot be recognised, since no row has them."""
+    """No row has a label that is evaluated."""
     absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
     if absent:
         yield Said(
@@ -133,9 +122,10 @@ def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
         )
 
 
-@rule("few-rows", "caution", FEW, needs=(LabelRows,), counts=True)
+@rule("few-rows", "caution", LabelRows, counts=True)
 def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
-    """Labels of so few rows that one of them moves their numbers."""
+    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
+    weighted)."""
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
     sizes = [effective(float(w), float(q)) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
@@ -151,15 +141,10 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
         )
 
 
-@rule(
-    "rare-labels",
-    "information",
-    f"The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the "
-    "number of labels).",
-    needs=(LabelRows,),
-)
+@rule("rare-labels", "information", LabelRows)
 def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
-    """Labels so rare that measures which count all labels alike hardly see them."""
+    """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
+    number of labels)."""
     level = corrected(s.level, len(rows.labels))
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
     shares = [(rows.label(code), rows.share(rows.truth[:, code], level)) for code in codes]
@@ -183,15 +168,9 @@ def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
     )
 
 
-@rule(
-    "label-never-predicted",
-    "caution",
-    "A label that rows have is predicted for none of them, nor for any other.",
-    needs=(LabelAnswers,),
-    counts=True,
-)
+@rule("label-never-predicted", "caution", LabelAnswers, counts=True)
 def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
-    """Labels that a system never names."""
+    """A label that rows have is predicted for none of them, nor for any other."""
     rows = answers.rows
     ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
     codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
@@ -208,10 +187,11 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
         )
 
 
-@rule("subset-below-constant", "warning", USUAL_SET.format("lies below"), needs=(LabelAnswers,))
-@rule("subset-like-constant", "caution", USUAL_SET.format("contains"), needs=(LabelAnswers,))
+@rule("subset-below-constant", "warning", LabelAnswers, verb="lies below")
+@rule("subset-like-constant", "caution", LabelAnswers, verb="contains")
 def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
-    """Subset accuracy against that of always answering the most frequent set of labels."""
+    """The interval of subset accuracy minus that of always answering the most frequent set of
+    labels, paired by row and corrected for the choice of the set among all that occur, {verb} 0."""
     if not s.named("subset-accuracy"):
         return
     rows = answers.rows
@@ -229,17 +209,12 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     yield from beside_constant(s, "subset accuracy", value, answer, always, gain, level)
 
 
-@rule(
-    "confused-label",
-    "caution",
-    "Of the rows that miss a label more than half are given one other label that they do not "
-    f"have, and of all rows with the label more than {CONFUSED:g} (both by the whole interval, "
-    "exact); and that other label is given so more often than to the other rows without it (by "
-    "the interval of the difference). All are corrected for the number of labels.",
-    needs=(LabelAnswers,),
-)
+@rule("confused-label", "caution", LabelAnswers)
 def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
-    """Labels in whose place another label is given."""
+    """Of the rows that miss a label more than half are given one other label that they do not have,
+    and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and
+    that other label is given so more often than to the other rows without it (by the interval of
+    the difference). All are corrected for the number of labels."""
     rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
     missed, wrong = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact of counts; weights it may not even hold.

@@ -124,22 +124,25 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(
-    kind: str, severity: str, when: str, *, needs: tuple[type, ...], counts: bool = False
+    kind: str, severity: str, *needs: type, counts: bool = False, **words: str
 ) -> Callable[[F], F]:
     """Has a function asked of every subject that has something of each of the types ``needs``.
 
     It is called with the subject and what was found of these types, and yields what there is to
-    say. One that ``counts`` needs no interval, and is asked without inference as well. A function
-    that finds several kinds is decorated for each, and names the kind; it takes its place again
-    when it is defined again.
+    say. Its docstring is the rule as people read it, with ``words`` and the constants of its module
+    filled in. One that ``counts`` needs no interval, and is asked without inference as well. A
+    function that finds several kinds is decorated for each, and names the kind; one that is defined
+    again takes its place again.
     """
     if severity not in SEVERITIES:
         expected = ", ".join(SEVERITIES)
         raise ValueError(f"{kind}: severity is {severity!r}, expected one of {expected}")
-    if KINDS.setdefault(kind, Kind(severity, when)) != Kind(severity, when):
-        raise ValueError(f"there are findings of the kind {kind!r} already, under another rule")
 
     def register(says: F) -> F:
+        text = " ".join((says.__doc__ or "").split())
+        meant = Kind(severity, text.format(**{**says.__globals__, **words}))
+        if KINDS.setdefault(kind, meant) != meant:
+            raise ValueError(f"there are findings of the kind {kind!r} already, by another rule")
         RULES[f"{says.__module__}.{says.__qualname__}"] = Rule(kind, says, needs, counts)
         return says
 
