@@ -29,9 +29,7 @@ from calipers.evaluate.confusions import confusions
 from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.findings import of_classification
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     by_default,
     choose_measures,
@@ -41,7 +39,9 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
+from calipers.evaluate.subjects import of_two_classes
 from calipers.results import Evaluation
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import ScoreTable
 from calipers.systems.binary import System
 from calipers.systems.thresholds import NoThresholdError, Rule
@@ -236,7 +236,7 @@ def classification(
             "at_the_threshold": "positive",
         },
         inputs=inputs,
-        findings=of_classification,
+        findings=of_two_classes,
         first=[estimate_of(of.reading(number), "threshold", of.system) for of in tuned],
         notes=(
             *rows.notes,

@@ -23,17 +23,17 @@ from calipers.evaluate.classification import scored
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins
-from calipers.evaluate.findings import of_classes
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     choose_measures,
     column_name,
     named_systems,
 )
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
+from calipers.evaluate.subjects import of_classes
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows
 from calipers.systems.classes import ClassSystem, Problem
 

@@ -32,9 +32,7 @@ from calipers.evaluate.classification import scored
 from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate
-from calipers.evaluate.findings import of_label_sets
 from calipers.evaluate.shared import (
-    UNNAMED,
     MeasureNames,
     column_name,
     make_settings,
@@ -42,8 +40,10 @@ from calipers.evaluate.shared import (
     names_of,
 )
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
+from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
 from calipers.results import Evaluation, LabelTable
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
 from calipers.systems.sets import LabelSystem
 

@@ -8,7 +8,6 @@ from typing import Any
 from calipers.data.arrays import as_quantities, same_length
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
-from calipers.evaluate.findings import of_numbers
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
@@ -17,6 +16,7 @@ from calipers.evaluate.shared import (
     named_systems,
 )
 from calipers.evaluate.skeleton import evaluated, weights_and_clusters
+from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
 
@@ -81,5 +81,5 @@ def regression(
         slice_bins=slice_bins,
         conventions={},
         inputs=inputs,
-        findings=lambda all_systems, *found: of_numbers(all_systems, chosen, *found),
+        findings=of_numbers,
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers import findings
 from calipers.data.errors import InputError
 from calipers.data.trec import (
     Origin,
@@ -21,7 +22,6 @@ from calipers.data.trec import (
 )
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -31,6 +31,8 @@ from calipers.evaluate.shared import (
     provenance,
 )
 from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.findings import Subject
+from calipers.findings.data import Topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings
@@ -200,7 +202,7 @@ def retrieval(
         else (),
         per_unit=source.per_unit(),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
-        findings=of_topics(estimates, comparison, level),
+        findings=findings.of([Subject(None, level, (Topics(estimates), comparison))]),
         provenance=provenance(
             "retrieval", settings, conventions, [origin, *(r.origin for r in read.values())]
         ),

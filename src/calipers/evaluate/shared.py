@@ -14,6 +14,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
 from calipers.results import Definition
+from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -126,10 +127,6 @@ def choose_measures(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
     return list(dict.fromkeys(chosen))
-
-
-#: The name of a system that was given without one.
-UNNAMED = "system"
 
 
 def named_systems(given: Any, what: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def evaluated(
     **parts: Any,
 ) -> Evaluation:
     """The evaluation of systems on so many rows. ``first`` are estimates that come before all
-    others, ``of_slices`` notes where there are slices; ``findings`` are made of the systems, all
+    others, ``of_slices`` notes where there are slices; ``findings`` are made of the systems and of all
     estimates, the comparison and the slices; ``parts`` are what else the evaluation has."""
     made, how = cuts(slices, slice_bins, rows)
     all_systems, source = list(systems.values()), Rows(systems, measures, settings)
@@ -82,7 +82,7 @@ def evaluated(
             *(() if by_slice is None else of_slices),
         ),
         slices=by_slice,
-        findings=findings(all_systems, found, comparison, by_slice),
+        findings=findings(source, (found, comparison, by_slice)),
         provenance=provenance(task, settings, told, inputs),
         sources=source,
         **parts,

@@ -102,6 +102,7 @@ def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
     rows=same_sets,
     default=usual_set,
     hits=True,
+    counts_absent=True,
 )
 def subset_accuracy(m: Moments) -> FloatArray:
     """Share of the rows whose set of labels is predicted exactly: Y = Z."""
@@ -115,6 +116,7 @@ def subset_accuracy(m: Moments) -> FloatArray:
     aliases=("hamming_loss",),
     rows=differing,
     default=usual_answers,
+    counts_absent=True,
 )
 def hamming_loss(m: Moments) -> FloatArray:
     """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""

@@ -10,6 +10,9 @@ from typing import Annotated, Any
 from calipers.results.forms import BRIEF, NAN, Count, Level, OneOf
 from calipers.results.written import Written
 
+#: The name of a system that was given without one.
+UNNAMED = "system"
+
 #: What each reason for a missing interval means.
 NO_INTERVAL = {
     "area_at_its_limit": "the area is 0 or 1",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.evaluate import findings
-from calipers.evaluate.findings import OF_DATA, OF_SYSTEM, RULES, Maker, Subject
+from calipers import findings
+from calipers.findings import KINDS, RULES, Subject, answers, chance, classes, data
+from calipers.findings.cells import ManyCells, TwoCells
 from calipers.inference import intervals
 from calipers.results import SEVERITIES, Evaluation, Finding
 from calipers.statistics import ConfusionMatrix
@@ -44,8 +47,8 @@ def by_kind(evaluation: Evaluation) -> dict[str, Finding]:
     return dict(zip(kinds, evaluation.findings, strict=True))
 
 
-def of_matrix(counts: Any, labels: tuple[str, ...], *makers: Maker) -> list[Finding]:
-    """What the makers find on a system of which only the matrix is known (rows are the truth)."""
+def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Finding]:
+    """What the functions find on a system of which only the matrix is known (rows are the truth)."""
     table = np.asarray(counts, np.float64)
     matrix = ConfusionMatrix(table, table, labels, int(table.sum()))
 
@@ -54,8 +57,10 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *makers: Maker) -> list[Find
         made = intervals.wilson(share, float(matrix.total), 0.95)
         return cal.Estimate(measure, share, made.low, made.high)
 
-    subject = Subject("system", labels, 0.95, ("accuracy",), estimate, matrix)
-    return [found for make in makers for found in make(subject)]
+    cells = (TwoCells if len(labels) == 2 else ManyCells)(matrix)
+    has = (cells, data.Classes(cells))
+    subject = Subject("system", 0.95, has, (cal.measure("accuracy"),), estimate)
+    return [f for rule in RULES.values() if rule.says in functions for f in rule.of(subject)]
 
 
 # ------------------------------------------------------------------------- the worked examples
@@ -116,9 +121,9 @@ def test_methods_a_to_d() -> None:
 
 def test_woman_man_child() -> None:
     given = EXAMPLES["woman-man-child"]
-    classes, counts = np.array(given["classes"]), np.transpose(given["matrix"])
+    names, counts = np.array(given["classes"]), np.transpose(given["matrix"])
     truth, called = (
-        classes[place].repeat(counts.ravel()) for place in np.indices((3, 3)).reshape(2, 9)
+        names[place].repeat(counts.ravel()) for place in np.indices((3, 3)).reshape(2, 9)
     )
     found = cal.classification(truth, called).findings
     # "The algorithm struggles with recognizing women", though their accuracy is high: "due to the
@@ -223,7 +228,7 @@ def test_a_score_below_the_diagonal() -> None:
 def test_a_class_that_is_taken_for_another() -> None:
     labels = ("cat", "dog", "bird", "fish")
     counts = [[60, 38, 1, 1], [8, 90, 1, 1], [2, 2, 94, 2], [1, 1, 2, 96]]
-    found = {f.kind: f for f in of_matrix(counts, labels, *OF_DATA, *OF_SYSTEM)}
+    found = {f.kind: f for f in of_matrix(counts, labels, *(r.says for r in RULES.values()))}
     confused = found["confused-class"]
     assert "takes 'cat' for 'dog'" in confused.sentence
     assert confused.numbers == pytest.approx(
@@ -388,7 +393,7 @@ def test_an_accuracy_that_equals_the_constant_is_seldom_called_below() -> None:
     # Of 300 rows about 60 are answered "1", half of them rightly: nothing is won and nothing lost.
     def make(rng: np.random.Generator) -> list[Finding]:
         tn, fp, fn, tp = rng.multinomial(300, [0.7, 0.1, 0.1, 0.1])
-        return of_matrix([[tn, fp], [fn, tp]], ("0", "1"), findings.accuracy_and_constant)
+        return of_matrix([[tn, fp], [fn, tp]], ("0", "1"), chance.accuracy_and_constant)
 
     assert rate({"accuracy-below-constant"}, make, 2000) <= border(0.025, 2000)
 
@@ -399,7 +404,7 @@ def test_classes_that_are_alike_are_seldom_called_weak_or_confused() -> None:
 
     def make(rng: np.random.Generator) -> list[Finding]:
         counts = [rng.multinomial(60, row) for row in rows]
-        return of_matrix(counts, labels, findings.weak_class, findings.confused_class)
+        return of_matrix(counts, labels, classes.weak_class, classes.confused_class)
 
     assert rate({"weak-class"}, make, 1000) <= border(0.05, 1000)
     assert rate({"confused-class"}, make, 1000) <= border(0.05, 1000)
@@ -410,19 +415,19 @@ def test_shares_at_the_border_are_seldom_called_unbalanced_or_leaning() -> None:
     def make(rng: np.random.Generator) -> list[Finding]:
         tn, fp, fn, tp = rng.multinomial(2000, [0.86, 0.04, 0.015, 0.085])
         counts = [[tn, fp], [fn, tp]]
-        return of_matrix(counts, ("0", "1"), findings.imbalance, findings.leaning)
+        return of_matrix(counts, ("0", "1"), data.imbalance, answers.leaning)
 
     assert rate({"imbalance"}, make, 2000) <= border(0.025, 2000)
     assert rate({"leaning"}, make, 2000) <= border(0.025, 2000)
 
 
-@pytest.mark.parametrize(("classes", "rows"), [(2, 200), (5, 200), (10, 300)])
-def test_guesses_among_many_classes_are_seldom_called_worse(classes: int, rows: int) -> None:
-    labels = tuple(map(str, range(classes)))
+@pytest.mark.parametrize(("number", "rows"), [(2, 200), (5, 200), (10, 300)])
+def test_guesses_among_many_classes_are_seldom_called_worse(number: int, rows: int) -> None:
+    labels = tuple(map(str, range(number)))
 
     def make(rng: np.random.Generator) -> list[Finding]:
-        cells = rng.multinomial(rows, np.full(classes**2, classes**-2.0))
-        return of_matrix(cells.reshape(classes, -1), labels, findings.accuracy_and_constant)
+        cells = rng.multinomial(rows, np.full(number**2, number**-2.0))
+        return of_matrix(cells.reshape(number, -1), labels, chance.accuracy_and_constant)
 
     assert rate({"accuracy-below-constant"}, make, 1000) <= border(0.05, 1000)
 
@@ -476,6 +481,98 @@ def test_without_intervals_only_what_is_counted_is_found() -> None:
     assert kinds == {"few-rows"}
 
 
+# ------------------------------------------------------------------------------- rules of one's own
+
+
+@dataclass
+class Partition:
+    """What a task that Calipers does not know has of a system."""
+
+    sizes: list[int]
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Rules that a test adds are gone after it."""
+    registered = (findings.KINDS, findings.RULES)
+    kept = [dict(of) for of in registered]
+    yield
+    for of, before in zip(registered, kept, strict=True):
+        of.clear()
+        of.update(before)
+
+
+def lonely(least: int) -> None:
+    """A rule from outside."""
+
+    @findings.rule("lonely-items", "warning", Partition, counts=True, items="one item")
+    def one_item(s: Subject, partition: Partition) -> Iterator[findings.Said]:
+        """A cluster holds
+        {items}."""
+        alone = partition.sizes.count(1)
+        if alone >= least:
+            share = findings.Valued(alone / sum(partition.sizes), 0.1, 0.4)
+            text = f"{s.who} leaves {share} of the items alone."
+            yield findings.Said(text, {"share": share, "clusters": alone}, s.named("F1", "purity"))
+
+
+def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
+    lonely(least=1)
+    parts = [Partition([1, 1, 6]), Partition([4, 4]), "no partition"]
+    shown = (cal.measure("F1"),)
+    subjects = [
+        Subject(name, 0.9, (of, None), shown, inference=False)
+        for name, of in zip("abc", parts, strict=True)
+    ]
+    [found] = findings.of([*subjects, Subject(None, 0.9, ("nothing",))])
+    assert found == Finding(
+        "lonely-items",
+        "a leaves 0.25 [0.10, 0.40] of the items alone.",
+        "A cluster holds one item.",
+        "warning",
+        ("a",),
+        ("F1",),
+        {"share": 0.25, "clusters": 2},
+        {"share": (0.1, 0.4)},
+        0.9,
+    )
+    # About the data, nobody is named.
+    [of_data] = findings.of([Subject(None, 0.9, (parts[0],))])
+    assert of_data.systems == ()
+
+
+def test_a_rule_that_is_defined_again_is_asked_once() -> None:
+    subject = Subject("a", 0.95, (Partition([1, 7]),))
+    lonely(least=1)
+    lonely(least=1)
+    assert len(findings.of([subject])) == 1
+    lonely(least=2)
+    assert findings.of([subject]) == ()
+
+
+def test_without_inference_only_rules_that_count_are_asked() -> None:
+    @findings.rule("odd", "caution", Partition)
+    def odd(_: Subject, __: Partition) -> Iterator[findings.Said]:
+        """Always."""
+        yield findings.Said("Odd.", {})
+
+    subject = Subject("a", 0.95, (Partition([2]),))
+    assert [f.kind for f in findings.of([subject])] == ["odd"]
+    assert findings.of([replace(subject, inference=False)]) == ()
+
+
+def test_a_kind_has_one_meaning_and_a_severity() -> None:
+    def whenever(_: Subject) -> Iterator[findings.Said]:
+        """Whenever I like."""
+        yield findings.Said("Now.", {})
+
+    with pytest.raises(ValueError, match="of the kind 'ties' already"):
+        findings.rule("ties", "caution")(whenever)
+    with pytest.raises(ValueError, match="severity is 'grave', expected one of warning, caution"):
+        findings.rule("new", "grave")
+    assert "new" not in KINDS
+
+
 # -------------------------------------------------------------------------------- reading and writing
 
 
@@ -491,8 +588,8 @@ def test_the_gravest_come_first_and_say_by_what_rule() -> None:
     grave = [SEVERITIES.index(f.severity) for f in found]
     assert grave == sorted(grave)
     for f in found:
-        assert f.rule == RULES[f.kind].when
-        assert f.severity == RULES[f.kind].severity
+        assert f.rule == KINDS[f.kind].when
+        assert f.severity == KINDS[f.kind].severity
         assert str(f) == f.sentence
         assert set(f.intervals) <= set(f.numbers)
 
@@ -500,9 +597,9 @@ def test_the_gravest_come_first_and_say_by_what_rule() -> None:
 def test_every_kind_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "findings.md").read_text(encoding="utf-8")
     headings = [line[3:].strip("`") for line in page.splitlines() if line.startswith("## `")]
-    assert sorted(headings) == sorted(RULES)
+    assert sorted(headings) == sorted(KINDS)
     text = " ".join(page.split())
-    assert [kind for kind in RULES if RULES[kind].when not in text] == []
+    assert [kind for kind, of in KINDS.items() if of.when not in text] == []
 
 
 def test_reports_have_a_section_of_findings() -> None:

@@ -1,0 +1,20 @@
+"""What a statistician looking over one's shoulder would say of the numbers.
+
+A rule is a function with :func:`rule` on it: of which kind its findings are, when it speaks, and
+what it has to know. Three sorts: an interval leaves out a value (without an effect in the data such
+a finding appears in at most 1 − level of the evaluations), an interval contains a value (what the
+data do *not* show), or a count of what is there. :func:`of` asks all rules of all subjects.
+"""
+
+# They are asked in this order.
+# isort: off
+from calipers.findings import data, chance, answers, classes, labels, compared
+
+# isort: on
+from calipers.findings.rules import KINDS, RULES, Kind, Rule, Said, Subject, of, rule
+from calipers.findings.words import Valued
+
+__all__ = [
+    "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
+    "answers", "chance", "classes", "compared", "data", "labels", "of", "rule",
+]  # fmt: skip

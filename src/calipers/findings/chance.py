@@ -1,0 +1,158 @@
+"""Systems that are no better than none: turned round, like chance, like a constant answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.findings.cells import Cells, TwoCells, corrected, missed, right_elsewhere
+from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.words import Valued
+from calipers.inference import intervals
+from calipers.report.names import short
+from calipers.report.numbers import number
+from calipers.statistics import FloatArray, Moments, ScoreTable
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+
+
+@rule("below-diagonal", "warning", ScoreTable)
+def ranks_wrongly(s: Subject, _: ScoreTable) -> Iterator[Said]:
+    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
+    positive rate lies below 0."""
+    area = s.of("AUC")
+    if area.high < 0.5:
+        turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
+        yield Said(
+            f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
+            f"negated score would have an AUC of {turned}.",
+            {"AUC": area, "AUC of the negated score": turned},
+            s.named("AUC"),
+        )
+
+
+@rule("below-diagonal", "warning", TwoCells)
+def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
+    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
+    positive rate lies below 0."""
+    recall, fpr = s.of("recall"), s.of("FPR")
+    j = recall - fpr
+    if j.high < 0 and s.get(ScoreTable) is None:
+        hits, alarms = 1 - recall.value, 1 - fpr.value
+        yield Said(
+            f"{s.who} lies below the diagonal: recall {number(recall.value)} at a false positive "
+            f"rate of {number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
+            f"give recall {number(hits)} at {number(alarms)}.",
+            {
+                "recall": recall.value,
+                "FPR": fpr.value,
+                "J": j,
+                "recall of the opposite": hits,
+                "FPR of the opposite": alarms,
+            },
+            s.named("recall", "specificity", "FPR", "J"),
+        )
+
+
+def beside_constant(
+    s: Subject, name: str, own: Valued, answer: str, always: float, gain: Valued, level: float
+) -> Iterator[Said]:
+    """What a gain over the best constant answer shows, unless it shows that there is one."""
+    if gain.low <= 0:
+        kind, verb = "like", "has not been shown to beat"
+        if gain.high < 0:
+            kind, verb = "below", "is below"
+        yield Said(
+            f"{s.who}: {name} {own} {verb} the {number(always)} that always answering {answer} "
+            f"scores; difference {gain:+}.",
+            {
+                name.replace(" ", "-"): own,
+                f"{name} of the constant answer": always,
+                "difference": gain,
+            },
+            s.named(name.replace(" ", "-"), "error-rate"),
+            level,
+            kind=f"{name.split(maxsplit=1)[0]}-{kind}-constant",
+        )
+
+
+@rule("accuracy-below-constant", "warning", Cells, verb="lies below")
+@rule("accuracy-like-constant", "caution", Cells, verb="contains")
+def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
+    """The interval of accuracy minus that of always answering the most frequent class, paired by
+    row and corrected for the choice of the class among K, {verb} 0."""
+    if not s.named("accuracy", "error-rate"):
+        return
+    m = cells.matrix
+    frequent = int(m.truth.argmax())
+    # Of two classes only one can be the better answer; of more, any of them by chance.
+    level = corrected(s.level, m.classes / 2)
+    gain = cells.apart(partial(right_elsewhere, frequent), partial(missed, frequent), level)
+    always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
+    yield from beside_constant(s, "accuracy", s.of("accuracy"), answer, always, gain, level)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers, and what a system predicts for them."""
+
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+
+
+@rule("error-above-constant", "warning", Numbers, verb="lies above")
+@rule("error-like-constant", "caution", Numbers, verb="contains")
+def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
+    """The interval of the mean loss minus that of the best constant prediction, paired by row,
+    {verb} 0."""
+    measure = next((m for m in s.measures if m.constant is not None), None)
+    if measure is None:
+        return
+    best = measure.constant(of.truth, of.weight)
+    losses = [measure.losses(of.truth, x) for x in (of.predicted, np.full(len(of.truth), best))]
+    apart = Moments.from_rows(losses[0] - losses[1], of.weight)
+    value = float(apart.mean)
+    if of.clusters is not None:
+        se = of.clusters.mean_error(losses[0] - losses[1])
+        made = of.clusters.normal(value, se, s.level, "clustered")
+    else:
+        made = intervals.student(value, apart.standard_error, apart.effective_size, s.level)
+    if not made.high >= 0:
+        return
+    gap, name = Valued.within(value, made), str(measure)
+    kind, verb = (
+        ("above", "is above") if gap.low > 0 else ("like", "has not been shown to be below")
+    )
+    own, constant = (float(measure.apply(Moments.from_rows(x, of.weight))) for x in losses)
+    squared = " (of the squared errors)" if measure.interval == "root_mean" else ""
+    yield Said(
+        f"{s.who}: its {short(name)} of {number(own)} {verb} the {number(constant)} of always "
+        f"predicting {number(best)}; difference of the mean losses{squared} {gap:+}.",
+        {
+            name: own,
+            f"{name} of the constant prediction": constant,
+            "difference of the mean losses": gap,
+        },
+        (name,),
+        kind=f"error-{kind}-constant",
+    )
+
+
+@rule("like-chance", "caution", ScoreTable)
+def like_chance(s: Subject, _: ScoreTable) -> Iterator[Said]:
+    """The interval of the AUC contains 0.5."""
+    area = s.of("AUC")
+    if area.low <= 0.5 <= area.high:
+        yield Said(
+            f"{s.who} has not been shown to rank better than chance: the interval of its AUC, "
+            f"{area}, contains 0.5.",
+            {"AUC": area},
+            s.named("AUC"),
+        )

@@ -1,0 +1,99 @@
+"""What the data are like: classes that are rare, classes and topics that are few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from calipers.findings.cells import Cells, corrected, true
+from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.words import first, joined
+from calipers.report.numbers import count, number
+from calipers.results import Estimate
+
+#: Fewer rows of a class than this are few, and so are fewer topics than that.
+FEW_ROWS = 20
+FEW_TOPICS = 25
+#: A class is rare when its share is below this part of the share that K equal classes would have.
+RARE = 0.2
+RARE_OF_TWO = RARE / 2
+
+#: What to read instead of accuracy where a class is rare.
+READ_WHEN_UNBALANCED = ("precision", "recall", "balanced-accuracy", "MCC", "PR-AUC", "AP")
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """How many rows each class has: what is answered of them by one system, or by none."""
+
+    cells: Cells
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """What was estimated over topics."""
+
+    estimates: tuple[Estimate, ...]
+
+
+@rule("imbalance", "information", Classes)
+def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
+    """The interval of a class's share lies below {RARE:g}/K with K classes, which is
+    {RARE_OF_TWO:g} with two (corrected for the number of classes)."""
+    cells, weight = classes.cells, classes.cells.matrix.truth
+    k, total = len(weight), float(weight.sum())
+    level = s.level if k == 2 else corrected(s.level, k)
+    shares = {
+        cells.label(code): cells.share(partial(true, code), lambda m: m.truth.sum(axis=-1), level)
+        for code in range(k)
+    }
+    rare = {label: share for label, share in shares.items() if share.high < RARE / k}
+    if not rare:
+        return
+    listed = first(f"{share} of the rows are {label}" for label, share in rare.items())
+    frequent = int(weight.argmax())
+    constant = float(weight[frequent] / total)
+    read = s.named(*READ_WHEN_UNBALANCED)
+    advice = f" Read {joined(read)} rather than accuracy." if read else ""
+    yield Said(
+        f"The classes are unbalanced: {listed}. Always answering "
+        f"{cells.label(frequent)} would have an accuracy of {number(constant)}.{advice}",
+        {
+            **{f"share of {label}": share for label, share in rare.items()},
+            "accuracy of the constant answer": constant,
+        },
+        s.named("accuracy", *READ_WHEN_UNBALANCED),
+        level,
+    )
+
+
+@rule("few-rows", "caution", Classes, counts=True)
+def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
+    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
+    weighted)."""
+    cells, sizes = classes.cells, classes.cells.matrix.effective_size("truth")
+    few = {cells.label(code): float(n) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
+    if few:
+        step = 1 / min(few.values())
+        yield Said(
+            "There are few rows of some classes: "
+            f"{first(f'{n:.3g} of {label}' for label, n in few.items())}. What rests on them alone "
+            f"moves by up to {step:.2g} when one row changes.",
+            {**{f"rows of {label}": n for label, n in few.items()}, "step": step},
+            s.shown,
+        )
+
+
+@rule("few-topics", "caution", Topics, counts=True)
+def few_topics(_: Subject, topics: Topics) -> Iterator[Said]:
+    """There are fewer than {FEW_TOPICS} topics."""
+    resting = [e for e in topics.estimates if e.unit == "topics" and e.no_interval != "exact_count"]
+    n = max((e.n for e in resting), default=0)
+    if 0 < n < FEW_TOPICS:
+        yield Said(
+            f"The means rest on {count(n, 'topics')} only: another set of topics could order "
+            "systems otherwise.",
+            {"topics": n},
+            tuple(dict.fromkeys(e.measure for e in resting)),
+        )

@@ -1,0 +1,252 @@
+"""Rows that may have several labels: labels absent, few, rare, forgotten, or confused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.findings.cells import UNDEFINED, corrected, effective
+from calipers.findings.chance import beside_constant
+from calipers.findings.classes import CONFUSED
+from calipers.findings.data import FEW_ROWS
+from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.words import Valued, first, joined, quoted
+from calipers.inference import intervals
+from calipers.once import cached_property
+from calipers.report.names import short
+from calipers.report.numbers import count, number
+from calipers.statistics import FloatArray
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+
+Rows = npt.NDArray[np.bool_]
+
+#: A label is rare when a smaller share of the rows than this has it.
+RARE_LABEL = 0.01
+#: No more labels are listed with their numbers.
+MOST_LISTED = 10
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows:
+    """Which labels each row has, shape (rows, labels); ``shares`` of the rows have each.
+
+    ``usual`` gives the most frequent set of labels.
+    """
+
+    labels: tuple[str, ...]
+    truth: Rows
+    weight: FloatArray | None
+    clusters: Clusters | None
+    shares: FloatArray
+    usual: Callable[[], Rows]
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """The weight of each row, 1 where none was given."""
+        return np.ones(len(self.truth)) if self.weight is None else self.weight
+
+    def label(self, code: int) -> str:
+        """A label in a sentence."""
+        return quoted(self.labels[code])
+
+    def some(self, number: int) -> str:
+        """``3 of 50 labels``."""
+        return f"{number:,} of {count(len(self.labels), 'labels')}"
+
+    def listed(
+        self, of: Sequence[tuple[str, float | Valued]], name: str, what: str
+    ) -> dict[str, float | Valued]:
+        """The numbers of the first labels, and how many there are."""
+        numbers = {f"{name} of {label}": value for label, value in of[:MOST_LISTED]}
+        return {**numbers, what: len(of), "labels": len(self.labels)}
+
+    def share(self, part: Rows, level: float, of: Rows | None = None) -> Valued:
+        """The share of (some of the) rows that are in ``part``, with an exact interval; of
+        clustered rows with an effective size."""
+        of = np.ones(len(part), bool) if of is None else of
+        weight, inside = self.weights[of], part[of].astype(np.float64)
+        total = float(weight.sum())
+        if not total > 0:
+            return UNDEFINED
+        share = float(np.dot(inside, weight)) / total
+        size = effective(total, float(np.square(weight).sum()))
+        if self.clusters is not None:
+            clusters = self.clusters.taken(of)
+            se = clusters.mean_error(inside)
+            # As many independent rows as would vary as much; clusters that agree count one each.
+            size = min(size, share * (1 - share) / se**2 if se > 0 else clusters.number)
+        return Valued.within(share, intervals.clopper_pearson(share, size, level))
+
+    def apart(self, more: Rows, less: Rows, level: float) -> Valued:
+        """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
+        weight, total = self.weights, float(self.weights.sum())
+        high, low = (float(weight[rows].sum()) / total for rows in (more, less))
+        if self.clusters is not None:
+            se = self.clusters.mean_error(more.astype(np.float64) - less)
+            if se > 0:
+                made = self.clusters.normal(high - low, se, level, "clustered")
+                return Valued.within(high - low, made)
+            n: float = self.clusters.number  # Clusters that agree altogether count as one row each.
+        else:
+            either = (more | less) & (weight > 0)
+            either = either if either.any() else weight > 0
+            own = float(weight[either].sum())
+            n = effective(own, float(np.square(weight[either]).sum())) * total / own
+        return Valued.within(high - low, intervals.paired_shares(high, low, n, level))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAnswers:
+    """Which labels a system gives each of the rows."""
+
+    rows: LabelRows
+    predicted: Rows
+
+
+@rule("label-without-rows", "information", LabelRows, counts=True)
+def labels_without_rows(_: Subject, rows: LabelRows) -> Iterator[Said]:
+    """No row has a label that is evaluated."""
+    absent = [rows.label(code) for code in np.flatnonzero(rows.shares == 0).tolist()]
+    if absent:
+        yield Said(
+            f"No row has {rows.some(len(absent))}: {first(absent)}. Recall and AUC of such a label "
+            "are undefined; averages leave it out unless it is predicted.",
+            {"labels without rows": len(absent), "labels": len(rows.labels)},
+        )
+
+
+@rule("few-rows", "caution", LabelRows, counts=True)
+def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
+    """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
+    weighted)."""
+    sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
+    sizes = [effective(float(w), float(q)) for w, q in zip(*sums, strict=True)]
+    few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
+    if few:
+        fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]
+        yield Said(
+            f"There are few rows of {rows.some(len(few))}: "
+            f"{first(f'{n:.3g} of {label}' for label, n in fewest)}. What rests on them alone, "
+            f"and with equal weight every macro average, moves by up to {1 / fewest[0][1]:.2g} "
+            "of a label's value when one row changes.",
+            rows.listed(fewest, "rows", "labels with few rows"),
+            tuple(str(m) for m in s.measures if m.average == "macro" or m.label),
+        )
+
+
+@rule("rare-labels", "information", LabelRows)
+def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
+    """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
+    number of labels)."""
+    level = corrected(s.level, len(rows.labels))
+    codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
+    shares = [(rows.label(code), rows.share(rows.truth[:, code], level)) for code in codes]
+    rare = [(label, share) for label, share in shares if share.high < RARE_LABEL]
+    if not rare:
+        return
+    rare.sort(key=lambda one: one[1].value)
+    blind = [str(m) for m in s.measures if m.counts_absent or m.average in ("micro", "weighted")]
+    advice = ""
+    if blind:
+        advice = (
+            f" {joined(blind)} would hardly change if such a label were never named; read macro "
+            "averages, or the table of labels."
+        )
+    yield Said(
+        f"Few rows have {rows.some(len(rare))}: "
+        f"{first(f'{share} of the rows have {label}' for label, share in rare)}.{advice}",
+        rows.listed(rare, "share", "rare labels"),
+        tuple(blind),
+        level,
+    )
+
+
+@rule("label-never-predicted", "caution", LabelAnswers, counts=True)
+def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+    """A label that rows have is predicted for none of them, nor for any other."""
+    rows = answers.rows
+    ever = answers.predicted if rows.weight is None else answers.predicted[rows.weight > 0]
+    codes = np.flatnonzero((rows.shares > 0) & ~ever.any(axis=0))
+    sizes = rows.shares[codes] * float(rows.weights.sum())
+    order = np.argsort(-rows.shares[codes], kind="stable")
+    have = [(rows.label(codes[at]), float(sizes[at])) for at in order]
+    if have:
+        listed = first(f"{label} (of {number(n)} rows)" for label, n in have)
+        yield Said(
+            f"{s.who} never predicts {rows.some(len(have))} that rows have: {listed}. Recall is 0 "
+            "there, precision undefined.",
+            rows.listed(have, "rows", "labels never predicted"),
+            tuple(str(m) for m in s.measures if m.average == "macro"),
+        )
+
+
+@rule("subset-below-constant", "warning", LabelAnswers, verb="lies below")
+@rule("subset-like-constant", "caution", LabelAnswers, verb="contains")
+def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+    """The interval of subset accuracy minus that of always answering the most frequent set of
+    labels, paired by row and corrected for the choice of the set among all that occur, {verb} 0."""
+    if not s.named("subset-accuracy"):
+        return
+    rows = answers.rows
+    usual = rows.usual()
+    constant = (rows.truth == usual).all(axis=1)
+    right = (rows.truth == answers.predicted).all(axis=1)
+    kinds = len(np.unique(np.packbits(rows.truth, axis=1), axis=0))
+    # Any of the sets that occur could be the best constant answer by chance.
+    level = corrected(s.level, max(1.0, kinds / 2))
+    gain = rows.apart(right & ~constant, constant & ~right, level)
+    own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
+    names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
+    answer = f"'{first(names, 5)}'" if names else "no label"
+    value = Valued(own, math.nan, math.nan)
+    yield from beside_constant(s, "subset accuracy", value, answer, always, gain, level)
+
+
+@rule("confused-label", "caution", LabelAnswers)
+def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+    """Of the rows that miss a label more than half are given one other label that they do not have,
+    and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and
+    that other label is given so more often than to the other rows without it (by the interval of
+    the difference). All are corrected for the number of labels."""
+    rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
+    missed, wrong = truth & ~predicted, predicted & ~truth
+    # Single precision is twice as fast, and exact of counts; weights it may not even hold.
+    kind = np.float32 if rows.weight is None else np.float64
+    weighted = missed.astype(kind)
+    if rows.weight is not None:
+        weighted *= rows.weight[:, None]
+    both = weighted.T @ wrong.astype(kind)
+    least = np.maximum(weighted.sum(axis=0) / 2, rows.shares * float(rows.weights.sum()) * CONFUSED)
+    level = corrected(s.level, len(rows.labels))
+    for code, label in enumerate(rows.labels):
+        other = int(both[code].argmax())
+        if not both[code, other] > least[code]:
+            continue
+        instead = missed[:, code] & wrong[:, other]
+        of_errors = rows.share(instead, level, missed[:, code])
+        of_all = rows.share(instead, level, truth[:, code])
+        # A system that gives the other label to everybody gives it in nobody's place.
+        without = ~truth[:, other]
+        here = rows.share(wrong[:, other], level, without & missed[:, code])
+        there = rows.share(wrong[:, other], level, without & ~missed[:, code])
+        if not (of_errors.low > 0.5 and of_all.low > CONFUSED and (here - there).low > 0):
+            continue
+        yield Said(
+            f"{s.who} gives {rows.label(other)} in place of {rows.label(code)}: in {of_all} of its "
+            f"rows, which is {of_errors} of those that miss it. Of all other rows without "
+            f"{rows.label(other)} {there} are given it.",
+            {
+                "share of the rows": of_all,
+                "share of the rows that miss it": of_errors,
+                "share of the other rows": there,
+            },
+            tuple(str(m) for m in s.measures if m.label in (label, rows.labels[other])),
+            level,
+        )

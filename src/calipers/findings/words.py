@@ -1,0 +1,74 @@
+"""The words of findings: systems, classes, lists, and numbers with the digits they support."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.report import numbers
+from calipers.report.names import short
+from calipers.results.estimate import UNNAMED, Difference, Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """A number and its interval, in a sentence with the digits that the interval supports; as a
+    difference, ``f"{gain:+}"``, with those that its sign takes."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, one: Estimate | Difference) -> Valued:
+        """An estimate, or a difference."""
+        return cls(one.value, one.low, one.high)
+
+    @classmethod
+    def within(cls, value: float, made: Interval) -> Valued:
+        """A number within its interval."""
+        return cls(value, made.low, made.high)
+
+    def __format__(self, spec: str) -> str:
+        triple = self.value, self.low, self.high
+        return numbers.rounding([triple], keep_sign=spec == "+").triple(*triple)
+
+    def __sub__(self, other: Valued) -> Valued:
+        """The difference of two that are independent."""
+        a, b = self.value, other.value
+        return Valued.within(a - b, intervals.difference(a, self._made, b, other._made))
+
+    @property
+    def _made(self) -> Interval:
+        return Interval(self.low, self.high, "")
+
+
+def who(system: str) -> str:
+    """A system at the start of a sentence."""
+    return "The system" if system == UNNAMED else short(system)
+
+
+def quoted(label: object) -> str:
+    """A class, a label or a slice in a sentence."""
+    return f"'{short(label)}'"
+
+
+def rough(number: float) -> str:
+    """A count to two significant digits, which is more than such a count is good for."""
+    places = max(0, math.floor(math.log10(number)) - 1)
+    return f"{math.ceil(number / 10**places) * 10**places:,}"
+
+
+def joined(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def first(texts: Iterable[str], most: int = 3) -> str:
+    """The first few of a list, and how many there are besides."""
+    listed = list(texts)
+    more = len(listed) - most
+    return joined([*listed[:most], f"{more} more"] if more > 0 else listed)
