@@ -1,4 +1,4 @@
-"""How far probabilities can be taken at their word: estimates, differences, and the curves.
+"""How far probabilities can be taken at their word: estimates and differences.
 
 The measures are formulas over the table of distinct probabilities, and so are bootstrapped as
 those of scores are. Most are biased, and replicates of them are biased once more; their intervals
@@ -16,20 +16,18 @@ import numpy.typing as npt
 
 from calipers.evaluate.shared import estimate
 from calipers.inference import intervals
-from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.clusters import Clusters
 from calipers.inference.estimate import Settings
 from calipers.inference.intervals import Interval
 from calipers.inference.of_scores import Scores
 from calipers.measures import Measure, parse
 from calipers.once import cached_property
-from calipers.results import Curve, Estimate
+from calipers.results import Estimate
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import dot
 from calipers.statistics.calibration import Levels, expit, information
 
 if TYPE_CHECKING:
-    from calipers.evaluate.curves import Scored
     from calipers.inference.scores import Drawn
 
 #: What is measured of the confidence in the label that is given, where there are more than two
@@ -42,13 +40,6 @@ OF_LABELS = (
     "Spiegelhalter-z",
     "Spiegelhalter-p",
 )
-
-#: The consistency band is that of at most so many levels, each the mean of its neighbours.
-_MOST_LEVELS = 2_000
-#: So many counts are drawn at a time.
-_AT_A_TIME = 1_000_000
-_GRID = np.linspace(0.0, 1.0, 101)
-_BARS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,150 +199,6 @@ def is_pivotal(measure: Measure) -> bool:
 def turned(measure: Measure, value: float, replicates: FloatArray) -> FloatArray:
     """Replicates turned about the value, 2·value − replicate, where the interval is pivotal."""
     return 2 * value - replicates if is_pivotal(measure) else replicates
-
-
-# --- Curves ---------------------------------------------------------------------------------------
-
-
-def calibration_curve(scored: Scored) -> Curve:
-    """The share of positives against the probability by isotonic regression (CORP; Dimitriadis,
-    Gneiting and Jordan 2021).
-
-    Every block of the regression is level from its first probability to its last; blocks are joined
-    by straight lines. The bands are around the diagonal: where the curve of a calibrated system
-    would lie, at each probability and as a whole.
-    """
-    levels, first = scored.levels, scored.levels.isotonic
-    blocks = levels.gathered(first)
-    last = np.append(first[1:], len(levels)) - 1
-    x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
-    # A block of one level is one point.
-    keep = np.column_stack([np.ones(len(first), bool), last > first]).ravel()
-    return _curve(
-        scored,
-        "calibration",
-        x=x[keep],
-        y=np.repeat(blocks.share, 2)[keep],
-        threshold=np.repeat(blocks.total, 2)[keep],
-        **_consistency_bands(scored, levels),
-    )
-
-
-def binned_calibration_curve(scored: Scored, bins: int = 10, binning: str = "equal-mass") -> Curve:
-    """The share of positives against the mean probability in bins, with Wilson's intervals.
-
-    ``binning`` is ``"equal-mass"`` or ``"equal-width"``; empty bins are left out.
-    """
-    levels = scored.levels
-    binned = levels.gathered(
-        levels.equal_mass(bins) if binning == "equal-mass" else levels.equal_width(bins)
-    )
-    size = _row_size(scored.table)
-    limits = [
-        intervals.wilson(float(share), float(total) / size, scored.settings.level)
-        for share, total in zip(binned.share, binned.total, strict=True)
-    ]
-    return _curve(
-        scored,
-        "calibration by bins",
-        x=binned.probability,
-        y=binned.share,
-        threshold=binned.total,
-        band_x=binned.probability,
-        low=np.array([made.low for made in limits]),
-        high=np.array([made.high for made in limits]),
-        method=f"Wilson [W], {bins} bins of equal {binning.removeprefix('equal-')}",
-    )
-
-
-def probability_histogram(scored: Scored) -> Curve:
-    """How the probabilities are spread: the share of rows in bars of equal width; ``x`` are the
-    borders."""
-    levels = scored.levels
-    place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
-    share = np.bincount(place, levels.total, _BARS) / levels.weight
-    return replace(
-        _curve(
-            scored,
-            "probabilities",
-            x=np.arange(_BARS + 1) / _BARS,
-            y=np.append(share, 0.0),
-            shape="bars",
-            chance=None,
-        ),
-        y_label="Share of rows",
-        at="",
-    )
-
-
-def _curve(scored: Scored, kind: str, **parts: Any) -> Curve:
-    nothing = np.zeros(0)
-    columns = {"threshold": nothing, "band_x": nothing, "low": nothing, "high": nothing}
-    shared: dict[str, Any] = {"method": "none", "chance": ((0.0, 0.0), (1.0, 1.0))}
-    return Curve(
-        system=scored.system,
-        kind=kind,
-        x_label="Predicted probability",
-        y_label="Share of positives",
-        level=scored.settings.level,
-        series=scored.series,
-        at="weight" if scored.table.weighted else "rows",
-        **{**columns, **shared, **parts},
-    )
-
-
-def _consistency_bands(scored: Scored, levels: Levels) -> dict[str, Any]:
-    settings = scored.settings
-    if settings.interval in ("none", "analytic") or not scored.independent:
-        return {}
-    ends = levels.probability[[0, -1]]
-    grid = np.unique(np.clip(_GRID, *ends))
-    fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
-    low, high = pointwise(fits, settings.level)
-    wide_low, wide_high = simultaneous(fits, settings.level)
-    return {
-        "band_x": grid,
-        "low": low,
-        "high": high,
-        "method": "consistency resampling [B]",
-        "wide_low": wide_low,
-        "wide_high": wide_high,
-        "wide_method": "consistency resampling [B]",
-    }
-
-
-def _row_size(table: ScoreTable) -> float:
-    """The weight of an effective row, Σw²/Σw."""
-    squares = table.positive_squares.sum() + table.negative_squares.sum()
-    return float(squares / (table.total_positive + table.total_negative))
-
-
-def calibrated_fits(
-    levels: Levels, row_size: float, grid: FloatArray, settings: Settings
-) -> FloatArray:
-    """Isotonic fits over a grid, shape (B, G), had all probabilities been right.
-
-    Rows are drawn with replacement, and outcomes by their own probabilities: at a level p with n
-    rows, Poisson(np) positives and Poisson(n(1 − p)) negatives. ``row_size`` is the weight of an
-    effective row.
-    """
-    from calipers import _core
-
-    if len(levels) > _MOST_LEVELS:
-        levels = levels.gathered(levels.equal_mass(_MOST_LEVELS))
-    random = np.random.Generator(np.random.Philox(settings.seed))
-    rows = levels.total / row_size
-    expected = np.concatenate([rows * levels.probability, rows * (1 - levels.probability)])
-    step = max(1, _AT_A_TIME // len(expected))
-    parts = [
-        _core.isotonic_fits(
-            levels.probability,
-            random.poisson(expected, (min(step, settings.resamples - start), len(expected))),
-            grid,
-        )
-        for start in range(0, settings.resamples, step)
-    ]
-    return np.concatenate(parts)
 
 
 def top_label(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored
 from calipers.data.arrays import (
     Labels,
     as_numbers,
@@ -29,7 +31,6 @@ from calipers.data.errors import InputError
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.confusions import confusion
-from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_classification
 from calipers.evaluate.losses import loss_estimate, loss_influence, loss_replicates

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored, series_of
 from calipers.data.arrays import (
     Classes,
     Coded,
@@ -28,7 +30,6 @@ from calipers.evaluate.averages import ScoreAverage, parts_of
 from calipers.evaluate.calibration import OF_LABELS, top_label
 from calipers.evaluate.classification import Pair, System
 from calipers.evaluate.confusions import confusion
-from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.findings import of_classes
 from calipers.evaluate.losses import loss_replicates

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored, series_of
 from calipers.data.arrays import Labels, as_weights
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean, shown
@@ -32,7 +34,6 @@ from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
-from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
 from calipers.evaluate.findings import of_label_sets
 from calipers.evaluate.pairs import Rows, loss_contrast, paired_error

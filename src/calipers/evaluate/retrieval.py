@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.curves.ranks import RankCurves
 from calipers.data.errors import InputError
 from calipers.data.trec import (
     Origin,
@@ -21,7 +22,6 @@ from calipers.data.trec import (
 )
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.findings import of_topics
-from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,

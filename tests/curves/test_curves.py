@@ -13,8 +13,8 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluate.curves import KINDS, OF_THRESHOLD, ScoreCurves
-from calipers.evaluate.thinning import TOLERANCE, thinned
+from calipers.curves.access import KINDS, OF_THRESHOLD, ScoreCurves
+from calipers.curves.thinning import TOLERANCE, thinned
 from calipers.results import Curve, Evaluation
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
