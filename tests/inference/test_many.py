@@ -78,7 +78,7 @@ def test_what_is_critical_is_significant_to_scikit_posthocs() -> None:
     scikit_posthocs = pytest.importorskip("scikit_posthocs")
 
     generator = np.random.default_rng(2)
-    table = generator.normal(size=(15, 5)) + np.array([0, 0, 0.5, 1, 1.5])
+    table = generator.normal(size=(15, 5)) + np.array([0, 0, 1, 2, 3])
     p = scikit_posthocs.posthoc_nemenyi_friedman(table).to_numpy()
     for better in (True, False):
         means = many.friedman(table, higher_is_better=better).mean_ranks
