@@ -10,7 +10,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import comparison_if_several, glossary, make_settings, provenance
+from calipers.evaluate.shared import comparison_if_several, glossary, make_settings
 from calipers.evaluate.topics import TopicScores
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 from calipers.measures.definition import Definition
@@ -90,16 +90,13 @@ def from_values(
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
     )
-    return Evaluation(
-        task="values",
-        level=level,
-        estimates=source.estimates(),
+    return source.evaluation(
+        "values",
+        {"unit": unit},
+        read.origins,
         comparison=comparison_if_several(source, baseline, settings),
         definitions=glossary(m for m in chosen if m.definition.family != GIVEN),
-        per_unit=source.per_unit(),
         notes=notes,
-        provenance=provenance("values", settings, {"unit": unit}, read.origins),
-        sources=source,
     )
 
 
