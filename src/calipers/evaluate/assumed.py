@@ -109,12 +109,13 @@ def _of_area(
     value = given["value"]
     if not 0 < value < 1:
         raise InputError(f"value is {value}, expected between 0 and 1")
-    correlation = given.get("correlation", 0.0 if compared or not paired else None)
+    pair = compared or not paired or "correlation" in given
+    r = given.get("correlation", 0.0)
     if kind == "pr_logit":
-        return Area(value, sizes.pr_auc_error, "Boyd-Eng-Page", correlation)
+        return Area(value, sizes.pr_auc_error, "Boyd-Eng-Page", pair, r)
     _check(name, given, ("positives_share",))
     share = given["positives_share"]
-    return Area(value, lambda a, n: sizes.auc_error(a, share, n), "Hanley-McNeil", correlation)
+    return Area(value, lambda a, n: sizes.auc_error(a, share, n), "Hanley-McNeil", pair, r)
 
 
 def _counted(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:

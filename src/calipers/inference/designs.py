@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from calipers.inference import power as powers
 from calipers.inference import sizes
@@ -20,30 +20,39 @@ NAN = float("nan")
 WILCOXON_UNITS = math.pi / 3
 
 
-class Design(Protocol):
-    """How sure a measure is with ``n`` independent units of its own kind."""
+class Design(ABC):
+    """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
+    difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
 
-    @property
-    def pair(self) -> bool:
-        """Whether it is about the difference of two systems."""
+    pair: bool
+    value: float
 
+    @abstractmethod
     def method(self, question: str) -> str:
         """The interval (``half_width``) or the test that is planned for."""
 
-    def half_width(self, n: float, level: float) -> float:
-        """Expected half-width of the interval."""
-
-    def power(self, n: float, difference: float, level: float) -> float:
-        """Power to find a difference between two systems."""
-
-    def against(self, n: float, reference: float, level: float) -> float:
-        """Power to tell the value from a known one."""
-
+    @abstractmethod
     def error(self, n: float) -> tuple[float, float | None]:
         """Standard error where there is little difference, and its degrees of freedom."""
 
+    def half_width(self, n: float, level: float) -> float:
+        """Expected half-width of the interval."""
+        return z_of(level) * self.error(n)[0]
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Power to find a difference between two systems."""
+        se, degrees = self.error(n)
+        if degrees is not None and degrees < 1:
+            return NAN
+        return powers.shift_power(difference / se, level, degrees)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Power to tell the value from a known one."""
+        return self.power(n, self.value - reference, level)
+
     def largest(self, sign: float) -> float:
         """The largest difference there can be."""
+        return math.inf
 
 
 def half(made: Interval) -> float:
@@ -52,7 +61,7 @@ def half(made: Interval) -> float:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Design):
     """A mean of units whose standard deviation is ``sd`` (of their differences, if of a ``pair``).
 
     ``student``: Student's t with ``arms``·(n − 1) degrees of freedom; else normal, ``sd`` being a
@@ -81,32 +90,20 @@ class Spread:
         """Student's, or normal."""
         if self.student:
             return sizes.mean_half_width(self.sd, n, level, self.arms * (n - 1))
-        return z_of(level) * self.error(n)[0]
+        return super().half_width(n, level)
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Of the t test, or of Wilcoxon's by its relative efficiency."""
-        if self.test == "wilcoxon":
-            n /= WILCOXON_UNITS
-        se, degrees = self.error(n)
-        if degrees is not None and degrees < 1:
-            return NAN
-        return powers.shift_power(difference / se, level, degrees)
-
-    def against(self, n: float, reference: float, level: float) -> float:
-        """The test of one mean."""
-        return self.power(n, self.value - reference, level)
+        units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
+        return super().power(units, difference, level)
 
     def error(self, n: float) -> tuple[float, float | None]:
         """sd/√n."""
         return self.sd / math.sqrt(n), self.arms * (n - 1) if self.student else None
 
-    def largest(self, sign: float) -> float:
-        """There is no bound."""
-        return math.inf
-
 
 @dataclass(frozen=True)
-class Shares:
+class Shares(Design):
     """A share of rows of ``value``; of a ``pair`` of systems, one only is right on a share
     ``discordant`` of the rows, and ``value`` may be NaN where that is known."""
 
@@ -129,7 +126,7 @@ class Shares:
             return half(wilson(self.value, n, level))
         if self.paired:
             return half(paired_shares(*self.split(0.0), n, level))
-        return z_of(level) * self.error(n)[0]
+        return super().half_width(n, level)
 
     def split(self, difference: float) -> tuple[float, float]:
         """The shares of rows that only the one and only the other gets right; as of systems that
@@ -163,20 +160,16 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Area:
+class Area(Design):
     """An area under a curve; ``error_at`` is its standard error by area and n, ``correlation`` that
-    of the areas of two systems on the same rows (0: on rows of their own)."""
+    of a ``pair`` of areas on the same rows (0: on rows of their own)."""
 
     value: float
     error_at: Callable[[float, float], float]
     kind: str
-    correlation: float | None = None
+    pair: bool = False
+    correlation: float = 0.0
     scaled: bool = False
-
-    @property
-    def pair(self) -> bool:
-        """Whether there are two."""
-        return self.correlation is not None
 
     def method(self, question: str) -> str:
         """The formula of the error, and how it is used."""
@@ -187,7 +180,7 @@ class Area:
     def half_width(self, n: float, level: float) -> float:
         """Of the difference where a correlation is known, else of the value."""
         if self.pair:
-            return z_of(level) * self.error(n)[0]
+            return super().half_width(n, level)
         return half(on_logit(self.value, self.error_at(self.value, n), level, "logit"))
 
     def power(self, n: float, difference: float, level: float) -> float:
@@ -204,7 +197,7 @@ class Area:
 
     def _error(self, n: float, difference: float) -> float:
         first, second = (self.error_at(a, n) for a in (self.value + difference, self.value))
-        return sizes.paired_error(first, second, self.correlation or 0.0)
+        return sizes.paired_error(first, second, self.correlation)
 
     def largest(self, sign: float) -> float:
         """What is left to gain or to lose."""
@@ -212,7 +205,7 @@ class Area:
 
 
 @dataclass(frozen=True)
-class Several:
+class Several(Design):
     """Means of several systems, whose paired differences have standard deviation ``sd``."""
 
     sd: float
@@ -254,10 +247,6 @@ class Several:
     def error(self, n: float) -> tuple[float, float | None]:
         """Of a difference of two."""
         return self._residual * math.sqrt(2 / n), (self.systems - 1) * (n - 1)
-
-    def largest(self, sign: float) -> float:
-        """There is no bound."""
-        return math.inf
 
 
 @dataclass(frozen=True)
