@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification
     from calipers.evaluate.compare import compare
-    from calipers.evaluate.curves import curve
+    from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
-    from calipers.evaluate.rankcurves import averaged_curves, topic_curves
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
@@ -50,12 +49,11 @@ _HOMES = {
     "evaluate.agreement": "order_agreement, rank_correlation",
     "evaluate.classification": "classification",
     "evaluate.compare": "compare",
-    "evaluate.curves": "curve",
+    "evaluate.curves": "averaged_curves, curve, topic_curves",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.plan": "plan",
-    "evaluate.rankcurves": "averaged_curves, topic_curves",
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",

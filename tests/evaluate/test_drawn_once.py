@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 
 import calipers as cal
 from calipers.evaluate.cuts import Cut

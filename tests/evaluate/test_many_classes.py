@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 
 import calipers as cal
 from calipers.inference.cells import Cells, ClassCounts, cell_gradient

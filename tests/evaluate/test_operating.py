@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from numpy.testing import assert_allclose
 
 import calipers as cal

@@ -12,7 +12,9 @@ from scipy import stats
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 import calipers as cal
-from calipers.inference import power
+from calipers.inference import power, sizes
+from calipers.inference.designs import half
+from calipers.inference.intervals import wilson
 
 
 def agrees(hits: float, promised: float, tries: int) -> bool:
@@ -87,8 +89,8 @@ def test_correlation_turns_values_into_differences() -> None:
 
 def test_half_width_of_a_mean() -> None:
     made = cal.plan("nDCG@10", sd=0.25, half_width=0.04)
-    assert made.half_width <= 0.04 < power.mean_half_width(0.25, made.n - 1)
-    assert made.half_width == power.mean_half_width(0.25, made.n)
+    assert made.half_width <= 0.04 < sizes.mean_half_width(0.25, made.n - 1)
+    assert made.half_width == sizes.mean_half_width(0.25, made.n)
     assert math.isnan(made.power)
 
 
@@ -122,7 +124,7 @@ def test_comparisons_and_clusters() -> None:
 
 def test_half_width_of_shares() -> None:
     made = cal.plan("accuracy", value=0.9, half_width=0.03)
-    assert power.share_half_width(0.9, made.n) <= 0.03 < power.share_half_width(0.9, made.n - 1)
+    assert half(wilson(0.9, made.n, 0.95)) <= 0.03 < half(wilson(0.9, made.n - 1, 0.95))
     positives = cal.plan("recall", value=0.9, half_width=0.03)
     assert (positives.n, positives.unit) == (made.n, "positive rows")
     of_all = cal.plan("recall", value=0.9, half_width=0.03, positives_share=0.1)
@@ -186,8 +188,8 @@ def test_areas_of_two_systems() -> None:
     made = cal.plan("AUC", value=0.8, positives_share=0.2, difference=0.03, correlation=0.6)
     assert made.n < alone.n / 2
     assert not made.notes
-    errors = [power.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
-    shift = 0.03 / power.paired_error(*errors, 0.6)
+    errors = [sizes.auc_error(a, 0.2, made.n) for a in (0.83, 0.8)]
+    shift = 0.03 / sizes.paired_error(*errors, 0.6)
     assert made.power == pytest.approx(power.shift_power(shift))
     positives = cal.plan("PR-AUC", value=0.6, half_width=0.05)
     assert positives.unit == "positive rows"
@@ -195,7 +197,7 @@ def test_areas_of_two_systems() -> None:
     every = cal.plan("AP", value=0.6, half_width=0.05, positives_share=0.1)
     assert every.n == pytest.approx(10 * positives.n, rel=0.01)
     chance = cal.plan("AUC", value=0.7, positives_share=0.5, reference=0.5)
-    assert chance.power == power.area_power(0.7, 0.5, power.auc_error(0.7, 0.5, chance.n))
+    assert chance.power == power.area_power(0.7, 0.5, sizes.auc_error(0.7, 0.5, chance.n))
 
 
 def test_margins() -> None:
@@ -215,9 +217,9 @@ def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50)
     assert made.n == 50
     assert made.detectable == pytest.approx(power.detectable(0.2 / math.sqrt(50), degrees=49))
-    assert made.half_width == power.mean_half_width(0.2, 50)
+    assert made.half_width == sizes.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
-    assert made.power == power.mean_power(0.05, 0.2, 50)
+    assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
     made = cal.plan("AUC", value=0.8, positives_share=0.1, n=500)
     assert "interval of about ±" in made.sentence
     made = cal.plan("accuracy", discordant=0.1, n=500)
@@ -249,7 +251,7 @@ def test_topics_by_the_t_test_of_the_pilot(measure: str) -> None:
     assert made.n == math.ceil(known)
     assert (made.pilot, made.unit) == (50, "topics")
     assert made.cautious is not None
-    spread = power.upper_sd(float(d.std(ddof=1)), 50)
+    spread = sizes.upper_sd(float(d.std(ddof=1)), 50)
     assert made.cautious == math.ceil(TTestPower().solve_power(0.02 / spread, None, 0.05, 0.8))
     assert agrees(made.resampled["power"], 0.8, 2000)
     assert cal.plan(measure, TOPICS, difference=0.02).resampled == made.resampled
@@ -270,7 +272,7 @@ def test_one_system_of_a_pilot() -> None:
     values = TOPICS.per_unit.values["run0"]["nDCG@10"]  # type: ignore[union-attr]
     made = cal.plan("nDCG@10", TOPICS, half_width=0.02, system="run0")
     sd = float(values.std(ddof=1))
-    assert made.n == power.needed(lambda n: power.mean_half_width(sd, n) <= 0.02)
+    assert made.n == sizes.needed(lambda n: sizes.mean_half_width(sd, n) <= 0.02)
     assert made.of == "the value, Student t"
     assert made.resampled["half_width"] == pytest.approx(0.02, rel=0.05)
     both = cal.plan("nDCG@10", TOPICS, half_width=0.02)
@@ -290,7 +292,7 @@ def test_what_a_test_set_could_have_seen() -> None:
 def test_a_share_of_topics_is_wilsons() -> None:
     share = TOPICS["run0", "Success@1"].value
     made = cal.plan("Success@1", TOPICS, half_width=0.05, system="run0")
-    assert made.n == power.needed(lambda n: power.share_half_width(share, n) <= 0.05)
+    assert made.n == sizes.needed(lambda n: half(wilson(share, n, 0.95)) <= 0.05)
 
 
 def test_a_geometric_mean_is_scaled() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from scipy.stats import kstwo, norm
 
 import calipers as cal
 from calipers import _core
-from calipers.evaluate import curves
+from calipers.curves import scored
 from calipers.inference.bands import Counted, kolmogorov_distance, precision_limits, roc_limits
 from calipers.statistics import ScoreTable
 
@@ -160,7 +160,7 @@ def test_bands_of_blocks_are_those_of_rows(decimals: int, monkeypatch: pytest.Mo
     score = (truth + generator.normal(size=6000)).round(decimals)
     found = {}
     for most in (5000, 6000):
-        monkeypatch.setattr(curves, "_MOST_DRAWN", most)
+        monkeypatch.setattr(scored, "_MOST_DRAWN", most)
         ev = cal.classification(truth, score=score, measures=["AUC"])
         if most == 5000:
             monkeypatch.setattr(_core, "bootstrap_scores", None)

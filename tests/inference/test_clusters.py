@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from scipy import stats
 
 import calipers as cal

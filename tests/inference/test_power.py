@@ -11,7 +11,8 @@ from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower, normal_power
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from calipers.inference import intervals, margins, paired, power
+from calipers.inference import intervals, margins, paired, power, sizes
+from calipers.inference.designs import WILCOXON_UNITS, Area, Shares, Spread
 from calipers.statistics import ScoreTable
 
 
@@ -23,12 +24,16 @@ def agrees(hits: float, promised: float, tries: int) -> bool:
 # ------------------------------------------------------------------------------- means
 
 
+def power_of_t(difference: float, sd: float, n: int, level: float = 0.95) -> float:
+    return Spread(sd, pair=True).power(n, difference, level)
+
+
 @pytest.mark.parametrize("n", [5, 20, 80])
 @pytest.mark.parametrize("effect", [0.01, 0.2, 0.5])
 @pytest.mark.parametrize("level", [0.9, 0.95, 0.999])
 def test_power_of_t_is_that_of_statsmodels(n: int, effect: float, level: float) -> None:
     known = TTestPower().power(effect, n, 1 - level)
-    assert power.mean_power(effect, 1.0, n, level) == pytest.approx(known, abs=1e-9)
+    assert power_of_t(effect, 1.0, n, level) == pytest.approx(known, abs=1e-9)
     known = normal_power(effect, n, 1 - level)
     assert power.shift_power(effect * math.sqrt(n), level) == pytest.approx(known, abs=1e-12)
 
@@ -36,7 +41,7 @@ def test_power_of_t_is_that_of_statsmodels(n: int, effect: float, level: float) 
 @pytest.mark.parametrize(("effect", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_sizes_of_the_paired_t_that_are_in_print(effect: float, n: int) -> None:
     # G*Power's, for Cohen's small, medium and large effects.
-    assert power.needed(lambda n: power.mean_power(effect, 1, n) >= 0.8) == n
+    assert sizes.needed(lambda n: power_of_t(effect, 1, n) >= 0.8) == n
 
 
 @pytest.mark.parametrize(("variance", "r", "width", "n"), [(265, 0.8, 10, 19), (5, 0.5, 2, 22)])
@@ -44,8 +49,8 @@ def test_sizes_for_a_half_width_that_are_in_print(
     variance: float, r: float, width: float, n: int
 ) -> None:
     # The examples of size.ci.mean.ps in R's statpsych.
-    sd = power.paired_sd(math.sqrt(variance), r)
-    assert power.needed(lambda n: power.mean_half_width(sd, n) <= width / 2) == n
+    sd = sizes.paired_sd(math.sqrt(variance), r)
+    assert sizes.needed(lambda n: sizes.mean_half_width(sd, n) <= width / 2) == n
 
 
 @pytest.mark.parametrize("n", [4, 12, 60])
@@ -53,22 +58,22 @@ def test_half_width_of_a_mean_is_what_intervals_have_on_average(n: int) -> None:
     drawn = np.random.default_rng(1).normal(0, 3, (40_000, n))
     halves = stats.t.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / math.sqrt(n)
     error = halves.std() / math.sqrt(len(halves))
-    assert power.mean_half_width(3, n) == pytest.approx(halves.mean(), abs=4 * error)
+    assert sizes.mean_half_width(3, n) == pytest.approx(halves.mean(), abs=4 * error)
 
 
 def test_the_randomisation_test_needs_as_many_as_t() -> None:
-    n = power.needed(lambda n: power.mean_power(0.5, 1, n) >= 0.8)
+    n = sizes.needed(lambda n: power_of_t(0.5, 1, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(2).normal(0.5, 1, (n, 2000))
     p = np.array([t.p for t in paired.randomisation(drawn, 999, 0)])
-    assert agrees((p < 0.05).mean(), power.mean_power(0.5, 1, n), 2000)
+    assert agrees((p < 0.05).mean(), power_of_t(0.5, 1, n), 2000)
 
 
 def test_wilcoxon_needs_a_little_more_than_t() -> None:
-    n = math.ceil(100 * power.WILCOXON_UNITS)
+    n = math.ceil(100 * WILCOXON_UNITS)
     drawn = np.random.default_rng(3).normal(0.28, 1, (4000, n))
     found = stats.wilcoxon(drawn, axis=1, method="approx").pvalue < 0.05
-    assert agrees(found.mean(), power.mean_power(0.28, 1, 100), 4000)
+    assert agrees(found.mean(), power_of_t(0.28, 1, 100), 4000)
 
 
 @pytest.mark.parametrize("degrees", [None, 3, 24, 1000])
@@ -144,7 +149,7 @@ def test_power_of_a_share_by_enumeration(share: float, reference: float, n: int)
 
 
 def test_from_the_size_of_a_share_on_the_power_stays() -> None:
-    n = power.steadily_needed(lambda n: power.share_power(0.9, 0.8, n), 0.8)
+    n = sizes.steadily_needed(lambda n: power.share_power(0.9, 0.8, n), 0.8)
     assert n is not None
     assert power.share_power(0.9, 0.8, n - 1) < 0.8
     assert min(power.share_power(0.9, 0.8, m) for m in range(n, 2000)) >= 0.8
@@ -164,7 +169,7 @@ def test_power_of_mcnemar_by_enumeration(first: float, second: float, n: int) ->
 
 
 def test_power_of_mcnemar_by_simulation_and_rising() -> None:
-    n = power.needed(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
+    n = sizes.needed(lambda n: power.mcnemar_power(0.06, 0.03, n) >= 0.8)
     assert n is not None
     drawn = np.random.default_rng(7).multinomial(n, [0.06, 0.03, 0.91], 3000)
     found = np.mean([paired.mcnemar(b, c).p <= 0.05 for b, c, _ in drawn])
@@ -178,7 +183,7 @@ def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
     made = [intervals.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
-    assert power.difference_half_width(0.06, 0.06, 700) == pytest.approx(mean, rel=0.005)
+    assert Shares(0.9, 0.12, pair=True).half_width(700, 0.95) == pytest.approx(mean, rel=0.005)
 
 
 @pytest.mark.parametrize(("first", "second", "n"), [(0.9, 0.85, 686), (0.3, 0.5, 80)])
@@ -194,7 +199,7 @@ def test_power_of_two_independent_shares(first: float, second: float, n: int) ->
 
 def test_sizes_of_two_independent_shares_that_are_in_print() -> None:
     # 90% against 85% at 5% and 80%: 686 each (Fleiss, Levin and Paik, without correction).
-    assert power.needed(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
+    assert sizes.needed(lambda n: power.two_shares_power(0.9, 0.85, n) >= 0.8) == 686
 
 
 # ------------------------------------------------------------------------------- areas
@@ -208,7 +213,7 @@ def test_the_error_gives_hanley_and_mcneils_table_of_sizes(
     first: float, second: float, z: float, n: int
 ) -> None:
     # Table III of 1982: as many positives as negatives, one-sided at 5%.
-    a, b = (power.auc_error(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
+    a, b = (sizes.auc_error(area, 0.5, 2e7) ** 2 * 1e7 for area in (first, second))
     size = (1.645 * math.sqrt(2 * a) + z * math.sqrt(a + b)) ** 2 / (second - first) ** 2
     assert math.floor(size) == n
 
@@ -222,7 +227,7 @@ def exponential(random: np.random.Generator, area: float, n: int, prevalence: fl
 
 def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
     random, area, n, prevalence = np.random.default_rng(10), 0.8, 1200, 0.15
-    se = power.auc_error(area, prevalence, n)
+    se = sizes.auc_error(area, prevalence, n)
     halves, left_out, areas = [], [], []
     for _ in range(1500):
         table = exponential(random, area, n, prevalence)
@@ -233,7 +238,9 @@ def test_the_interval_of_an_auc_has_the_half_width_and_the_power() -> None:
         left_out.append(made.low > 0.76)
         areas.append(a)
     assert np.std(areas) == pytest.approx(se, rel=4 / math.sqrt(2 * 1500))
-    assert power.area_half_width(area, se) == pytest.approx(np.mean(halves), rel=0.01)
+    assert Area(area, lambda *_: se, "").half_width(1, 0.95) == pytest.approx(
+        np.mean(halves), rel=0.01
+    )
     assert abs(np.mean(left_out) - power.area_power(area, 0.76, se)) < 0.04
 
 
@@ -259,8 +266,8 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
     tries = 1500
     seen = np.array([[area(t) for t in pair(n)] for _ in range(tries)])
     r = np.corrcoef(seen.T)[0, 1]
-    errors = [power.auc_error(a, prevalence, n) for a in areas]
-    se = power.paired_error(*errors, r)
+    errors = [sizes.auc_error(a, prevalence, n) for a in areas]
+    se = sizes.paired_error(*errors, r)
     assert se == pytest.approx(np.std(seen[:, 0] - seen[:, 1]), rel=4 / math.sqrt(2 * tries))
     found = np.abs(seen[:, 0] - seen[:, 1]) > 1.96 * np.std(seen[:, 0] - seen[:, 1])
     assert agrees(found.mean(), power.shift_power(0.05 / se), tries)
@@ -268,7 +275,7 @@ def test_the_paired_test_of_two_aucs_has_the_power() -> None:
 
 def test_the_half_width_of_pr_auc_is_that_in_print() -> None:
     # Boyd, Eng and Page: 0.75 with 100 positives, (0.656104, 0.825094).
-    half = power.area_half_width(0.75, power.pr_auc_error(0.75, 100))
+    half = Area(0.75, sizes.pr_auc_error, "").half_width(100, 0.95)
     assert half == pytest.approx((0.825094 - 0.656104) / 2, abs=1e-6)
 
 
@@ -284,14 +291,14 @@ def test_one_way_analysis_of_variance_is_that_of_statsmodels(m: int, n: int, d: 
 
 def test_two_systems_are_the_paired_t() -> None:
     for n in (5, 60):
-        known = power.mean_power(0.3, 1, n)
+        known = power_of_t(0.3, 1, n)
         residual = 1 / math.sqrt(2)
         # SciPy's noncentral F once had six digits only.
         exact = 1e-9 if tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 15) else 5e-6
         assert power.anova_power(0.3, residual, 2, n) == pytest.approx(known, abs=exact)
         assert power.tukey_power(0.3, residual, 2, n) == pytest.approx(known, abs=1e-6)
         reach = stats.t.ppf(0.975, n - 1) / math.sqrt(n)
-        assert power.tukey_half_width(residual, 2, n) == pytest.approx(reach, abs=1e-6)
+        assert sizes.tukey_half_width(residual, 2, n) == pytest.approx(reach, abs=1e-6)
 
 
 def test_several_systems_by_simulation() -> None:
@@ -310,7 +317,7 @@ def test_several_systems_by_simulation() -> None:
     reach = stats.studentized_range.ppf(0.95, m, (m - 1) * (n - 1)) * np.sqrt(residual / n)
     found = np.abs(of_system[:, 0] - of_system[:, -1]) > reach
     assert agrees(found.mean(), power.tukey_power(d, sd, m, n), tries)
-    assert reach.mean() == pytest.approx(power.tukey_half_width(sd, m, n), rel=0.01)
+    assert reach.mean() == pytest.approx(sizes.tukey_half_width(sd, m, n), rel=0.01)
 
 
 # ------------------------------------------------------------------------------- the rest
@@ -321,25 +328,25 @@ def test_rows_in_clusters_count_for_less() -> None:
     common = random.normal(0, math.sqrt(rho), (20_000, 30, 1))
     rows = common + random.normal(0, math.sqrt(1 - rho), (20_000, 30, size))
     variance = rows.mean(axis=(1, 2)).var() * 30 * size
-    assert variance == pytest.approx(power.design_effect(size, rho), rel=4 / math.sqrt(10_000))
+    assert variance == pytest.approx(sizes.design_effect(size, rho), rel=4 / math.sqrt(10_000))
 
 
 def test_bonferroni() -> None:
-    assert power.bonferroni(0.95, 10) == pytest.approx(1 - 0.05 / 10)
-    assert power.bonferroni(0.95, 1) == 0.95
+    assert sizes.bonferroni(0.95, 10) == pytest.approx(1 - 0.05 / 10)
+    assert sizes.bonferroni(0.95, 1) == 0.95
 
 
 def test_the_upper_limit_of_a_spread_holds_as_often_as_it_says() -> None:
     drawn = np.random.default_rng(15).normal(0, 1, (20_000, 12)).std(axis=1, ddof=1)
-    holds = np.array([power.upper_sd(s, 12) >= 1 for s in drawn[:5000]])
+    holds = np.array([sizes.upper_sd(s, 12) >= 1 for s in drawn[:5000]])
     assert agrees(holds.mean(), 0.8, 5000)
 
 
 def test_the_search_ends() -> None:
-    assert power.needed(lambda n: n >= 7) == 7
-    assert power.needed(lambda n: True) == 2
-    assert power.needed(lambda n: False) is None
-    assert power.steadily_needed(lambda n: 0.0, 0.8) is None
+    assert sizes.needed(lambda n: n >= 7) == 7
+    assert sizes.needed(lambda n: True) == 2
+    assert sizes.needed(lambda n: False) is None
+    assert sizes.steadily_needed(lambda n: 0.0, 0.8) is None
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 5, 49, 1e3, 1e5, 1e7, 1e9])

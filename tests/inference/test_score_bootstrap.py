@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import Settings
+from calipers.inference.settings import Settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calipers as cal

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored
 from calipers.data.arrays import (
     Labels,
     as_numbers,
@@ -26,7 +28,6 @@ from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.confusions import confusions
-from calipers.evaluate.curves import ScoreCurves, Scored
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import (

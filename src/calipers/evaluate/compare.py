@@ -270,7 +270,7 @@ def _dealt(
     rows: list[Difference], table: FloatArray, systems: Sequence[str], settings: Settings
 ) -> list[Difference]:
     """The differences of one measure with the p-values of the randomised Tukey HSD."""
-    [found] = many.randomised_tukey(table, randomisations(settings), settings.seed, settings.level)
+    [found] = many.randomised_tukey(table, randomisations(settings), settings.seed)
     place = {name: j for j, name in enumerate(systems)}
     margins = adjusted_p(rows, "holm")
     return [

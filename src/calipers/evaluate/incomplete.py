@@ -37,57 +37,57 @@ class Unknown:
         if self.max_grade is not None and self.max_grade < 1:
             raise InputError(f"max_grade is {self.max_grade!r}, expected a whole number from 1 up")
 
-
-def with_possible(
-    evaluation: Evaluation,
-    rankings: Mapping[str, JudgedRankings],
-    measures: Sequence[Measure],
-    unknown: Unknown,
-    *,
-    zero: bool,
-) -> Evaluation:
-    """The evaluation with what any completion of the judgments could make of each number."""
-    known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
-    top = known if unknown.max_grade is None else unknown.max_grade
-    estimates = {(e.system, e.measure): e for e in evaluation}
-    topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
-    kinds: dict[str, str] = {}
-    for system, ranking in rankings.items():
-        found = possible_values(
-            ranking,
-            measures,
-            unfound=inf if unknown.unfound == OPEN else float(unknown.unfound),
-            max_grade=top,
-            collection=unknown.collection,
-        )
-        topics[system] = {}
-        for measure, possible in zip(measures, found, strict=True):
-            if possible is None:
-                continue
-            name, summary = str(measure), measure.definition.summary
-            low, high = possible_mean(measure.apply(ranking), possible, summary, zero=zero)
-            now = estimates[system, name]
-            estimates[system, name] = replace(
-                now,
-                # Sums in another order may differ in their last digit.
-                possible_low=float(np.fmin(low, now.value)),
-                possible_high=float(np.fmax(high, now.value)),
-                possible=possible.kind,
+    def bounded(
+        self,
+        evaluation: Evaluation,
+        rankings: Mapping[str, JudgedRankings],
+        measures: Sequence[Measure],
+        *,
+        zero: bool,
+    ) -> Evaluation:
+        """The evaluation with what any completion of the judgments could make of each number."""
+        measures = [m for m in measures if m.definition.on is JudgedRankings]
+        known = max(int(r.judged_grade.max(initial=1)) for r in rankings.values())
+        top = known if self.max_grade is None else self.max_grade
+        estimates = {(e.system, e.measure): e for e in evaluation}
+        topics: dict[str, dict[str, tuple[FloatArray, FloatArray]]] = {}
+        kinds: dict[str, str] = {}
+        for system, ranking in rankings.items():
+            found = possible_values(
+                ranking,
+                measures,
+                unfound=inf if self.unfound == OPEN else float(self.unfound),
+                max_grade=top,
+                collection=self.collection,
             )
-            topics[system][name] = (possible.low, possible.high)
-            kinds[name] = possible.kind
-    assert evaluation.per_unit is not None
-    conventions = {
-        **evaluation.provenance["conventions"],
-        "unknown documents": {"unfound": unknown.unfound, "max_grade": top},
-    }
-    return replace(
-        evaluation,
-        estimates=tuple(estimates.values()),
-        per_unit=replace(evaluation.per_unit, possible=topics),
-        notes=(*evaluation.notes, *_notes(rankings, measures, kinds, unknown.unfound, top)),
-        provenance={**evaluation.provenance, "conventions": conventions},
-    )
+            topics[system] = {}
+            for measure, possible in zip(measures, found, strict=True):
+                if possible is None:
+                    continue
+                name, summary = str(measure), measure.definition.summary
+                low, high = possible_mean(measure.apply(ranking), possible, summary, zero=zero)
+                now = estimates[system, name]
+                estimates[system, name] = replace(
+                    now,
+                    # Sums in another order may differ in their last digit.
+                    possible_low=float(np.fmin(low, now.value)),
+                    possible_high=float(np.fmax(high, now.value)),
+                    possible=possible.kind,
+                )
+                topics[system][name] = (possible.low, possible.high)
+                kinds[name] = possible.kind
+        assert evaluation.per_unit is not None
+        conventions = {
+            **evaluation.provenance["conventions"],
+            "unknown documents": {"unfound": self.unfound, "max_grade": top},
+        }
+        return replace(
+            evaluation,
+            estimates=tuple(estimates.values()),
+            per_unit=replace(evaluation.per_unit, possible=topics),
+            notes=(*evaluation.notes, *_notes(rankings, measures, kinds, self.unfound, top)),
+            provenance={**evaluation.provenance, "conventions": conventions},
+        )
 
 
 def _notes(

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored, series_of
 from calipers.data.arrays import (
     Classes,
     Coded,
@@ -21,7 +23,6 @@ from calipers.data.arrays import (
 from calipers.data.errors import InputError
 from calipers.evaluate.classification import scored
 from calipers.evaluate.confusions import confusions
-from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.shared import (
     MeasureNames,

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored, series_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.labels import (
@@ -29,7 +31,6 @@ from calipers.data.labels import (
 from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.classification import scored
-from calipers.evaluate.curves import ScoreCurves, Scored, series_of
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.shared import (

@@ -14,8 +14,8 @@ from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.retrieval import named_runs
-from calipers.evaluate.shared import glossary, make_settings, provenance
-from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.evaluate.shared import make_settings
+from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import measures_of_overlap
@@ -111,32 +111,20 @@ def _evaluated(
     check_stdin(sources.values())
     read = {name: read_whole_run(name, source) for name, source in sources.items()}
     topics = _all_topics(read)
-    pairs = {}
+    systems: dict[str, Statistics] = {}
     for first, second in combinations(read, 2):
         shared = SharedRankings(**read[first].shared_with(read[second])).over(topics)
-        pairs[f"{first} ~ {second}"] = shared if depth is None else shared.cut(depth)
-    systems: dict[str, Statistics] = {
-        name: {SharedRankings: shared} for name, shared in pairs.items()
-    }
+        shared = shared if depth is None else shared.cut(depth)
+        systems[f"{first} ~ {second}"] = {SharedRankings: shared}
     source = TopicScores.of(topics, systems, measures, settings, zero=False)
     conventions = {
-        "order": "score descending, ties by document id descending",
+        "order": ORDER,
         "p": p,
         "depth": depth,
         "ties": ties,
         "topics": "every topic of a run",
     }
-    return Evaluation(
-        task="overlap",
-        level=settings.level,
-        estimates=source.estimates(),
-        definitions=glossary(measures),
-        per_unit=source.per_unit(),
-        provenance=provenance(
-            "overlap", settings, conventions, [run.origin for run in read.values()]
-        ),
-        sources=source,
-    )
+    return source.evaluation("overlap", conventions, [run.origin for run in read.values()])
 
 
 @verb

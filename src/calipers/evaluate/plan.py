@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from typing import Any
-
-import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.designs import Known, Shares, Spread, of_numbers, of_pilot
+from calipers.evaluate.assumed import of_numbers
+from calipers.evaluate.pilots import of_pilot
+from calipers.evaluate.planning import Ask
 from calipers.evaluate.shared import make_settings
-from calipers.inference import power as sizes
+from calipers.inference import sizes
 from calipers.measures import Measure
-from calipers.results import Evaluation, Plan, PlanRow
-
-NAN = float("nan")
+from calipers.results import Evaluation, Plan
 
 #: Tests whose power can be planned for.
 TESTS = ("t", "wilcoxon", "anova", "tukey")
 
-#: What the table beside a plan shows, as multiples of its size.
-AROUND = (0.25, 0.5, 1, 2, 4)
+#: What can be asked for, and the numbers that can be assumed.
+GOALS = ("half_width", "margin", "reference", "difference")
+ASSUMED = ("value", "sd", "correlation", "discordant", "positives_share")
 
 #: Of more comparisons the level of each is 1 to the last digit.
 MOST_COMPARISONS = 1_000_000_000
-
-#: Above so many units the pilot is not resampled: the mean of so many is normal.
-MOST_RESAMPLED = 10_000
 
 
 @verb
@@ -131,41 +127,35 @@ def plan(
     >>> cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02).n
     7117
     """
-    _check(
-        half_width=half_width, difference=difference, margin=margin, power=power, level=level,
-        sd=sd, value=value, reference=reference, correlation=correlation, discordant=discordant,
-        positives_share=positives_share, comparisons=comparisons, cluster_size=cluster_size,
-        icc=icc, n=n, systems=systems,
-    )  # fmt: skip
+    numbers = {
+        "half_width": half_width, "difference": difference, "margin": margin, "power": power,
+        "level": level, "sd": sd, "value": value, "reference": reference,
+        "correlation": correlation, "discordant": discordant, "positives_share": positives_share,
+        "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
+        "systems": systems,
+    }  # fmt: skip
+    _check(numbers)
     make_settings("auto", level, resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
-    asked = {"half_width": half_width, "margin": margin, "reference": reference}
-    goals = [name for name, x in asked.items() if x is not None]
-    if difference is not None and margin is None:
-        goals.append("difference")
-    if len(goals) > 1:
-        raise InputError(f"ask for one thing at a time, not for {' and '.join(goals)}")
-    goal = goals[0] if goals else "size"
-    if not paired and (correlation is not None or discordant is not None):
+    goal, targets = _goal(numbers)
+    given = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
+    if not paired and ("correlation" in given or "discordant" in given):
         raise InputError("correlation= and discordant= are about systems on the same units")
     if equivalence and goal != "margin":
         raise InputError("equivalence= goes with margin=")
-    if (cluster_size == 1) != (icc == 0) and pilot is None:
-        raise InputError("cluster_size= and icc= go together: one without the other says nothing")
-    assumed = {
-        "value": value, "sd": sd, "correlation": correlation, "discordant": discordant,
-        "positives_share": positives_share,
-    }  # fmt: skip
-    given = {name: x for name, x in assumed.items() if x is not None}
     if pilot is None:
-        known = of_numbers(measure, given, paired=paired, test=test, systems=systems, goal=goal)
-    else:
-        if given or cluster_size != 1 or not paired:
+        if (cluster_size == 1) != (icc == 0):
             raise InputError(
-                "a pilot brings its own numbers: leave out "
-                + (", ".join(given) or ("cluster_size" if cluster_size != 1 else "paired"))
+                "cluster_size= and icc= go together: one without the other says nothing"
             )
+        known = of_numbers(measure, given, paired=paired, test=test, systems=systems, goal=goal)
+    elif given or cluster_size != 1 or not paired:
+        raise InputError(
+            "a pilot brings its own numbers: leave out "
+            + (", ".join(given) or ("cluster_size" if cluster_size != 1 else "paired"))
+        )
+    else:
         known = of_pilot(measure, pilot, system, baseline, goal, test, systems)
     if goal == "size" and n is None:
         n = known.pilot
@@ -173,24 +163,23 @@ def plan(
             raise InputError(
                 "ask for something: half_width=, difference=, margin= or reference=; or give n="
             )
-    ask = _Ask(
-        known,
-        goal,
-        power,
-        sizes.bonferroni(level, comparisons),
-        wanted=NAN if half_width is None else half_width,
-        difference=difference or 0.0,
-        margin=NAN if margin is None else margin,
-        reference=NAN if reference is None else reference,
-        equivalence=equivalence,
-        effect=sizes.design_effect(cluster_size, icc),
-    )
-    ask.check()
-    found = ask.search() if n is None else n
-    return _described(ask, found, searched=n is None, level=level, resamples=resamples, seed=seed)
+    each, effect = sizes.bonferroni(level, comparisons), sizes.design_effect(cluster_size, icc)
+    ask = Ask(known, goal, targets, power, each, effect, equivalence=equivalence)
+    return ask.planned(n, level=level, resamples=resamples, seed=seed)
 
 
-def _check(**given: Any) -> None:
+def _goal(numbers: Mapping[str, float | None]) -> tuple[str, dict[str, float]]:
+    """What is asked for, and the numbers that say how much of it."""
+    targets = {name: x for name in GOALS if (x := numbers[name]) is not None}
+    goals = [name for name in targets if name != "difference" or "margin" not in targets]
+    if len(goals) > 1:
+        raise InputError(f"ask for one thing at a time, not for {' and '.join(goals)}")
+    if "margin" in targets:
+        targets.setdefault("difference", 0.0)
+    return goals[0] if goals else "size", targets
+
+
+def _check(given: Mapping[str, Any]) -> None:
     """Numbers that cannot be are refused by name."""
     inside = {"power", "level", "positives_share", "discordant"}
     for name, x in given.items():
@@ -218,186 +207,3 @@ def _check(**given: Any) -> None:
         )
     if given["difference"] == 0 and given["margin"] is None:
         raise InputError("difference is 0: no number of units finds a difference that is none")
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """One question of what is known."""
-
-    known: Known
-    goal: str
-    wanted_power: float
-    level: float
-    wanted: float
-    difference: float
-    margin: float
-    reference: float
-    equivalence: bool
-    effect: float
-
-    def check(self) -> None:
-        """What no number of units can give."""
-        design, name = self.known.design, self.known.measure
-        if self.goal == "difference":
-            largest = design.largest(self.difference)
-            if abs(self.difference) > largest:
-                raise InputError(
-                    f"difference is {self.difference}, but {name} can differ by {largest:.6g} at "
-                    "most: by what is left to gain, or by the share of discordant rows"
-                )
-        if self.goal == "margin":
-            room = (
-                self.margin - abs(self.difference)
-                if self.equivalence
-                else self.margin + (self.difference)
-            )
-            if room <= 0:
-                raise InputError(
-                    f"margin is {self.margin}: a true difference of {self.difference} is not "
-                    "within it"
-                )
-        if (
-            self.goal == "reference"
-            and not isinstance(design, Spread)
-            and not 0 < self.reference < 1
-        ):
-            raise InputError(f"reference is {self.reference}, expected a share between 0 and 1")
-        if self.goal == "reference" and math.isnan(self.power(10**6)):
-            raise InputError(f"reference= needs the value of {name} of one system: value=")
-
-    def _units(self, n: float) -> float:
-        """Independent units of the design among ``n`` of the user's."""
-        return n * self.known.share / self.effect
-
-    def half_width(self, n: float) -> float:
-        """Expected half-width with ``n``."""
-        units = self._units(n)
-        return self.known.design.half_width(units, self.level) if units >= 2 else NAN
-
-    def power(self, n: float) -> float:
-        """Power of what is asked with ``n``."""
-        design, units = self.known.design, self._units(n)
-        if units < 2:
-            return NAN
-        if self.goal == "difference":
-            return design.power(units, self.difference, self.level)
-        if self.goal == "reference":
-            return design.against(units, self.reference, self.level)
-        if self.goal != "margin":
-            return NAN
-        error, degrees = design.error(units)
-        if degrees is not None and degrees < 1:
-            return NAN
-        success = sizes.equivalence_power if self.equivalence else sizes.margin_power
-        return success(self.difference, self.margin, error, self.level, degrees)
-
-    def detectable(self, n: float) -> float:
-        """The smallest difference found with the wanted power."""
-        design, units = self.known.design, self._units(n)
-        if units < 2 or not design.pair or self.goal == "margin":
-            return NAN
-        sign = -1.0 if self.difference < 0 else 1.0
-
-        def short(x: float) -> float:
-            return design.power(units, sign * x, self.level) - self.wanted_power
-
-        high, largest = 1e-6, design.largest(sign)
-        while not short(min(high, largest)) >= 0:
-            if high >= largest or high > 1e12:
-                return NAN
-            high *= 2
-        from scipy.optimize import brentq
-
-        return float(brentq(short, 0.0, min(high, largest), xtol=1e-12))
-
-    def search(self) -> int:
-        """The number of units that gives what is asked."""
-        if self.goal == "half_width":
-            found = sizes.needed(lambda n: self.half_width(n) <= self.wanted)
-        elif self.goal == "reference" and isinstance(self.known.design, Shares):
-            found = sizes.steadily_needed(self.power, self.wanted_power)
-        else:
-            found = sizes.needed(lambda n: self.power(n) >= self.wanted_power)
-        if found is None:
-            raise InputError(f"more than {sizes.MOST:.0e} {self.known.unit} would be needed")
-        return found
-
-    def row(self, n: int) -> PlanRow:
-        """Everything that ``n`` gives."""
-        return PlanRow(n, self.half_width(n), self.power(n), self.detectable(n))
-
-    def asked(self) -> dict[str, float]:
-        """What was asked for, by name."""
-        out = {
-            "half_width": {"half_width": self.wanted},
-            "reference": {"reference": self.reference},
-            "difference": {"difference": self.difference},
-            "margin": {"margin": self.margin, "difference": self.difference},
-        }.get(self.goal, {})
-        if self.equivalence:
-            out["equivalence"] = 1.0
-        return out | ({} if self.goal == "half_width" else {"power": self.wanted_power})
-
-
-def _described(
-    ask: _Ask, n: int, *, searched: bool, level: float, resamples: int, seed: int
-) -> Plan:
-    """The plan of ``n`` units, with what lies around it."""
-    known, row = ask.known, ask.row(n)
-    around = sorted({max(2, round(n * step)) for step in AROUND})
-    cautious = None
-    if searched and isinstance(known.design, Spread) and known.values is not None:
-        sd = sizes.upper_sd(known.design.sd, len(known.values))
-        cautious = replace(ask, known=replace(known, design=replace(known.design, sd=sd))).search()
-    notes = list(known.notes)
-    if ask.effect != 1:
-        notes.append(f"Rows in clusters count for less: the design effect is {ask.effect:.4g}.")
-    if known.share != 1 and known.pilot is None:
-        notes.append(f"About {round(n * known.share):,} of them count for {known.measure}.")
-    question = {"half_width": "half_width", "reference": "against"}.get(ask.goal, "power")
-    if ask.goal == "size" and not known.design.pair:
-        question = "half_width"
-    return Plan(
-        measure=known.measure,
-        n=n,
-        unit=known.unit,
-        wanted=ask.asked(),
-        half_width=row.half_width,
-        power=row.power,
-        detectable=row.detectable,
-        level=level,
-        level_each=ask.level,
-        of=("the difference" if known.design.pair else "the value")
-        + f", {known.design.method('half_width')}",
-        method=known.design.method(question),
-        assumed=known.assumed,
-        table=tuple(row if size == n else ask.row(size) for size in around),
-        pilot=known.pilot,
-        cautious=cautious,
-        resampled=_resampled(ask, n, resamples, seed),
-        notes=tuple(notes),
-    )
-
-
-def _resampled(ask: _Ask, n: int, resamples: int, seed: int) -> dict[str, float]:
-    """Half-width and power on ``n`` units drawn from the pilot's with replacement, their mean moved
-    to the difference in question: no normal distribution is taken for granted."""
-    values = ask.known.values
-    if values is None or n > MOST_RESAMPLED or ask.goal not in ("half_width", "difference"):
-        return {}
-    if not isinstance(ask.known.design, Spread) or ask.known.design.test != "t":
-        return {}
-    from scipy.special import stdtrit
-
-    random = np.random.Generator(np.random.Philox(seed))
-    moved = values - values.mean() + ask.difference
-    t = float(stdtrit(n - 1, (1 + ask.level) / 2))
-    halves, found, step = [], 0, max(1, 4_000_000 // n)
-    for begin in range(0, resamples, step):
-        drawn = moved[random.integers(0, len(moved), (min(step, resamples - begin), n))]
-        half = t * drawn.std(axis=1, ddof=1) / math.sqrt(n)
-        halves.append(half)
-        found += int(np.count_nonzero(np.abs(drawn.mean(axis=1)) > half))
-    if ask.goal == "half_width":
-        return {"half_width": float(np.concatenate(halves).mean())}
-    return {"power": found / resamples}

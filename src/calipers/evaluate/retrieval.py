@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers import findings
+from calipers.curves.ranks import RankCurves
 from calipers.data.errors import InputError
 from calipers.data.trec import (
     Origin,
@@ -22,20 +24,20 @@ from calipers.data.trec import (
 )
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.rankcurves import RankCurves
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
-    glossary,
     make_settings,
-    provenance,
 )
-from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.findings import Subject
 from calipers.findings.data import Topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.evaluate.incomplete import Unknown
 
 DEFAULT_MEASURES = (
     "NumQ",
@@ -160,12 +162,7 @@ def retrieval(
         raise InputError(f"topics is {topics!r}, expected 'qrels' or 'both'")
     if undefined not in ("nan", "zero"):
         raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
-    if incomplete:
-        from calipers.evaluate.incomplete import Unknown, with_possible
-
-        unknown = Unknown(unfound, max_grade, collection)
-    elif (unfound, max_grade) != ("open", None):
-        raise InputError("unfound and max_grade say something only together with incomplete")
+    unknown = _unknown(unfound, max_grade, collection, incomplete=incomplete)
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     if collection is not None:
@@ -179,39 +176,40 @@ def retrieval(
     _check_common_topics(read, systems)
     if topics == "both":
         systems = _shared_topics(systems)
-    first = next(iter(next(iter(systems.values())).values()))
-    source = TopicScores.of(first.topics, systems, chosen, settings, zero=undefined == "zero")
+    names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
+    source = TopicScores.of(names, systems, chosen, settings, zero=zero)
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     conventions = {
-        "order": "score descending, ties by document id descending",
+        "order": ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
         **parameters,
     }
-    estimates = source.estimates()
-    comparison = comparison_if_several(source, baseline, settings)
-    evaluation = Evaluation(
-        task="retrieval",
-        level=level,
-        estimates=estimates,
-        comparison=comparison,
-        definitions=glossary(chosen),
-        curves=RankCurves(rankings, rel, judged_only, undefined == "zero", settings)
-        if rankings
-        else (),
-        per_unit=source.per_unit(),
+    made = source.evaluation(
+        "retrieval",
+        conventions,
+        [origin, *(r.origin for r in read.values())],
+        comparison=comparison_if_several(source, baseline, settings),
+        curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
-        findings=findings.of([Subject(None, level, (Topics(estimates), comparison))]),
-        provenance=provenance(
-            "retrieval", settings, conventions, [origin, *(r.origin for r in read.values())]
-        ),
-        sources=source,
     )
-    if not incomplete:
-        return evaluation
-    graded = [m for m in chosen if m.definition.on is JudgedRankings]
-    return with_possible(evaluation, rankings, graded, unknown, zero=undefined == "zero")
+    told = Subject(None, level, (Topics(made.estimates), made.comparison))
+    made = replace(made, findings=findings.of([told]))
+    return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)
+
+
+def _unknown(
+    unfound: str | int, max_grade: int | None, collection: int | None, *, incomplete: bool
+) -> Unknown | None:
+    """What is assumed of documents without a judgment, if that is asked for."""
+    if incomplete:
+        from calipers.evaluate.incomplete import Unknown
+
+        return Unknown(unfound, max_grade, collection)
+    if (unfound, max_grade) != ("open", None):
+        raise InputError("unfound and max_grade say something only together with incomplete")
+    return None
 
 
 def _spelled_out(measures: MeasureNames | None) -> MeasureNames | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,41 +105,36 @@ def compare_splits(
     check_option("adjust", adjust, ADJUSTMENTS)
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    notes: list[str] = []
     if isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
         read, better, pooled = _of_rows(values, split, repetition)
+        notes: list[str] = []
     else:
         if split is not None:
             raise InputError("split= is of the rows of an evaluation; of values each is a split")
-        read = _repeated(read_values(values, measure, repeated=True), repetition)
+        read, pooled = _repeated(read_values(values, measure, repeated=True), repetition), {}
         directed, assumed = directions(read.measures, lower_is_better)
         better = {name: higher for name, higher in directed.items() if higher is not None}
-        pooled, notes = {}, [*assumed]
+        notes = [*assumed]
     if not better:
         raise InputError("of none of the measures one value is better than another")
     made = _Design.of(design, read, train, test)
-    rows: list[list[Difference]] = []
+    pairs = list(system_pairs(tuple(read.values), baseline))
+    rows: list[Difference] = []
     for name, higher in better.items():
-        of = []
-        for system, base in system_pairs(tuple(read.values), baseline):
-            question = Question(alternative=alternative).towards(higher)
-            found = made.tested(read, (system, base, name), question, level)
-            of.append(_difference(found, (system, base, name), level, higher_is_better=higher))
-            if found.caution is not None and design != "independent":
-                notes.append(f"The {found.test.name} {found.caution}.")
-            if pooled:
-                apart = pooled[system, name] - pooled[base, name]
-                notes.append(
-                    f"{name}, {system} - {base}: {found.value:.4f} {found.summary}, "
-                    f"{apart:.4f} pooled over all rows."
-                )
-        rows.append(adjusted_p(of, adjust))
-    several = len(rows[0]) > 1
-    way = ADJUSTMENTS[adjust if several else "none"]
+        towards = Question(alternative=alternative).towards(higher)
+        found = [made.tested(read, (*pair, name), towards, level) for pair in pairs]
+        of = [
+            _difference(one, (*pair, name), level, higher_is_better=higher)
+            for one, pair in zip(found, pairs, strict=True)
+        ]
+        rows += adjusted_p(of, adjust)
+        for one, pair in zip(found, pairs, strict=True):
+            notes += _notes(one, (*pair, name), pooled, cautious=design != "independent")
+    way = ADJUSTMENTS[adjust if len(pairs) > 1 else "none"]
     return Comparison(
-        tuple(row for of in rows for row in of),
+        tuple(rows),
         level,
         way.name,
         baseline,
@@ -148,6 +143,25 @@ def compare_splits(
         per_unit=PerUnit("splits", read.units, read.values),
         provenance={"design": design, "splits": len(read.units), "train": train, "test": test},
     )
+
+
+def _notes(
+    found: splits.SplitTest,
+    names: tuple[str, str, str],
+    pooled: Mapping[tuple[str, str], float],
+    *,
+    cautious: bool,
+) -> Iterator[str]:
+    """What speaks against the test, and what the difference is over all rows."""
+    if found.caution is not None and cautious:
+        yield f"The {found.test.name} {found.caution}."
+    if pooled:
+        system, base, name = names
+        apart = pooled[system, name] - pooled[base, name]
+        yield (
+            f"{name}, {system} - {base}: {found.value:.4f} {found.summary}, "
+            f"{apart:.4f} pooled over all rows."
+        )
 
 
 def _difference(

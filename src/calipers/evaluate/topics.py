@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.shared import glossary, provenance
 from calipers.measures import Measure
 from calipers.readings.topics import Topics, differences, of_topics
-from calipers.results import Estimate, PerUnit
+from calipers.results import Estimate, Evaluation, PerUnit
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 8_000_000
+
+#: How the documents of a run are ordered, as provenance records it.
+ORDER = "score descending, ties by document id descending"
 
 #: Of a run, the statistic of each kind that the measures read.
 Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
@@ -106,6 +110,21 @@ class TopicScores:
                 name: {measure: why for measure, why in zip(names, reasons, strict=True) if why}
                 for name, reasons in self.reasons.items()
             },
+        )
+
+    def evaluation(
+        self, task: str, conventions: Mapping[str, Any], inputs: Sequence[Any], **more: Any
+    ) -> Evaluation:
+        """The evaluation of these values; ``more`` are what else it has."""
+        shared = {"definitions": glossary(self.measures), **more}
+        return Evaluation(
+            task=task,
+            level=self.settings.level,
+            estimates=self.estimates(),
+            per_unit=self.per_unit(),
+            provenance=provenance(task, self.settings, conventions, inputs),
+            sources=self,
+            **shared,
         )
 
     def differences(

@@ -11,7 +11,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
-from calipers.evaluate.shared import glossary, make_settings, provenance
+from calipers.evaluate.shared import glossary, make_settings
 from calipers.evaluate.topics import TopicScores
 from calipers.measures import (
     TASKS,
@@ -97,16 +97,13 @@ def from_values(
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
     )
-    return Evaluation(
-        task="values",
-        level=level,
-        estimates=source.estimates(),
+    return source.evaluation(
+        "values",
+        {"unit": unit},
+        read.origins,
         comparison=comparison_if_several(source, baseline, settings),
         definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
-        per_unit=source.per_unit(),
         notes=notes,
-        provenance=provenance("values", settings, {"unit": unit}, read.origins),
-        sources=source,
     )
 
 

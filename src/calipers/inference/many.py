@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.inference.intervals import Interval
 from calipers.inference.paired import ROUNDING
 from calipers.statistics import FloatArray
 
@@ -21,28 +20,12 @@ NAN = float("nan")
 
 @dataclass(frozen=True, eq=False)
 class Pairwise:
-    """Every pair of k systems tested, with p-values that hold for all pairs together.
-
-    ``differences`` and ``p`` have shape (k, k), row less column; their diagonals are 0 and 1.
-    ``critical`` is the smallest difference that is significant at ``level`` (0.95 for tests at 5%).
-    Where ``simultaneous``, difference ± critical are intervals that hold together.
-    """
+    """Every pair of k systems tested: ``p`` has shape (k, k) and holds for all pairs together; its
+    diagonal is 1."""
 
     name: str
-    differences: FloatArray
     p: FloatArray
-    critical: float
-    level: float
     n: int
-    simultaneous: bool = False
-
-    def interval(self, first: int, second: int) -> Interval:
-        """Limits of first less second that hold for all pairs together; NaN where the test has
-        none."""
-        if not self.simultaneous:
-            return Interval(NAN, NAN, self.name, "no_interval_of_test")
-        value = float(self.differences[first, second])
-        return Interval(value - self.critical, value + self.critical, self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +50,18 @@ class Anova:
     """Analysis of variance of values by unit and system, without interaction.
 
     ``sums``, ``degrees`` of freedom and mean ``squares`` of ``systems``, ``units`` and
-    ``residual``, in this order; ``f`` and ``p`` of systems and of units. ``means`` are those of the
-    systems. Effect sizes of the systems: η² = SS/SS_total, partial η² = SS/(SS + SS_residual), ω² =
-    (SS − df·MS_residual)/(SS_total + MS_residual), which is less biased and may be below 0.
+    ``residual``, in this order; ``f`` and ``p`` of systems and of units. ω² = (SS −
+    df·MS_residual)/(SS_total + MS_residual) is the effect size of the systems and may be below 0.
     """
 
-    means: FloatArray
     sums: tuple[float, float, float]
     degrees: tuple[int, int, int]
     squares: tuple[float, float, float]
     f: tuple[float, float]
     p: tuple[float, float]
-    eta_squared: float
-    partial_eta_squared: float
     omega_squared: float
     n: int
     left_out: int
-
-    @property
-    def residual_error(self) -> float:
-        """The standard deviation that is left of a value once unit and system are known."""
-        return math.sqrt(self.squares[2])
 
 
 def _complete(values: FloatArray) -> FloatArray:
@@ -97,12 +71,6 @@ def _complete(values: FloatArray) -> FloatArray:
     if values.shape[1] < 2:
         raise ValueError("there is one system, expected at least 2")
     return values[~np.isnan(values).any(axis=1)]
-
-
-def _apart(values: FloatArray) -> FloatArray:
-    """Row less column."""
-    with np.errstate(invalid="ignore"):  # two infinite means have no difference
-        return np.asarray(values[:, None] - values[None, :])
 
 
 # ------------------------------------------------------------------------------------------- ranks
@@ -170,26 +138,6 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
     return Friedman(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f, n, left_out)
 
 
-def nemenyi(values: FloatArray, level: float = 0.95, *, higher_is_better: bool = True) -> Pairwise:
-    """Nemenyi's test of every pair of systems after Friedman's.
-
-    The mean ranks of two systems differ significantly where they are apart by the critical
-    difference CD = q√(k(k + 1)/(6n)) or more, q the quantile of the studentised range of k over √2.
-    Ties make it cautious. Differences are of mean ranks: below 0 where the first is better.
-
-    Source: Nemenyi 1963, after Demšar 2006.
-
-    >>> table = np.random.default_rng(0).random((14, 4))
-    >>> round(nemenyi(table).critical, 2)  # Demšar's example: 4 classifiers, 14 data sets
-    1.25
-    """
-    table = _complete(values)
-    n, k = table.shape
-    means = ranks(table, higher_is_better=higher_is_better).mean(axis=0) if n else np.full(k, NAN)
-    unit = math.sqrt(k * (k + 1) / (12 * n)) if n else NAN
-    return _studentised("Nemenyi", means, unit, math.inf, level, n)
-
-
 def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
     """The critical difference of Nemenyi's test alone.
 
@@ -197,7 +145,7 @@ def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
     1.114
     """
     unit = math.sqrt(systems * (systems + 1) / (12 * units))
-    return _range_quantile(level, systems, math.inf) * unit
+    return _range_quantile(level, systems) * unit
 
 
 def groups(positions: Sequence[float] | FloatArray, critical: float) -> list[tuple[int, ...]]:
@@ -244,11 +192,10 @@ def anova(values: FloatArray) -> Anova:
     table = _complete(values)
     (n, k), left_out = table.shape, len(values) - len(table)
     degrees = (k - 1, max(n - 1, 0), max(n - 1, 0) * (k - 1))
-    means = table.mean(axis=0) if n else np.full(k, NAN)
     if n < 2 or np.isinf(table).any():
         none = (NAN, NAN, NAN)
-        return Anova(means, none, degrees, none, (NAN, NAN), (NAN, NAN), NAN, NAN, NAN, n, left_out)
-    centre = table.mean()
+        return Anova(none, degrees, none, (NAN, NAN), (NAN, NAN), NAN, n, left_out)
+    means, centre = table.mean(axis=0), table.mean()
     # What rounding leaves of effects that are none is nothing.
     hair = ROUNDING * float(np.abs(table).max())
     by_system, by_unit, rest = (
@@ -273,56 +220,25 @@ def anova(values: FloatArray) -> Anova:
         f = (NAN, NAN) if total == 0 else (math.inf, math.inf)
         p = (NAN, NAN) if total == 0 else (0.0, 0.0)
     return Anova(
-        means=means,
         sums=sums,
         degrees=degrees,
         squares=(squares[0], squares[1], squares[2]),
         f=f,
         p=(p[0], p[1]),
-        eta_squared=sums[0] / total if total > 0 else NAN,
-        partial_eta_squared=sums[0] / (sums[0] + sums[2]) if sums[0] + sums[2] > 0 else NAN,
         omega_squared=(sums[0] - degrees[0] * residual) / (total + residual) if total > 0 else NAN,
         n=n,
         left_out=left_out,
     )
 
 
-def tukey_hsd(values: FloatArray, level: float = 0.95) -> Pairwise:
-    """Tukey's honestly significant differences of every pair of systems, from the residual of the
-    two-way analysis of variance, so that units are paired.
-
-    q = |difference| / √(MS_residual/n) against the studentised range of k systems on (n − 1)(k − 1)
-    degrees of freedom. Differences are of means; ± ``critical`` they are simultaneous intervals.
-    Takes the residuals to be normal and alike for all systems: :func:`randomised_tukey` does not
-    need the normal. Undefined below 2 units and where there is no residual.
-
-    >>> found = tukey_hsd(np.array([[0.3, 0.5], [0.1, 0.2], [0.6, 0.6], [0.4, 0.5]]))
-    >>> round(float(found.p[0, 1]), 6)  # of two systems this is the paired t test
-    0.091721
-    """
-    found = anova(values)
-    unit = math.sqrt(found.squares[2] / found.n) if found.n else NAN
-    degrees = float(found.degrees[2])
-    return _studentised("Tukey HSD", found.means, unit, degrees, level, found.n, simultaneous=True)
-
-
-def _range_quantile(level: float, k: int, degrees: float) -> float:
-    """The quantile of the studentised range of k means."""
-    if degrees == math.inf:
-        return _normal_range_quantile(level, k)
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(level, k, degrees))
-
-
-def _normal_range_quantile(level: float, k: int) -> float:
+def _range_quantile(level: float, k: int) -> float:
     """The quantile of the range of k independent standard normals, whose distribution is
     P(q) = k·∫φ(z)(Φ(z + q) − Φ(z))^(k−1) dz over the smallest of them. Sums of equal steps are
     as good as exact of what is so smooth and dies out at both ends.
 
     SciPy has it too, but importing ``scipy.stats`` takes longer than comparing thirty systems.
 
-    >>> round(_normal_range_quantile(0.95, 3), 6)
+    >>> round(_range_quantile(0.95, 3), 6)
     3.314493
     """
     from scipy.special import ndtr
@@ -337,34 +253,7 @@ def _normal_range_quantile(level: float, k: int) -> float:
     return high
 
 
-def _studentised(
-    name: str,
-    means: FloatArray,
-    unit: float,
-    degrees: float,
-    level: float,
-    n: int,
-    *,
-    simultaneous: bool = False,
-) -> Pairwise:
-    """Every pair by the studentised range of differences over ``unit``."""
-    from scipy.stats import studentized_range
-
-    k, apart = len(means), _apart(means)
-    p = np.full((k, k), NAN)
-    if not unit > 0:
-        return Pairwise(name, apart, p, NAN, level, n)
-    above = np.triu_indices(k, 1)
-    p[above] = studentized_range.sf(np.abs(apart[above]) / unit, k, degrees)
-    p = np.fmin(p, p.T).clip(0.0, 1.0)
-    np.fill_diagonal(p, 1.0)
-    critical = _range_quantile(level, k, degrees) * unit
-    return Pairwise(name, apart, p, critical, level, n, simultaneous)
-
-
-def randomised_tukey(
-    values: FloatArray, resamples: int = 10_000, seed: int = 0, level: float = 0.95
-) -> list[Pairwise]:
+def randomised_tukey(values: FloatArray, resamples: int = 10_000, seed: int = 0) -> list[Pairwise]:
     """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
     (n, k); one result a measure.
 
@@ -372,9 +261,9 @@ def randomised_tukey(
     pair is (b + 1)/(B + 1), b the number of B deals in which the largest mean less the smallest is
     at least as large as the pair's difference: a maximum over pairs, so that the chance of any
     false finding stays below the level. All (k!)ⁿ deals are tried, and p is b over their number,
-    where they are no more than ``resamples``. Significant is what is *more* than ``critical``.
-    Measures see the same deals, and each is a family of its own. Of two systems it is the paired
-    randomisation test. Undefined without a unit, and where a value is infinite.
+    where they are no more than ``resamples``. Measures see the same deals, and each is a family of
+    its own. Of two systems it is the paired randomisation test. Undefined without a unit, and where
+    a value is infinite.
 
     Sources: Carterette 2012, ACM TOIS 30; Sakai 2018.
 
@@ -411,16 +300,10 @@ def randomised_tukey(
         sums = centred[:, :, measure].sum(axis=0)
         slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
         if n == 0 or infinite[measure]:
-            missing = np.full((k, k), NAN)
-            out.append(Pairwise(name, missing, missing, NAN, level, n))
+            out.append(Pairwise(name, np.full((k, k), NAN), n))
             continue
-        extreme = tried - np.searchsorted(ranges, np.abs(_apart(sums)) - slack)
+        extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
         p = (extreme + seen) / (tried + seen)
         np.fill_diagonal(p, 1.0)
-        # The most deals as extreme that leave a p-value of 1 − level.
-        most = math.floor((1 - level) * (tried + seen) + 1e-9) - seen
-        critical = math.inf
-        if 0 <= most < tried:
-            critical = (float(ranges[tried - most - 1]) + slack) / n
-        out.append(Pairwise(name, _apart(sums / n), p, critical, level, n))
+        out.append(Pairwise(name, p, n))
     return out

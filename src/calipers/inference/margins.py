@@ -51,17 +51,6 @@ class MarginTest:
         """Whether the claim holds at this level; False where p is undefined."""
         return self.p <= 1 - level
 
-    @staticmethod
-    def interval_level(level: float = 0.95) -> float:
-        """The level 1 − 2α of the two-sided interval that tells the same as the test at α = 1 −
-        ``level``: equivalence is shown where all of it lies within ±margin, non-inferiority where
-        its worse end does. So the 90% interval goes with tests at 5%.
-
-        >>> round(MarginTest.interval_level(0.95), 2)
-        0.9
-        """
-        return 2 * level - 1
-
 
 def non_inferiority(test: Shifted, margin: float, *, higher_is_better: bool = True) -> MarginTest:
     """Test that the first system is not worse than the second by ``margin`` or more.

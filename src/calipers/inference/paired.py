@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.intervals import Interval, missing
 from calipers.statistics import FloatArray, Moments
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -236,14 +235,10 @@ def _rounding(values: FloatArray) -> float:
     return ROUNDING * float(size.max(initial=0.0, where=np.isfinite(size)))
 
 
-def _signed_ranks(differences: FloatArray, zeros: str) -> FloatArray:
-    """The mean ranks of the sizes with the signs of the differences; NaN are left out. Zeros are
-    left out before ranking (``wilcoxon``) or after it (``pratt``)."""
-    if zeros not in ("wilcoxon", "pratt"):
-        raise ValueError(f"zeros is {zeros!r}, expected 'wilcoxon' or 'pratt'")
+def _signed_ranks(differences: FloatArray) -> FloatArray:
+    """The mean ranks of the sizes with the signs of the differences; NaN and zeros are left out."""
     values = _settled(differences)
-    if zeros == "wilcoxon":
-        values = values[values != 0]
+    values = values[values != 0]
     size = np.abs(values)
     order = np.argsort(size, kind="stable")
     # Sizes that differ by rounding alone are tied.
@@ -253,23 +248,20 @@ def _signed_ranks(differences: FloatArray, zeros: str) -> FloatArray:
     ends = np.append(np.flatnonzero(fresh), len(size))
     ranks = np.empty(len(size))
     ranks[order] = ((ends[1:] + ends[:-1] + 1) / 2)[tied]
-    signed: FloatArray = (ranks * np.sign(values))[values != 0]
-    return signed
+    return np.asarray(ranks * np.sign(values))
 
 
-def wilcoxon(
-    differences: FloatArray, alternative: str = "two-sided", zeros: str = "wilcoxon"
-) -> Test:
+def wilcoxon(differences: FloatArray, alternative: str = "two-sided") -> Test:
     """Wilcoxon's signed-rank test that differences are spread evenly about 0.
 
     The statistic is W⁺, the sum of the (mean) ranks of the sizes of positive differences. Zeros
-    are left out before ranking, as Wilcoxon did, or with ``zeros="pratt"`` ranked and then left
-    out. Up to 100 units p is exact, with ties as without: P(W⁺ ≥ w) over all 2ⁿ signs of the ranks
-    at hand. Beyond that W⁺ is normal with mean Σr/2 and variance Σr²/4, which ties have been
-    reckoned in, after a continuity correction of ½. Two-sided is twice the smaller tail. The name
-    says which. NaN do not count; undefined without a value; 1 if all differences are 0.
+    are left out before ranking, as Wilcoxon did. Up to 100 units p is exact, with ties as without:
+    P(W⁺ ≥ w) over all 2ⁿ signs of the ranks at hand. Beyond that W⁺ is normal with mean Σr/2 and
+    variance Σr²/4, which ties have been reckoned in, after a continuity correction of ½. Two-sided
+    is twice the smaller tail. The name says which. NaN do not count; undefined without a value; 1
+    if all differences are 0.
 
-    Sources: Wilcoxon 1945; Pratt 1959.
+    Source: Wilcoxon 1945.
 
     >>> darwin = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48.0])
     >>> print(wilcoxon(darwin))
@@ -278,10 +270,9 @@ def wilcoxon(
     96.0
     """
     side = _side(alternative)
-    ranks = _signed_ranks(differences, zeros)
+    ranks = _signed_ranks(differences)
     exact = len(ranks) <= EXACT_RANKS
     name = "Wilcoxon signed rank, exact" if exact else "Wilcoxon signed rank, normal"
-    name += ", zeros as Pratt" if zeros == "pratt" else ""
     if np.isnan(differences).all():
         return Test(NAN, name, alternative)
     positive, total = float(ranks[ranks > 0].sum()), float(np.abs(ranks).sum())
@@ -406,42 +397,4 @@ def hedges_g(differences: FloatArray) -> float:
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if spread <= ROUNDING * abs(mean):
         return NAN
-    return mean / spread * _hedges(n)
-
-
-def _hedges(n: int) -> float:
-    return 1 - 3 / (4 * (n - 1) - 1)
-
-
-def hedges_g_interval(differences: FloatArray, level: float) -> Interval:
-    """Interval of the paired effect size: the noncentralities between which the t statistic lies,
-    over √n, with Hedges' correction (Hedges and Olkin 1985; Cumming and Finch 2001).
-
-    >>> interval = hedges_g_interval(np.array([1.0, 2.0, 4.0, 5.0, 3.0]), 0.95)
-    >>> round(interval.low, 3), round(interval.high, 3)
-    (0.266, 2.726)
-    """
-    from scipy.special import nctdtrinc
-
-    method, n, g = "noncentral t", len(differences), hedges_g(differences)
-    if math.isnan(g):
-        return missing(method, "undefined_value")
-    t = g / _hedges(n) * math.sqrt(n)
-    low, high = (
-        float(nctdtrinc(n - 1, (1 + side * level) / 2, t)) * _hedges(n) / math.sqrt(n)
-        for side in (1, -1)
-    )
-    return Interval(low, high, method)
-
-
-def rank_biserial(differences: FloatArray, zeros: str = "wilcoxon") -> float:
-    """Matched-pairs rank-biserial correlation (Kerby 2014), the effect size of Wilcoxon's test:
-    (W⁺ − W⁻)/(W⁺ + W⁻), from −1 (all against the first system) to 1. Undefined where no difference
-    is other than 0.
-
-    >>> darwin = np.array([49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48.0])
-    >>> rank_biserial(darwin)  # (96 − 24)/120
-    0.6
-    """
-    ranks = _signed_ranks(differences, zeros)
-    return float(ranks.sum() / np.abs(ranks).sum()) if len(ranks) else NAN
+    return mean / spread * (1 - 3 / (4 * (n - 1) - 1))

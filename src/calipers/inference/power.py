@@ -1,35 +1,22 @@
-"""How many units are needed, and what could be seen with those there are.
+"""With what probability a test finds a difference that is there, and what it could have found.
 
-``…_power`` is the probability that a test at ``level`` (two-sided unless said otherwise, so that 5%
-are left at 0.95) finds a difference which is there; ``…_half_width`` is half the length that an
-interval is expected to have. Both are functions of ``n``, and :func:`needed` turns either into a
-number of units. Assumed numbers are taken at their word: what is uncertain about them is left to
-the caller.
+A test at ``level`` is two-sided unless said otherwise, so that 5% are left at 0.95. Assumed numbers
+are taken at their word: what is uncertain about them is left to the caller.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from calipers.inference.intervals import (
-    Interval,
-    hanley_mcneil,
-    on_logit,
-    paired_shares,
-    wilson,
-    z_of,
-)
+from calipers.inference.intervals import z_of
+from calipers.inference.sizes import studentised_range
 from calipers.statistics import FloatArray
 
 NAN = float("nan")
-
-#: More units than anybody will judge; the search for a size ends here.
-MOST = 10**12
 
 #: With more degrees of freedom Student's t is the normal to six digits, and its density loses more.
 NEARLY_NORMAL = 10**6
@@ -38,49 +25,6 @@ NEARLY_NORMAL = 10**6
 #: turned over: π/3 where differences are normal, and never more than 125/108 of them, whatever
 #: their distribution, as long as it is symmetric (Hodges and Lehmann 1956).
 WILCOXON_UNITS = math.pi / 3
-
-
-def needed(holds: Callable[[int], bool], least: int = 2, most: int = MOST) -> int | None:
-    """The smallest n from ``least`` on for which ``holds(n)``; None above ``most``.
-
-    ``holds`` stays true once it is: power rises with n and half-widths fall. Where discrete data
-    let it saw up and down, what comes back is a number that holds while the one below does not.
-
-    >>> needed(lambda n: n * n >= 5000)
-    71
-    """
-    if holds(least):
-        return least
-    low, high = least, 2 * least
-    while not holds(high):
-        if high >= most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
-
-
-def steadily_needed(power: Callable[[int], float], wanted: float, least: int = 2) -> int | None:
-    """Like :func:`needed` for the saw-toothed power of a discrete test: the smallest n from which
-    on no larger one, as far as the teeth reach, falls below what is wanted.
-
-    >>> steadily_needed(lambda n: share_power(0.9, 0.8, n), 0.8)
-    112
-    """
-    found = needed(lambda n: power(n) >= wanted, least)
-    if found is None:
-        return None
-    # A tooth spans a few n: those that one more success in the critical region takes.
-    clear, n = found, found
-    while n < clear + 30 * math.isqrt(clear):
-        n += 1
-        if power(n) < wanted:
-            clear = n + 1
-    while clear > least and power(clear - 1) >= wanted:
-        clear -= 1
-    return clear
 
 
 # --- Differences measured in standard errors -----------------------------------------------------
@@ -226,63 +170,7 @@ def equivalence_power(
     return float(value)
 
 
-# --- Means ---------------------------------------------------------------------------------------
-
-
-def mean_half_width(
-    sd: float, n: float, level: float = 0.95, degrees: float | None = None
-) -> float:
-    """Expected half-width of Student's t interval of a mean of ``n`` units.
-
-    t·E[s]/√n, where E[s] = sd·√(2/f)·Γ((f + 1)/2)/Γ(f/2) for normal units and f ``degrees`` of
-    freedom, n − 1 unless given (Sakai 2016 plans by the same expectation). Of a paired difference
-    when ``sd`` is that of the differences.
-
-    >>> round(mean_half_width(0.25, 50), 4)
-    0.0707
-    """
-    from scipy.special import gammaln, stdtrit
-
-    f = n - 1 if degrees is None else degrees
-    if n < 2 or f < 1:
-        return NAN
-    expected = math.sqrt(2 / f) * math.exp(gammaln((f + 1) / 2) - gammaln(f / 2))
-    return float(stdtrit(f, (1 + level) / 2)) * sd * expected / math.sqrt(n)
-
-
-def mean_power(difference: float, sd: float, n: float, level: float = 0.95) -> float:
-    """Power of the paired t test on ``n`` units whose differences have standard deviation ``sd``;
-    exact for normal differences. The paired randomisation test has the same power to first order.
-
-    >>> round(mean_power(0.02, 0.1, 199), 3), round(mean_power(0.02, 0.1, 198), 3)
-    (0.802, 0.8)
-    """
-    if n < 2:
-        return NAN
-    return shift_power(difference * math.sqrt(n) / sd, level, n - 1)
-
-
-def paired_sd(sd: float, correlation: float) -> float:
-    """Standard deviation of the differences of two systems whose values vary by ``sd`` each and
-    correlate over units: sd·√(2(1 − r)).
-
-    >>> round(paired_sd(0.25, 0.8), 4)
-    0.1581
-    """
-    return sd * math.sqrt(2 * (1 - correlation))
-
-
-# --- Shares --------------------------------------------------------------------------------------
-
-
-def share_half_width(share: float, n: float, level: float = 0.95) -> float:
-    """Half the length of Wilson's interval when the share observed is the one assumed.
-
-    >>> round(share_half_width(0.9, 385), 4)
-    0.0301
-    """
-    made = wilson(share, n, level)
-    return (made.high - made.low) / 2
+# --- Shares and areas ----------------------------------------------------------------------------
 
 
 def share_power(share: float, reference: float, n: float, level: float = 0.95) -> float:
@@ -336,18 +224,6 @@ def mcnemar_power(first_only: float, second_only: float, n: float, level: float 
     return float(np.sum(np.where(k >= 0, reject, 0.0) * binom.pmf(rows, n, discordant)))
 
 
-def difference_half_width(
-    first_only: float, second_only: float, n: float, level: float = 0.95
-) -> float:
-    """Half the length of the Bonett-Price interval of a difference of two paired shares.
-
-    >>> round(difference_half_width(0.06, 0.03, 800), 4)
-    0.0209
-    """
-    made = paired_shares(first_only, second_only, n, level)
-    return (made.high - made.low) / 2
-
-
 def two_shares_power(first: float, second: float, n: float, level: float = 0.95) -> float:
     """Power of the score test of two independent shares, of ``n`` rows each.
 
@@ -368,60 +244,16 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
     return float(ndtr((shift - reach) / error) + ndtr((-shift - reach) / error))
 
 
-# --- Areas ---------------------------------------------------------------------------------------
-
-
-def auc_error(area: float, prevalence: float, n: float) -> float:
-    """Hanley and McNeil's (1982) standard error of the AUC on ``n`` rows of which a share
-    ``prevalence`` is positive. It is exact when scores are exponential in both classes, and a
-    little large for most others.
-
-    >>> round(auc_error(0.8, 0.1, 1000), 4)
-    0.0272
-    """
-    positives = prevalence * n
-    return hanley_mcneil(area, positives, n - positives)
-
-
-def pr_auc_error(area: float, positives: float) -> float:
-    """Standard error √(a(1 − a)/positives) of an area under the precision-recall curve (Boyd, Eng
-    and Page 2013).
-
-    >>> round(pr_auc_error(0.75, 100), 4)
-    0.0433
-    """
-    return math.sqrt(area * (1 - area) / positives)
-
-
-def area_half_width(area: float, se: float, level: float = 0.95) -> float:
-    """Half the length of the interval of an area, which is normal on the logit scale.
-
-    >>> round(area_half_width(0.75, pr_auc_error(0.75, 100)), 4)
-    0.0845
-    """
-    made: Interval = on_logit(area, se, level, "logit")
-    return (made.high - made.low) / 2
-
-
 def area_power(area: float, reference: float, se: float, level: float = 0.95) -> float:
     """Power to tell an area from a known one: that its interval, normal on the logit scale, leaves
     ``reference`` out. ``se`` is the standard error at ``area``.
 
+    >>> from calipers.inference.sizes import auc_error
     >>> round(area_power(0.7, 0.5, auc_error(0.7, 0.5, 60)), 3)
     0.748
     """
     logit = math.log(area / (1 - area)) - math.log(reference / (1 - reference))
     return shift_power(abs(logit) * area * (1 - area) / se, level)
-
-
-def paired_error(first: float, second: float, correlation: float) -> float:
-    """Standard error of the difference of two estimates on the same rows, √(s₁² + s₂² − 2·r·s₁·s₂),
-    from theirs and the correlation r of the estimates (for AUCs: Hanley and McNeil 1983).
-
-    >>> round(paired_error(0.02, 0.03, 0.5), 4)
-    0.0265
-    """
-    return math.sqrt(max(first**2 + second**2 - 2 * correlation * first * second, 0.0))
 
 
 # --- Several systems -----------------------------------------------------------------------------
@@ -471,59 +303,6 @@ def tukey_power(difference: float, sd: float, systems: int, n: float, level: flo
     if n < 2:
         return NAN
     degrees = (systems - 1) * (n - 1)
-    critical = _studentised_range(level, systems, degrees) / math.sqrt(2)
+    critical = studentised_range(level, systems, degrees) / math.sqrt(2)
     shift = abs(difference) / (sd * math.sqrt(2 / n))
     return float(_above(critical, shift, degrees) + _above(critical, -shift, degrees))
-
-
-def tukey_half_width(sd: float, systems: int, n: float, level: float = 0.95) -> float:
-    """Half-width of Tukey's simultaneous intervals of all pairwise differences, q·sd/√n; ``sd`` is
-    the residual one, taken as known but for the quantile.
-
-    >>> round(tukey_half_width(0.2, 5, 100), 4)
-    0.0775
-    """
-    return _studentised_range(level, systems, (systems - 1) * (n - 1)) * sd / math.sqrt(n)
-
-
-@lru_cache(maxsize=4096)
-def _studentised_range(level: float, systems: int, degrees: float) -> float:
-    """The quantile of the studentised range, which is slow to integrate."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(level, systems, degrees))
-
-
-# --- What changes every plan ---------------------------------------------------------------------
-
-
-def bonferroni(level: float, comparisons: int) -> float:
-    """The level each of several comparisons needs for all of them to hold at ``level``.
-
-    >>> round(bonferroni(0.95, 10), 4)
-    0.995
-    """
-    return 1 - (1 - level) / comparisons
-
-
-def design_effect(size: float, correlation: float) -> float:
-    """How many times as many rows are needed when they come in clusters of ``size``, within which
-    they correlate: 1 + (size − 1)·correlation (Kish 1965).
-
-    >>> round(design_effect(20, 0.05), 4)
-    1.95
-    """
-    return 1 + (size - 1) * correlation
-
-
-def upper_sd(sd: float, n: int, confidence: float = 0.8) -> float:
-    """One-sided upper limit of a standard deviation seen on ``n`` units: sd·√((n − 1)/χ²). A size
-    planned with it is large enough with this confidence, as the pilot's own sd is not in about
-    half of all cases (Browne 1995).
-
-    >>> round(upper_sd(0.1, 25), 4)
-    0.1153
-    """
-    from scipy.special import chdtri
-
-    return sd * math.sqrt((n - 1) / float(chdtri(n - 1, confidence)))

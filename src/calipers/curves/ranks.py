@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
-from calipers.evaluate.arguments import verb
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
@@ -17,7 +16,6 @@ from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import cached_property
 from calipers.readings.topics import Topics, of_topics
-from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 
 if TYPE_CHECKING:
@@ -28,113 +26,6 @@ RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 _KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
-
-
-@verb
-def averaged_curves(
-    evaluation: Evaluation,
-    at: str = "recalls",
-    *,
-    interpolated: bool | None = None,
-    points: Sequence[float] | None = None,
-) -> tuple[Curve, ...]:
-    """The precision-recall curve of each run of an evaluation, averaged over its topics.
-
-    Parameters
-    ----------
-    evaluation
-        What :func:`calipers.retrieval` gave.
-    at
-        ``"recalls"``: at fixed levels of recall, the mean of the precision there. ``"ranks"``: at
-        fixed ranks, the mean precision against the mean recall of the documents down to there.
-    interpolated
-        Whether the precision of a topic is the highest one at that recall or any beyond it, or the
-        one at that very place. Unless said, interpolated at recalls and raw at ranks.
-    points
-        The recalls or ranks: 0, 0.1, …, 1, or 5, 10, 15, 20, 30, 50, 100, … unless given.
-
-    Returns
-    -------
-    tuple of Curve
-        One a run; ``threshold`` holds the ranks. The points are the means of ``IPrec@r`` or
-        ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the topics where it
-        is defined. The band is the pointwise interval of the mean precision, by the method that
-        the tables name; there is none with ``interval="none"``. Tied documents stand by descending
-        id, whatever ``ties`` the evaluation has.
-
-    Raises
-    ------
-    InputError
-        For an evaluation that is no retrieval, or that was read from a file.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}, "2": {"a": 1}}
-    >>> run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}, "2": {"b": 2.0, "a": 1.0}}
-    >>> (curve,) = cal.averaged_curves(cal.retrieval(qrels, run), points=[0, 0.5, 1])
-    >>> curve.y.round(3).tolist()
-    [0.75, 0.75, 0.583]
-    """
-    if not isinstance(evaluation.curves, RankCurves):
-        raise InputError(
-            "averaged curves are made of the rankings of a retrieval evaluation; this one has none"
-        )
-    if points is not None and not len(points):
-        raise InputError("points: an empty list, expected recalls or ranks")
-    if at not in _KINDS:
-        raise InputError(f"at is {at!r}, expected 'recalls' or 'ranks'")
-    return evaluation.curves.averaged(
-        at, interpolated=at == "recalls" if interpolated is None else interpolated, points=points
-    )
-
-
-@verb
-def topic_curves(
-    evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
-) -> tuple[Curve, ...]:
-    """The raw curve of each run of an evaluation on one topic, rank by rank.
-
-    Parameters
-    ----------
-    evaluation
-        What :func:`calipers.retrieval` gave.
-    topic
-        One of its topics, with a relevant document.
-    kind
-        ``"PR"``: precision against recall at each rank. ``"ROC"``: recall against fall-out at each
-        rank, from nothing retrieved to the whole collection.
-    collection
-        How many documents there are, for ``"ROC"``.
-
-    Returns
-    -------
-    tuple of Curve
-        One a run; ``threshold`` holds the ranks. The points are ``P@k``, ``R@k`` and ``fallout@k``.
-
-    Raises
-    ------
-    InputError
-        For an unknown topic, one without relevant documents, a collection that is missing or too
-        small, and an evaluation that is no retrieval.
-
-    Examples
-    --------
-    >>> import calipers as cal
-    >>> qrels = {"1": {"a": 1, "b": 0, "c": 1}}
-    >>> run = {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    >>> (curve,) = cal.topic_curves(cal.retrieval(qrels, run), "1", "ROC", collection=5)
-    >>> curve.x.round(3).tolist(), curve.y.tolist()
-    ([0.0, 0.0, 0.333, 0.333, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
-    """
-    if not isinstance(evaluation.curves, RankCurves):
-        raise InputError("curves of a topic are made of the rankings of a retrieval evaluation")
-    if kind not in ("PR", "ROC") or (kind == "ROC") != (collection is not None):
-        raise InputError(
-            f"kind is {kind!r} and collection is {collection!r}, expected 'PR', or 'ROC' and the "
-            "number of documents in the collection"
-        )
-    return evaluation.curves.of_topic(topic, collection)
 
 
 @dataclass(frozen=True, eq=False)

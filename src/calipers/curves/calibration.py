@@ -1,17 +1,15 @@
-"""How far probabilities can be taken at their word: estimates, differences, and the curves.
+"""How far probabilities can be taken at their word, drawn.
 
-The measures are formulas over the table of distinct probabilities, and so are bootstrapped as
-those of scores are. Most are biased, and replicates of them are biased once more; their intervals
-are pivotal: replicates are turned about the value, which takes that second bias off.
+The regression and its bands are those of CORP reliability diagrams.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from calipers.curves.scored import GRID, Scored, curve_of
 from calipers.inference import intervals
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.settings import Settings
@@ -19,18 +17,11 @@ from calipers.results import Curve
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.calibration import Levels
 
-if TYPE_CHECKING:
-    from calipers.evaluate.curves import Scored
-
 #: The consistency band is that of at most so many levels, each the mean of its neighbours.
 _MOST_LEVELS = 2_000
 #: So many counts are drawn at a time.
 _AT_A_TIME = 1_000_000
-_GRID = np.linspace(0.0, 1.0, 101)
-_BARS = 20
-
-
-# --- Curves ---------------------------------------------------------------------------------------
+_BINS, _BARS = 10, 20
 
 
 def calibration_curve(scored: Scored) -> Curve:
@@ -47,7 +38,7 @@ def calibration_curve(scored: Scored) -> Curve:
     x = np.column_stack([levels.probability[first], levels.probability[last]]).ravel()
     # A block of one level is one point.
     keep = np.column_stack([np.ones(len(first), bool), last > first]).ravel()
-    return _curve(
+    return _of_probabilities(
         scored,
         "calibration",
         x=x[keep],
@@ -57,21 +48,16 @@ def calibration_curve(scored: Scored) -> Curve:
     )
 
 
-def binned_calibration_curve(scored: Scored, bins: int = 10, binning: str = "equal-mass") -> Curve:
-    """The share of positives against the mean probability in bins, with Wilson's intervals.
-
-    ``binning`` is ``"equal-mass"`` or ``"equal-width"``; empty bins are left out.
-    """
-    levels = scored.levels
-    binned = levels.gathered(
-        levels.equal_mass(bins) if binning == "equal-mass" else levels.equal_width(bins)
-    )
+def binned_calibration_curve(scored: Scored) -> Curve:
+    """The share of positives against the mean probability in bins of equal mass, with Wilson's
+    intervals."""
+    binned = scored.levels.gathered(scored.levels.equal_mass(_BINS))
     size = _row_size(scored.table)
     limits = [
         intervals.wilson(float(share), float(total) / size, scored.settings.level)
         for share, total in zip(binned.share, binned.total, strict=True)
     ]
-    return _curve(
+    return _of_probabilities(
         scored,
         "calibration by bins",
         x=binned.probability,
@@ -80,7 +66,7 @@ def binned_calibration_curve(scored: Scored, bins: int = 10, binning: str = "equ
         band_x=binned.probability,
         low=np.array([made.low for made in limits]),
         high=np.array([made.high for made in limits]),
-        method=f"Wilson [W], {bins} bins of equal {binning.removeprefix('equal-')}",
+        method=f"Wilson [W], {_BINS} bins of equal mass",
     )
 
 
@@ -90,34 +76,28 @@ def probability_histogram(scored: Scored) -> Curve:
     levels = scored.levels
     place = np.minimum((levels.probability * _BARS).astype(np.int64), _BARS - 1)
     share = np.bincount(place, levels.total, _BARS) / levels.weight
-    return replace(
-        _curve(
-            scored,
-            "probabilities",
-            x=np.arange(_BARS + 1) / _BARS,
-            y=np.append(share, 0.0),
-            shape="bars",
-            chance=None,
-        ),
-        y_label="Share of rows",
+    return curve_of(
+        scored,
+        "probabilities",
+        ("Predicted probability", "Share of rows"),
+        x=np.arange(_BARS + 1) / _BARS,
+        y=np.append(share, 0.0),
+        threshold=np.zeros(0),
+        shape="bars",
+        cut=float("nan"),
         at="",
     )
 
 
-def _curve(scored: Scored, kind: str, **parts: Any) -> Curve:
-    nothing = np.zeros(0)
-    columns = {"threshold": nothing, "band_x": nothing, "low": nothing, "high": nothing}
-    shared: dict[str, Any] = {"method": "none", "chance": ((0.0, 0.0), (1.0, 1.0))}
-    return Curve(
-        system=scored.system,
-        kind=kind,
-        x_label="Predicted probability",
-        y_label="Share of positives",
-        level=scored.settings.level,
-        series=scored.series,
-        at="weight" if scored.table.weighted else "rows",
-        **{**columns, **shared, **parts},
-    )
+def _of_probabilities(scored: Scored, kind: str, **parts: Any) -> Curve:
+    """A curve over the probabilities that the threshold in use has no place on."""
+    shared = {
+        "cut": float("nan"),
+        "chance": ((0.0, 0.0), (1.0, 1.0)),
+        "at": "weight" if scored.table.weighted else "rows",
+    }
+    labels = "Predicted probability", "Share of positives"
+    return curve_of(scored, kind, labels, **{**shared, **parts})
 
 
 def _consistency_bands(scored: Scored, levels: Levels) -> dict[str, Any]:
@@ -125,18 +105,19 @@ def _consistency_bands(scored: Scored, levels: Levels) -> dict[str, Any]:
     if settings.interval in ("none", "analytic") or not scored.independent:
         return {}
     ends = levels.probability[[0, -1]]
-    grid = np.unique(np.clip(_GRID, *ends))
+    grid = np.unique(np.clip(GRID, *ends))
     fits = calibrated_fits(levels, _row_size(scored.table), grid, settings)
     low, high = pointwise(fits, settings.level)
     wide_low, wide_high = simultaneous(fits, settings.level)
+    method = "consistency resampling [B]"
     return {
         "band_x": grid,
         "low": low,
         "high": high,
-        "method": "consistency resampling [B]",
+        "method": method,
         "wide_low": wide_low,
         "wide_high": wide_high,
-        "wide_method": "consistency resampling [B]",
+        "wide_method": method,
     }
 
 

@@ -13,8 +13,8 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.evaluate.curves import KINDS, OF_THRESHOLD, ScoreCurves
-from calipers.evaluate.thinning import TOLERANCE, thinned
+from calipers.curves.access import KINDS, OF_THRESHOLD, ScoreCurves
+from calipers.curves.thinning import TOLERANCE, thinned
 from calipers.results import Curve, Evaluation
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -457,7 +457,7 @@ def test_bands_follow_the_settings(interval: str) -> None:
 
 def test_other_curves_have_the_bands_of_their_replicates() -> None:
     """Against replicates of whole tables, drawn by the same stream."""
-    from calipers.inference.estimate import Settings
+    from calipers.inference.settings import Settings
 
     from calipers.inference.scores import Drawn
 

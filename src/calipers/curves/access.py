@@ -1,0 +1,143 @@
+"""The curves of score tables by kind, each computed when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+from calipers.curves.calibration import (
+    binned_calibration_curve,
+    calibration_curve,
+    probability_histogram,
+)
+from calipers.curves.decisions import cost_curve, gain_curve, lift_curve, net_benefit_curve
+from calipers.curves.rates import det_curve, precision_recall_curve, roc_curve
+from calipers.curves.scored import Scored
+from calipers.curves.thinning import thinned
+from calipers.curves.thresholds import density_curve, threshold_curve
+from calipers.data.errors import InputError, did_you_mean
+from calipers.once import cached_property
+from calipers.results import Curve
+
+#: How each kind of curve is made, in the order of a report.
+KINDS: Mapping[str, Callable[..., Curve]] = {
+    "ROC": roc_curve,
+    "PR": precision_recall_curve,
+    "threshold": threshold_curve,
+    "density": density_curve,
+    "DET": det_curve,
+    "lift": lift_curve,
+    "gain": gain_curve,
+    "cost": cost_curve,
+    "net benefit": net_benefit_curve,
+    "calibration": calibration_curve,
+    "calibration by bins": binned_calibration_curve,
+    "probabilities": probability_histogram,
+}
+
+#: What is drawn of probabilities only.
+OF_PROBABILITIES = ("net benefit", "calibration", "calibration by bins", "probabilities")
+
+#: With more classes than this, bands are not drawn.
+MOST_BANDS = 3
+
+#: What is drawn of each class against the rest; the others can be asked for.
+OF_CLASSES = ("ROC", "PR")
+
+#: Of more classes than this, only the most frequent ones are drawn.
+MOST_CLASSES = 10
+
+#: The measures of counts that are drawn against the threshold; any other can be asked for.
+OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCurves(Sequence[Curve]):
+    """The curves of systems, thinned for drawing, each computed when it is first looked at.
+
+    ``read`` gives what they are of. The curves of more than :data:`MOST_BANDS` classes, each
+    against the rest, have no bands here: nobody could tell them apart. Of more than
+    :data:`MOST_CLASSES` only the most frequent are here.
+    """
+
+    read: Callable[[], Sequence[Scored]]
+
+    @cached_property
+    def of(self) -> Sequence[Scored]:
+        """What the curves are of."""
+        return self.read()
+
+    @cached_property
+    def _plan(self) -> list[tuple[Scored, str, dict[str, Any]]]:
+        drawn, shares = self.of, {s.series: s.share for s in self.of}
+        if len(shares) > MOST_BANDS:
+            drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
+        if self._all_classes:
+            most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
+            drawn = [s for s in drawn if s.series in most]
+        return [
+            (scored, kind, options)
+            for kind in KINDS
+            for scored in drawn
+            if (kind in OF_CLASSES or not scored.series)
+            and (kind not in OF_PROBABILITIES or scored.probabilities)
+            for options in _variants(kind)
+        ]
+
+    @cached_property
+    def _all_classes(self) -> int:
+        """The number of all classes, where only some are drawn, else 0."""
+        classes = len({s.series for s in self.of})
+        return classes if classes > MOST_CLASSES else 0
+
+    @cached_property
+    def _made(self) -> dict[int, Curve]:
+        return {}
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(len(self))[index])
+        place = range(len(self))[index]
+        if place not in self._made:
+            scored, kind, options = self._plan[place]
+            made = replace(KINDS[kind](scored, **options), classes=self._all_classes)
+            self._made[place] = thinned(made)
+        return self._made[place]
+
+    def __len__(self) -> int:
+        return len(self._plan)  # known before they are computed
+
+    def find(self, system: str | None, series: str | None) -> Scored:
+        """What the curves of one system, and of one class, are made of."""
+        named = only("system", system, [s.system for s in self.of])
+        of_system = [s for s in self.of if s.system == named]
+        classes = [s.series for s in of_system]
+        if not any(classes):
+            return of_system[0]
+        wanted = only("class", series, classes)
+        return next(s for s in of_system if s.series == wanted)
+
+
+def _variants(kind: str) -> list[dict[str, Any]]:
+    if kind == "threshold":
+        return [{"measure": name} for name in OF_THRESHOLD]
+    if kind == "density":
+        return [{"positive": positive} for positive in (False, True)]
+    return [{}]
+
+
+def only(what: str, asked: str | None, there: Sequence[str]) -> str:
+    """The name asked for, or the only one."""
+    names = list(dict.fromkeys(there))
+    if asked is None and len(names) == 1:
+        return names[0]
+    if asked is None:
+        raise InputError(f"there are several: name the {what}, one of {', '.join(names)}")
+    if asked not in names:
+        raise InputError(f"no {what} {asked!r}; {did_you_mean(asked, names)}")
+    return asked

@@ -1,0 +1,141 @@
+"""What a threshold is worth: lift, gain, cost and net benefit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from calipers.curves.scored import GRID, ODDS_GRID, Scored, band_of, curve_of
+from calipers.measures.counts import (
+    false_negative_rate,
+    false_positive_rate,
+    lift,
+    net_benefit,
+    recall,
+    volume,
+)
+from calipers.results import Curve
+from calipers.statistics import FloatArray
+
+
+def lift_curve(scored: Scored) -> Curve:
+    """Lift against the share predicted positive; it begins where something is."""
+    shares = scored.along(volume, start=1)
+    grid = GRID[(GRID > 0) & (shares[0] <= GRID)]
+    return curve_of(
+        scored,
+        "lift",
+        ("Share predicted positive", "Lift"),
+        x=shares,
+        y=scored.along(lift, start=1),
+        chance=((0.0, 1.0), (1.0, 1.0)),
+        **band_of(scored, grid, lambda: scored.counted.gain(grid) / grid),
+    )
+
+
+def gain_curve(scored: Scored) -> Curve:
+    """Cumulative gain: recall against the share predicted positive."""
+    return curve_of(
+        scored,
+        "gain",
+        ("Share predicted positive", "Recall"),
+        x=scored.along(volume),
+        y=scored.along(recall),
+        chance=((0.0, 0.0), (1.0, 1.0)),
+        references={"perfect order": ((0.0, 0.0), (scored.prevalence, 1.0), (1.0, 1.0))},
+        **band_of(scored, GRID, lambda: scored.counted.gain(GRID)),
+    )
+
+
+def cost_curve(scored: Scored) -> Curve:
+    """The lowest expected cost that a threshold reaches, whatever the costs and the prevalence.
+
+    At the probability cost p, the share of the cost that positives would cause if all were wrong,
+    the normalised expected cost of a threshold is FNR · p + FPR · (1 − p): a straight line
+    (Drummond and Holte 2006). The curve is the lower envelope of all these lines. Its corners are
+    where the threshold changes, ``threshold`` being the one from there on. The band is that of the
+    cost of the threshold which is the best on these rows.
+    """
+    corners = scored.hull
+    fpr, fnr = (scored.along(rate)[corners] for rate in (false_positive_rate, false_negative_rate))
+    wrong, missed = np.diff(fpr), -np.diff(fnr)
+    with np.errstate(invalid="ignore"):
+        change = wrong / (wrong + missed)
+    p = np.concatenate([[0.0], change, [1.0]])
+    line = np.concatenate([np.arange(len(corners)), [len(corners) - 1]])
+    in_use = scored.in_use
+    lines = {
+        "always negative": ((0.0, 0.0), (1.0, 1.0)),
+        "always positive": ((0.0, 1.0), (1.0, 0.0)),
+    }
+    if in_use is not None:
+        own = [float(scored.along(m)[in_use]) for m in (false_positive_rate, false_negative_rate)]
+        lines["threshold in use"] = ((0.0, own[0]), (1.0, own[1]))
+
+    def drawn() -> FloatArray:
+        best = np.searchsorted(change, GRID, side="right").clip(max=len(corners) - 1)
+        positive, negative = scored.counted.rates(corners[best])
+        return (1 - positive) * GRID + negative * (1 - GRID)
+
+    return curve_of(
+        scored,
+        "cost",
+        ("Probability cost", "Normalised expected cost"),
+        x=p,
+        y=fnr[line] * p + fpr[line] * (1 - p),
+        threshold=scored.table.thresholds[corners][line],
+        references=lines,
+        **band_of(scored, GRID, drawn),
+    )
+
+
+def net_benefit_curve(scored: Scored) -> Curve:
+    """Net benefit against the threshold probability (a decision curve; Vickers and Elkin 2006).
+
+    Who acts from a probability p on takes p / (1 − p) true positives for the price of one false
+    positive. It is computed at every hundredth and at every score strictly between 0 and 1.
+    """
+    scores = scored.table.scores
+    inside = scores[(scores > 0) & (scores < 1)]
+    p = np.union1d(ODDS_GRID, inside)
+    place = scored.places(p)
+    odds = p / (1 - p)
+    counts = replace(
+        scored.matrix, counts=scored.matrix.counts[place], squares=scored.matrix.squares[place]
+    )
+    bottom = -scored.prevalence / 4
+    cut, marked = scored.threshold, None
+    if cut is not None and 0 <= cut < 1:
+        marked = cut, float(net_benefit(scored.table.at(cut), odds=cut / (1 - cut)))
+
+    def drawn() -> FloatArray:
+        return scored.counted.net_benefit(scored.places(ODDS_GRID), ODDS_GRID)
+
+    return curve_of(
+        scored,
+        "net benefit",
+        ("Threshold probability", "Net benefit"),
+        x=p,
+        y=np.asarray(net_benefit(counts, odds=odds)),  # type: ignore[arg-type]
+        threshold=p,
+        mark=marked,
+        bottom=bottom,
+        references={
+            "act on all": _act_on_all(scored, bottom),
+            "act on none": ((0.0, 0.0), (1.0, 0.0)),
+        },
+        **band_of(scored, ODDS_GRID, drawn),
+    )
+
+
+def _act_on_all(scored: Scored, bottom: float) -> tuple[tuple[float, float], ...]:
+    """The net benefit of calling everything positive, down to where the drawing ends."""
+    everything = replace(
+        scored.matrix, counts=scored.matrix.counts[-1:], squares=scored.matrix.squares[-1:]
+    )
+    # It ends at the odds (π + π/4) / (1 − π), which are not in the grid.
+    last = (scored.prevalence - bottom) / (1 - bottom)
+    p = np.append(GRID[last > GRID], last) if last < 1 else GRID[:-1]
+    benefit = net_benefit(everything, odds=p / (1 - p))  # type: ignore[arg-type]
+    return tuple(zip(p.tolist(), benefit.tolist(), strict=True))

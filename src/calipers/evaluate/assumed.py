@@ -1,0 +1,144 @@
+"""What assumed numbers say of how a measure varies, for plans."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from calipers.data.errors import InputError
+from calipers.inference import sizes
+from calipers.inference.designs import NAN, Area, Design, Known, Several, Shares, Spread
+from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
+
+#: What is said where nothing is known of how two systems go together.
+INDEPENDENT = (
+    "The systems are taken to err independently of each other; where they err on the same rows, "
+    "fewer are needed: give {}."
+)
+
+#: The name of the rows that a share of a margin is taken over, and their share of all rows.
+_MARGINS: Mapping[str, tuple[str, Callable[[float], float]]] = {
+    "positive": ("positive rows", lambda share: share),
+    "negative": ("negative rows", lambda share: 1 - share),
+}
+
+
+def of_numbers(
+    measure: str | Measure,
+    given: Mapping[str, float],
+    *,
+    paired: bool,
+    test: str,
+    systems: int,
+    goal: str,
+) -> Known:
+    """The design that assumed numbers make."""
+    asked = parsed(measure, prefer="retrieval" if "sd" in given else "classification")
+    definition, kind, name = asked.definition, asked.definition.interval, str(asked)
+    compared = goal in ("difference", "margin")
+    unit = "topics" if definition.family in TASKS["retrieval"] else "rows"
+    if "sd" in given:
+        _check(name, given, unused=("discordant", "positives_share"))
+        mean = _of_mean(given, compared or goal == "size", paired, test, systems)
+        return Known(name, mean, unit, 1.0, given)
+    if test != "t" or systems != 2:
+        raise InputError(f"test={test!r} with {systems} systems is for means: give sd=")
+    margin = None if asked.average in ("macro", "weighted") else definition.share_of
+    design: Design
+    if margin is not None:
+        design, unknown = _of_share(name, given, compared, paired), "discordant"
+    elif kind in ("auc", "pr_logit"):
+        design, unknown = _of_area(name, kind, given, compared, paired), "correlation"
+        margin = "positive" if kind == "pr_logit" else None
+    else:
+        raise InputError(
+            f"there is no formula for {name} from assumed numbers: give a pilot evaluation, or "
+            "sd=, its standard error times the square root of the number of units"
+        )
+    unit, share = (unit, 1.0) if margin is None else _counted(margin, unit, given)
+    alone = compared and paired and unknown not in given
+    notes = (INDEPENDENT.format(unknown),) if alone else ()
+    return Known(name, design, unit, share, given, notes=notes)
+
+
+def _check(
+    name: str, given: Mapping[str, float], needed: Sequence[str] = (), unused: Sequence[str] = ()
+) -> None:
+    """That all numbers needed are given, and none that says nothing."""
+    absent = [n for n in needed if n not in given]
+    if absent:
+        raise InputError(f"to plan {name}, give {' and '.join(f'{n}=' for n in absent)}")
+    extra = [n for n in unused if n in given]
+    if extra:
+        raise InputError(f"{' and '.join(extra)} say nothing of {name}")
+
+
+def _of_mean(
+    given: Mapping[str, float], compared: bool, paired: bool, test: str, systems: int
+) -> Design:
+    """A mean of units with a standard deviation."""
+    sd = given["sd"]
+    if "correlation" in given:
+        sd, compared = sizes.paired_sd(sd, given["correlation"]), True
+    if test in ("anova", "tukey"):
+        if test == "tukey" and not paired:
+            raise InputError("test='tukey' is for systems on the same units")
+        return Several(sd, systems, test, paired)
+    if systems != 2:
+        raise InputError(f"{systems} systems need test='anova' or test='tukey'")
+    design = Spread(sd, compared, test=test, value=given.get("value", NAN))
+    return design if paired else replace(design, sd=sd * math.sqrt(2), arms=2)
+
+
+def _of_share(name: str, given: Mapping[str, float], compared: bool, paired: bool) -> Shares:
+    """A share of rows."""
+    known = "discordant" in given
+    _check(name, given, () if known and paired else ("value",), unused=("correlation",))
+    value = given.get("value", NAN)
+    if not math.isnan(value) and not 0 <= value <= 1:
+        raise InputError(f"value is {value}, expected a share from 0 to 1")
+    return Shares(value, given.get("discordant"), compared or known, paired)
+
+
+def _of_area(
+    name: str, kind: str, given: Mapping[str, float], compared: bool, paired: bool
+) -> Area:
+    """An area under a ROC or a precision-recall curve."""
+    _check(name, given, ("value",), unused=("discordant",))
+    value = given["value"]
+    if not 0 < value < 1:
+        raise InputError(f"value is {value}, expected between 0 and 1")
+    pair = compared or not paired or "correlation" in given
+    r = given.get("correlation", 0.0)
+    if kind == "pr_logit":
+        return Area(value, sizes.pr_auc_error, "Boyd-Eng-Page", pair, r)
+    _check(name, given, ("positives_share",))
+    share = given["positives_share"]
+    return Area(value, lambda a, n: sizes.auc_error(a, share, n), "Hanley-McNeil", pair, r)
+
+
+def _counted(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:
+    """What the user counts, and what share of it the measure is taken over."""
+    if margin in _MARGINS:
+        name, share = _MARGINS[margin]
+        if "positives_share" in given:
+            return "rows", share(given["positives_share"])
+        return name, 1.0
+    if "positives_share" in given:
+        raise InputError("positives_share says nothing of this measure")
+    if margin.startswith("predicted"):
+        return f"rows predicted {margin.removeprefix('predicted_')}", 1.0
+    return unit, 1.0
+
+
+def parsed(measure: str | Measure, prefer: str) -> Measure:
+    """The measure of that name; where tasks share a name, of the preferred task."""
+    if isinstance(measure, Measure):
+        return measure
+    for task in sorted(TASKS, key=lambda task: task != prefer):
+        try:
+            return parse(measure, TASKS[task])
+        except UnknownMeasureError:
+            continue
+    return parse(measure)

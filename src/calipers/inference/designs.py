@@ -1,0 +1,263 @@
+"""How a measure varies with the number of units: what plans are made of."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from calipers.inference import power as powers
+from calipers.inference import sizes
+from calipers.inference.intervals import Interval, on_logit, paired_shares, wilson, z_of
+from calipers.statistics import FloatArray
+
+NAN = float("nan")
+
+#: What share of the units of a t test a test of ranks needs, its asymptotic relative efficiency
+#: turned over: π/3 where differences are normal, and never more than 125/108 of them, whatever
+#: their distribution, as long as it is symmetric (Hodges and Lehmann 1956).
+WILCOXON_UNITS = math.pi / 3
+
+
+class Design(ABC):
+    """How sure a measure is with ``n`` independent units of its own kind, of one system or of the
+    difference of a ``pair``. Unless a design says otherwise all is normal or Student's."""
+
+    pair: bool
+    value: float
+
+    @abstractmethod
+    def method(self, question: str) -> str:
+        """The interval (``half_width``) or the test that is planned for."""
+
+    @abstractmethod
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Standard error where there is little difference, and its degrees of freedom."""
+
+    def half_width(self, n: float, level: float) -> float:
+        """Expected half-width of the interval."""
+        return z_of(level) * self.error(n)[0]
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Power to find a difference between two systems."""
+        se, degrees = self.error(n)
+        if degrees is not None and degrees < 1:
+            return NAN
+        return powers.shift_power(difference / se, level, degrees)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Power to tell the value from a known one."""
+        return self.power(n, self.value - reference, level)
+
+    def largest(self, sign: float) -> float:
+        """The largest difference there can be."""
+        return math.inf
+
+
+def half(made: Interval) -> float:
+    """Half the length of an interval."""
+    return (made.high - made.low) / 2
+
+
+@dataclass(frozen=True)
+class Spread(Design):
+    """A mean of units whose standard deviation is ``sd`` (of their differences, if of a ``pair``).
+
+    ``student``: Student's t with ``arms``·(n − 1) degrees of freedom; else normal, ``sd`` being a
+    standard error times √n.
+    """
+
+    sd: float
+    pair: bool
+    student: bool = True
+    arms: int = 1
+    test: str = "t"
+    value: float = NAN
+    source: str = ""
+
+    def method(self, question: str) -> str:
+        """Of a pilot whose standard error is scaled, says so."""
+        if not self.student:
+            return self.source
+        if question == "half_width" or not self.pair:
+            return "Student t"
+        if self.test == "wilcoxon":
+            return "Wilcoxon signed rank, π/3 of the units of a paired t"
+        return "paired t" if self.arms == 1 else "t of two samples"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Student's, or normal."""
+        if self.student:
+            return sizes.mean_half_width(self.sd, n, level, self.arms * (n - 1))
+        return super().half_width(n, level)
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of the t test, or of Wilcoxon's by its relative efficiency."""
+        units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
+        return super().power(units, difference, level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """sd/√n."""
+        return self.sd / math.sqrt(n), self.arms * (n - 1) if self.student else None
+
+
+@dataclass(frozen=True)
+class Shares(Design):
+    """A share of rows of ``value``; of a ``pair`` of systems, one only is right on a share
+    ``discordant`` of the rows, and ``value`` may be NaN where that is known."""
+
+    value: float
+    discordant: float | None = None
+    pair: bool = False
+    paired: bool = True
+
+    def method(self, question: str) -> str:
+        """Wilson and the score test; McNemar and Bonett-Price where paired."""
+        if question == "half_width":
+            return "Wilson" if not self.pair else "Bonett-Price" if self.paired else "Wald"
+        if question == "against":
+            return "score test, exact"
+        return "McNemar, exact" if self.paired else "score test of two samples"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Of the difference (where there is little) or of the value."""
+        if not self.pair:
+            return half(wilson(self.value, n, level))
+        if self.paired:
+            return half(paired_shares(*self.split(0.0), n, level))
+        return super().half_width(n, level)
+
+    def split(self, difference: float) -> tuple[float, float]:
+        """The shares of rows that only the one and only the other gets right; as of systems that
+        err independently unless the share of discordant rows is known."""
+        discordant = self.discordant
+        if discordant is None:
+            first, second = self.value + difference, self.value
+            discordant = first * (1 - second) + second * (1 - first)
+        return (discordant + difference) / 2, (discordant - difference) / 2
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of McNemar's exact test, or of two samples."""
+        if self.paired:
+            return powers.mcnemar_power(*self.split(difference), n, level)
+        return powers.two_shares_power(self.value + difference, self.value, n, level)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Of the score test."""
+        return powers.share_power(self.value, reference, n, level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Where there is no difference."""
+        discordant = sum(self.split(0.0)) if self.paired else 2 * self.value * (1 - self.value)
+        return math.sqrt(discordant / n), None
+
+    def largest(self, sign: float) -> float:
+        """What is left to gain or to lose, or the discordant rows."""
+        if self.discordant is not None:
+            return self.discordant
+        return 1 - self.value if sign > 0 else self.value
+
+
+@dataclass(frozen=True)
+class Area(Design):
+    """An area under a curve; ``error_at`` is its standard error by area and n, ``correlation`` that
+    of a ``pair`` of areas on the same rows (0: on rows of their own)."""
+
+    value: float
+    error_at: Callable[[float, float], float]
+    kind: str
+    pair: bool = False
+    correlation: float = 0.0
+    scaled: bool = False
+
+    def method(self, question: str) -> str:
+        """The formula of the error, and how it is used."""
+        if self.scaled:
+            return self.kind
+        return f"{self.kind}, {'normal' if self.pair or question == 'power' else 'logit'}"
+
+    def half_width(self, n: float, level: float) -> float:
+        """Of the difference where a correlation is known, else of the value."""
+        if self.pair:
+            return super().half_width(n, level)
+        return half(on_logit(self.value, self.error_at(self.value, n), level, "logit"))
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Of the normal test of the difference."""
+        return powers.shift_power(difference / self._error(n, difference), level)
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """Whether the interval leaves the reference out."""
+        return powers.area_power(self.value, reference, self.error_at(self.value, n), level)
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Where there is no difference."""
+        return self._error(n, 0.0), None
+
+    def _error(self, n: float, difference: float) -> float:
+        first, second = (self.error_at(a, n) for a in (self.value + difference, self.value))
+        return sizes.paired_error(first, second, self.correlation)
+
+    def largest(self, sign: float) -> float:
+        """What is left to gain or to lose."""
+        return (1 - self.value if sign > 0 else self.value) * (1 - 1e-9)
+
+
+@dataclass(frozen=True)
+class Several(Design):
+    """Means of several systems, whose paired differences have standard deviation ``sd``."""
+
+    sd: float
+    systems: int
+    test: str
+    paired: bool = True
+    pair: bool = True
+
+    def method(self, question: str) -> str:
+        """The analysis of variance or Tukey's test."""
+        if question == "half_width":
+            return "Tukey"
+        ways = "two-way" if self.paired else "one-way"
+        name = f"{ways} analysis of variance" if self.test == "anova" else "Tukey HSD"
+        return f"{name}, {self.systems} systems"
+
+    @property
+    def _residual(self) -> float:
+        return self.sd / math.sqrt(2) if self.paired else self.sd
+
+    def half_width(self, n: float, level: float) -> float:
+        """Tukey's simultaneous intervals of the differences."""
+        if n < 2 or not self.paired:
+            return NAN
+        return sizes.tukey_half_width(self._residual, self.systems, n, level)
+
+    def power(self, n: float, difference: float, level: float) -> float:
+        """Best and worst system differ by so much."""
+        if self.test == "tukey":
+            return powers.tukey_power(difference, self._residual, self.systems, n, level)
+        return powers.anova_power(
+            difference, self._residual, self.systems, n, level, paired=self.paired
+        )
+
+    def against(self, n: float, reference: float, level: float) -> float:
+        """There is no such test."""
+        return NAN
+
+    def error(self, n: float) -> tuple[float, float | None]:
+        """Of a difference of two."""
+        return self._residual * math.sqrt(2 / n), (self.systems - 1) * (n - 1)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A design, and what one unit that the user counts is worth to it."""
+
+    measure: str
+    design: Design
+    unit: str
+    share: float = 1.0
+    assumed: Mapping[str, float] = field(default_factory=dict)
+    pilot: int | None = None
+    values: FloatArray | None = None
+    notes: tuple[str, ...] = ()
