@@ -9,6 +9,7 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.columns import aligned
+from calipers.report.markup import matrix
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 from calipers.results import ORIENTATIONS
@@ -128,12 +129,8 @@ def markdown_table(
     confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> str:
     """The matrix as a Markdown table."""
-    from calipers.report.markdown import escape
-
     head, rows = grid(confusion, orientation, normalise)
-    lines = [[escape(cell) for cell in head], ["---", *["---:"] * (len(head) - 1)]]
-    lines += [[f"**{escape(row[0])}**", *row[1:]] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(matrix(head, rows, "**"))
 
 
 def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
 from calipers.report.charts import color
-from calipers.report.figures import Figure, by_choice, figures
+from calipers.report.figures import (
+    MOST_DIFFERENCES,
+    by_choice,
+    comparison_figures,
+    every_unit_figure,
+    figures,
+    numbered,
+)
+from calipers.report.glossary import glossary
 from calipers.report.labels import section
 from calipers.report.names import short, visible
 from calipers.report.rendering import beside
@@ -28,6 +36,7 @@ from calipers.report.rows import (
     EstimateRow,
     arrow,
     call_of,
+    comparison_heading,
     definitions_of,
     difference_rows,
     direction_text,
@@ -83,20 +92,15 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
         )
 
 
-def comparison_page(
-    comparison: Comparison,
-    *,
-    heading: str,
-    drawn: Sequence[Figure],
-    unshown: str,
-    methods: Sequence[tuple[str, str, str]],
-) -> str:
-    """The page of a comparison, in the frame of the page of an evaluation."""
+def comparison_page(comparison: Comparison) -> str:
+    """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
+    of_units, missing = every_unit_figure(comparison)
+    drawn = numbered([*comparison_figures(comparison), *of_units])
     scripts = _scripts() if drawn else []
     said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
     return _render(
         "page.html.j2",
-        heading=heading,
+        heading=comparison_heading(comparison),
         headlines=said,
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
@@ -107,14 +111,28 @@ def comparison_page(
         label_tables=[],
         slices=None,
         places=by_choice(drawn),
-        unshown=unshown,
+        unshown=_unshown(comparison, missing),
         definitions=[],
-        methods=methods,
+        methods=glossary(comparison),
         provenance=provenance_rows(comparison.provenance),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
     )
+
+
+def _unshown(comparison: Comparison, missing: int) -> str:
+    """What is said of the charts that there is no room for."""
+    parts = []
+    if len(comparison) > MOST_DIFFERENCES:
+        parts.append("Charts show as many measures as there is room for; the table has them all.")
+    if missing and comparison.per_unit is not None:
+        unit = short(comparison.per_unit.unit.removesuffix("s"))
+        parts.append(
+            f"{numbers.count(missing)} of {len(comparison):,} differences are not drawn {unit} by "
+            f"{unit}; comparison.per_unit has the values."
+        )
+    return " ".join(parts)
 
 
 def fragment(evaluation: Evaluation) -> str:

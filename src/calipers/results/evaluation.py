@@ -229,6 +229,6 @@ class Evaluation(Written, Tidy):
         return fragment(self)
 
     def __str__(self) -> str:
-        from calipers.report.text import table
+        from calipers.report.text import print_evaluation, printed
 
-        return table(self)
+        return printed(print_evaluation, self)

@@ -111,6 +111,6 @@ class Slices(Written, Tidy):
         return [{name: of(s) for name, (_, of) in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
-        from calipers.report.text import slices_table
+        from calipers.report.text import print_slices, printed
 
-        return slices_table(self)
+        return printed(print_slices, self)
