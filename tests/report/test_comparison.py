@@ -14,7 +14,7 @@ from samples import HOSTILE, difference, values
 
 import calipers as cal
 from calipers.report import numbers
-from calipers.report.figures import every_unit_figure
+from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.html import comparison_page as page
 from calipers.report.markdown import comparison_markdown as markdown

@@ -18,19 +18,15 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
-from calipers.report.charts import color
-from calipers.report.figures import (
-    MOST_DIFFERENCES,
-    by_choice,
-    comparison_figures,
-    every_unit_figure,
-    figures,
-    numbered,
-)
+from calipers.report.figures.differences import MOST_DIFFERENCES
+from calipers.report.figures.figure import by_choice, numbered
+from calipers.report.figures.page import comparison_figures, figures
+from calipers.report.figures.rendering import beside
+from calipers.report.figures.units import every_unit_figure
+from calipers.report.figures.vega import color
 from calipers.report.glossary import glossary
 from calipers.report.labels import section
 from calipers.report.names import short, visible
-from calipers.report.rendering import beside
 from calipers.report.rows import (
     OVERALL_HEAD,
     EstimateRow,
