@@ -2,178 +2,138 @@
 
 from __future__ import annotations
 
+import re
+
 from calipers.report.names import short
 from calipers.report.verdict import pairs
 from calipers.results import Comparison
 
-_BY_INFLUENCE = (
-    "The difference over its standard error, from how much each row moves the measure.",
-    "Hampel 1974; van der Vaart 1998",
-)
-_BY_INFLUENCE_WIDE = (
-    "The difference ± normal quantiles of a standard error from how much each row moves it.",
-    "van der Vaart 1998",
-)
-_BY_T = ("The mean difference over its standard error, as Student's t.", "Student 1908")
-_BY_T_WIDE = ("The mean difference ± quantiles of Student's t.", "Student 1908")
 
-#: By a word of their names, from the special to the general: what they are, and the source.
-TESTS: dict[str, tuple[str, str]] = {
-    "corrected resampled t": (
-        (
-            "Student's t of the differences by split, its variance enlarged because models trained "
-            "on overlapping rows are not independent."
-        ),
-        "Nadeau and Bengio 2003; Bouckaert and Frank 2004",
-    ),
-    "t over splits": (
-        "Student's t of the differences by split, for splits that share no training rows.",
-        "Student 1908",
-    ),
-    "5×2 cv F": (
-        (
-            "F of all ten differences of five times two-fold cross-validation over their variance "
-            "within repetitions."
-        ),
-        "Alpaydin 1999",
-    ),
-    "5×2 cv t": (
-        (
-            "t of the first of ten differences of five times two-fold cross-validation over their "
-            "variance within repetitions."
-        ),
-        "Dietterich 1998",
-    ),
-    "Tukey HSD": (
-        (
-            "Values are dealt out anew to the systems of each unit; p is how often the largest of "
-            "all differences is then at least as large, so that it holds for all pairs together."
-        ),
-        "Carterette 2012; Sakai 2018",
-    ),
-    "randomisation": (
-        (
-            "The two systems are swapped on units at random; p is how often the difference is then "
-            "at least as large, over all ways to swap where it is called exact."
-        ),
-        "Fisher 1935; Smucker, Allan and Carterette 2007",
-    ),
-    "Wilcoxon": (
-        (
-            "The ranks of the differences by size, those above zero against those below; it asks "
-            "about the middle of the differences, not about their mean."
-        ),
-        "Wilcoxon 1945",
-    ),
-    "sign test": (
-        "On how many units the difference is above zero, against an even chance.",
-        "Conover 1999",
-    ),
-    "McNemar": (
-        "The rows on which one system alone is right, against an even chance.",
-        "McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013",
-    ),
-    "Tango": (
-        "The score test that two shares of the same rows differ by the margin.",
-        "Tango 1998",
-    ),
-    "DeLong": (
-        (
-            "The difference of two AUCs over its standard error, from how positive and negative "
-            "rows rank one another."
-        ),
-        "DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters",
-    ),
-    "bootstrap": (
-        (
-            "Units are drawn anew with replacement, both systems together; p comes from "
-            "the share of the differences so drawn that lie beyond zero."
-        ),
-        "Efron and Tibshirani 1993",
-    ),
-    "influence": _BY_INFLUENCE,
-    "delta": _BY_INFLUENCE,
-    "normal": (
-        "The mean difference over its standard error, as a normal deviate.",
-        "Wald 1943",
-    ),
-    "clustered": (
-        "The difference over a standard error that takes clusters of rows as units.",
-        "Liang and Zeger 1986",
-    ),
-    "paired t": _BY_T,
-    "Student t": _BY_T,
-}
+def _entries(text: str) -> dict[str, tuple[str, str]]:
+    """What each is, and the source: ``name: source`` in a line, what it is in the next ones."""
+    found = {}
+    for entry in re.split(r"\n(?=\S)", text.strip()):
+        head, *said = entry.splitlines()
+        name, source = head.split(": ")
+        found[name] = " ".join(map(str.strip, said)), source
+    return found
+
+
+#: By a word of their names, from the special to the general.
+TESTS = _entries("""
+corrected resampled t: Nadeau and Bengio 2003; Bouckaert and Frank 2004
+    Student's t of the differences by split, its variance enlarged because models trained on
+    overlapping rows are not independent.
+t over splits: Student 1908
+    Student's t of the differences by split, for splits that share no training rows.
+5×2 cv F: Alpaydin 1999
+    F of all ten differences of five times two-fold cross-validation over their variance within
+    repetitions.
+5×2 cv t: Dietterich 1998
+    t of the first of ten differences of five times two-fold cross-validation over their
+    variance within repetitions.
+Tukey HSD: Carterette 2012; Sakai 2018
+    Values are dealt out anew to the systems of each unit; p is how often the largest of all
+    differences is then at least as large, so that it holds for all pairs together.
+randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
+    The two systems are swapped on units at random; p is how often the difference is then at
+    least as large, over all ways to swap where it is called exact.
+Wilcoxon: Wilcoxon 1945
+    The ranks of the differences by size, those above zero against those below; it asks about
+    the middle of the differences, not about their mean.
+sign test: Conover 1999
+    On how many units the difference is above zero, against an even chance.
+McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
+    The rows on which one system alone is right, against an even chance.
+Tango: Tango 1998
+    The score test that two shares of the same rows differ by the margin.
+DeLong: DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters
+    The difference of two AUCs over its standard error, from how positive and negative rows rank
+    one another.
+bootstrap: Efron and Tibshirani 1993
+    Units are drawn anew with replacement, both systems together; p comes from the share of the
+    differences so drawn that lie beyond zero.
+influence: Hampel 1974; van der Vaart 1998
+    The difference over its standard error, from how much each row moves the measure.
+delta: Hampel 1974; van der Vaart 1998
+    The difference over its standard error, from how much each row moves the measure.
+normal: Wald 1943
+    The mean difference over its standard error, as a normal deviate.
+clustered: Liang and Zeger 1986
+    The difference over a standard error that takes clusters of rows as units.
+paired t: Student 1908
+    The mean difference over its standard error, as Student's t.
+Student t: Student 1908
+    The mean difference over its standard error, as Student's t.
+""")
 
 #: As :data:`TESTS`, of intervals.
-INTERVALS: dict[str, tuple[str, str]] = {
-    "bootstrap-t": (
-        (
-            "Units are drawn anew with replacement; the limits come from the spread of the mean "
-            "difference over its standard error in each draw."
-        ),
-        "Efron and Tibshirani 1993, chapter 12",
-    ),
-    "BCa": (
-        (
-            "Percentiles of bootstrap draws, corrected for bias and for an error that changes with "
-            "the value."
-        ),
-        "Efron 1987",
-    ),
-    "bootstrap": (
-        (
-            "The middle part of the differences that are found when units are drawn anew with "
-            "replacement, both systems together."
-        ),
-        "Efron 1979",
-    ),
-    "DeLong": (
-        "The difference of two AUCs ± normal quantiles of its standard error.",
-        "DeLong, DeLong and Clarke-Pearson 1988",
-    ),
-    "corrected resampled t": (
-        (
-            "The mean over splits ± quantiles of Student's t, its variance enlarged for "
-            "overlapping training rows."
-        ),
-        "Nadeau and Bengio 2003",
-    ),
-    "influence": _BY_INFLUENCE_WIDE,
-    "t over splits": _BY_T_WIDE,
-    "delta": _BY_INFLUENCE_WIDE,
-    "clustered": (
-        "The difference ± quantiles of a standard error that takes clusters of rows as units.",
-        "Liang and Zeger 1986",
-    ),
-    "Student t": _BY_T_WIDE,
-    "paired t": _BY_T_WIDE,
-    "normal": ("The mean difference ± normal quantiles of its standard error.", "Wald 1943"),
-}
+INTERVALS = _entries("""
+bootstrap-t: Efron and Tibshirani 1993, chapter 12
+    Units are drawn anew with replacement; the limits come from the spread of the mean
+    difference over its standard error in each draw.
+BCa: Efron 1987
+    Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
+    value.
+bootstrap: Efron 1979
+    The middle part of the differences that are found when units are drawn anew with
+    replacement, both systems together.
+DeLong: DeLong, DeLong and Clarke-Pearson 1988
+    The difference of two AUCs ± normal quantiles of its standard error.
+corrected resampled t: Nadeau and Bengio 2003
+    The mean over splits ± quantiles of Student's t, its variance enlarged for overlapping
+    training rows.
+influence: van der Vaart 1998
+    The difference ± normal quantiles of a standard error from how much each row moves it.
+t over splits: Student 1908
+    The mean difference ± quantiles of Student's t.
+delta: van der Vaart 1998
+    The difference ± normal quantiles of a standard error from how much each row moves it.
+clustered: Liang and Zeger 1986
+    The difference ± quantiles of a standard error that takes clusters of rows as units.
+Student t: Student 1908
+    The mean difference ± quantiles of Student's t.
+paired t: Student 1908
+    The mean difference ± quantiles of Student's t.
+normal: Wald 1943
+    The mean difference ± normal quantiles of its standard error.
+""")
 
-ADJUSTMENTS: dict[str, tuple[str, str]] = {
-    "Holm": (
-        (
-            "The smallest of m p-values times m, the next times m - 1, and so on: the chance of "
-            "any false finding among the pairs stays below the level."
-        ),
-        "Holm 1979",
-    ),
-    "Bonferroni": (
-        (
-            "Each of m p-values times m: the chance of any false finding among the pairs stays "
-            "below the level."
-        ),
-        "Dunn 1961",
-    ),
-    "Benjamini-Hochberg": (
-        (
-            "Bounds the false discovery rate, the expected share of findings that are false, and "
-            "not the chance of any; for tests that are independent or positively dependent."
-        ),
-        "Benjamini and Hochberg 1995",
-    ),
-}
+ADJUSTMENTS = _entries("""
+Holm: Holm 1979
+    The smallest of m p-values times m, the next times m - 1, and so on: the chance of any false
+    finding among the pairs stays below the level.
+Bonferroni: Dunn 1961
+    Each of m p-values times m: the chance of any false finding among the pairs stays below the
+    level.
+Benjamini-Hochberg: Benjamini and Hochberg 1995
+    Bounds the false discovery rate, the expected share of findings that are false, and not the
+    chance of any; for tests that are independent or positively dependent.
+""")
+
+#: Of columns of the tables.
+COLUMNS = _entries("""
+not worse, within: Schuirmann 1987
+    Not worse: one test that the difference is not beyond the margin on the bad side. Within:
+    two one-sided tests, of both sides, of which the larger p-value is shown.
+detectable: Bloom 1995
+    The smallest true difference that a two-sided test of one pair alone, with the standard
+    error found here, would find with a probability of 80%.
+effect: Hedges 1981
+    Hedges' g: the mean difference over the standard deviation of the differences, corrected for
+    small samples.
+""")
+
+#: Of tests of all systems together.
+TOGETHER = _entries("""
+Friedman F: Friedman 1937; Iman and Davenport 1980
+    Whether the systems rank alike on the units, by Iman and Davenport's F.
+Nemenyi: Nemenyi 1963; Demšar 2006
+    Every two systems by their mean ranks; a critical difference apart, they differ.
+ANOVA F, ω²: Carterette 2012
+    Analysis of variance by unit and system: whether the means of the systems differ, and what
+    share of the variance is theirs; below 0 where there is nothing.
+""")
 
 
 def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
@@ -191,59 +151,11 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
         add("test of the margin", d.margin_test, TESTS)
     if len(pairs(comparison)) > 1:
         add("adjustment", comparison.adjustment, ADJUSTMENTS)
-    out = [(name, *of) for name, of in used.items()]
-    if any(d.margin_test for d in comparison):
-        out.append(_MARGINS)
-    if any(d.detectable == d.detectable for d in comparison):
-        out.append(_DETECTABLE)
-    if any(d.effect == d.effect for d in comparison):
-        out.append(_EFFECT)
-    if comparison.overall:
-        out += _TOGETHER
-    return out
-
-
-_MARGINS = (
-    "not worse, within",
-    (
-        "Not worse: one test that the difference is not beyond the margin on the bad side. Within: "
-        "two one-sided tests, of both sides, of which the larger p-value is shown."
-    ),
-    "Schuirmann 1987",
-)
-_DETECTABLE = (
-    "detectable",
-    (
-        "The smallest true difference that a two-sided test of one pair alone, with the standard "
-        "error found here, would find with a probability of 80%."
-    ),
-    "Bloom 1995",
-)
-_EFFECT = (
-    "effect",
-    (
-        "Hedges' g: the mean difference over the standard deviation of the differences, corrected "
-        "for small samples."
-    ),
-    "Hedges 1981",
-)
-_TOGETHER = [
-    (
-        "Friedman F",
-        "Whether the systems rank alike on the units, by Iman and Davenport's F.",
-        "Friedman 1937; Iman and Davenport 1980",
-    ),
-    (
-        "Nemenyi",
-        "Every two systems by their mean ranks; a critical difference apart, they differ.",
-        "Nemenyi 1963; Demšar 2006",
-    ),
-    (
-        "ANOVA F, ω²",
-        (
-            "Analysis of variance by unit and system: whether the means of the systems differ, and "
-            "what share of the variance is theirs; below 0 where there is nothing."
-        ),
-        "Carterette 2012",
-    ),
-]
+    there = {
+        "not worse, within": any(d.margin_test for d in comparison),
+        "detectable": any(d.detectable == d.detectable for d in comparison),
+        "effect": any(d.effect == d.effect for d in comparison),
+    }
+    used |= {name: of for name, of in COLUMNS.items() if there[name]}
+    used |= TOGETHER if comparison.overall else {}
+    return [(name, *of) for name, of in used.items()]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,6 @@ from calipers.report.figures.figure import by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
-from calipers.report.figures.vega import color
 from calipers.report.glossary import glossary
 from calipers.report.labels import section
 from calipers.report.names import short, visible
@@ -51,7 +48,8 @@ from calipers.report.verdict import (
     p_heading,
     sentences,
 )
-from calipers.results import ORIENTATIONS, Comparison, Definition, Estimate, Evaluation
+from calipers.report.whiskers import whiskers
+from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,8 +57,6 @@ if TYPE_CHECKING:
 
 # Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
 _ISOLATE = "\u2068\u2069"
-_WIDTH = 150  # of a drawn interval, in the units of its view box
-_MARGIN = 6
 _NONE = "'none'"
 _OPTIONAL = ("default", "remarks", "judgments")
 
@@ -153,7 +149,7 @@ def comparison_fragment(comparison: Comparison) -> str:
 def _content(evaluation: Evaluation) -> dict[str, Any]:
     """What the page and the fragment share."""
     comparison, groups = evaluation.comparison, _groups(evaluation)
-    rows = [row for group in groups for row, _ in group.rows]
+    rows = [row for group in groups for row, _ in group["rows"]]
     return {
         "heading": heading(evaluation),
         "headlines": headlines(evaluation, _isolated),
@@ -227,55 +223,29 @@ def _glossary(definition: Definition) -> dict[str, Any]:
     }
 
 
-# --- Drawn intervals ------------------------------------------------------------------------------
+# --- Measure by measure ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Whisker:
-    """One interval drawn on the scale of its measure; positions in the units of the view box."""
-
-    at: str
-    low: str
-    high: str
-    default: str
-    possible: tuple[str, str] | None
-    color: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The rows of one measure, and the scale that their drawings share."""
-
-    measure: str
-    title: str
-    arrow: str
-    direction: str
-    ends: tuple[str, str] | None
-    rows: tuple[tuple[EstimateRow, Whisker | None], ...]
-
-
-def _groups(evaluation: Evaluation) -> list[Group]:
-    rows: dict[str, list[EstimateRow]] = {}
+def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The rows of each measure, and the scale that their drawings share."""
+    by_measure: dict[str, list[EstimateRow]] = {}
     for row in estimate_rows(evaluation):
-        rows.setdefault(row.estimate.measure, []).append(row)
-    definitions = definitions_of(evaluation)
-    systems = {name: i for i, name in enumerate(evaluation.systems)}
-    return [_group(group, definitions.get(name), systems) for name, group in rows.items()]
-
-
-def _group(
-    rows: Sequence[EstimateRow], definition: Definition | None, systems: dict[str, int]
-) -> Group:
-    estimates = [row.estimate for row in rows]
-    domain = _domain(estimates, definition)
-    return Group(
-        measure=rows[0].measure,
-        title=definition.title if definition else "",
-        arrow=arrow(definition),
-        direction=direction_text(definition) if definition else "",
-        ends=_ends(domain),
-        rows=tuple((row, _whisker(row.estimate, domain, systems)) for row in rows),
-    )
+        by_measure.setdefault(row.estimate.measure, []).append(row)
+    made = []
+    for name, rows in by_measure.items():
+        definition = definitions_of(evaluation).get(name)
+        ends, drawn = whiskers([r.estimate for r in rows], definition, evaluation.systems)
+        made.append(
+            {
+                "measure": rows[0].measure,
+                "title": definition.title if definition else "",
+                "arrow": arrow(definition),
+                "direction": direction_text(definition) if definition else "",
+                "ends": ends,
+                "rows": list(zip(rows, drawn, strict=True)),
+            }
+        )
+    return made
 
 
 def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -284,19 +254,18 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
     if slices is None:
         return None
     groups, left_out = slice_groups(slices, MOST_ON_A_PAGE)
-    definitions = definitions_of(evaluation)
-    systems = {name: i for i, name in enumerate(evaluation.systems)}
     columns: dict[str, list[dict[str, Any]]] = {}
     for group in groups:
+        definition = definitions_of(evaluation).get(group.name)
         estimates = [row.row.estimate for row in group.rows]
-        domain = _domain(estimates, definitions.get(group.name))
+        ends, drawn = whiskers(estimates, definition, evaluation.systems)
         columns.setdefault(group.column, []).append(
             {
                 "measure": group.measure,
-                "arrow": arrow(definitions.get(group.name)),
+                "arrow": arrow(definition),
                 "told_apart": group.told_apart,
-                "ends": _ends(domain),
-                "rows": [(row, _whisker(row.row.estimate, domain, systems)) for row in group.rows],
+                "ends": ends,
+                "rows": list(zip(group.rows, drawn, strict=True)),
                 "remarks": any(row.remarks for row in group.rows),
             }
         )
@@ -306,60 +275,6 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
         "p": p_label(slices),
         "left_out": left_out_text(left_out) if left_out else "",
     }
-
-
-def _domain(
-    estimates: Sequence[Estimate], definition: Definition | None
-) -> tuple[float, float] | None:
-    """What a drawn scale spans.
-
-    One system is placed within all that the measure could be; several are spread over what they
-    cover, so that they can be told from one another.
-    """
-    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
-    if len(estimates) == 1:
-        if definition is not None and None not in definition.range:
-            seen += [x for x in definition.range if x is not None]
-        seen.append(estimates[0].default)
-    finite = [x for x in seen if math.isfinite(x)]
-    if not finite or min(finite) == max(finite):
-        return None
-    return min(finite), max(finite)
-
-
-def _ends(domain: tuple[float, float] | None) -> tuple[str, str] | None:
-    if domain is None:
-        return None
-    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
-    decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
-    if all(float(x).is_integer() for x in domain):
-        decimals = 0
-    digits = numbers.Rounding(decimals)
-    return digits(domain[0]), digits(domain[1])
-
-
-def _whisker(
-    e: Estimate, domain: tuple[float, float] | None, systems: dict[str, int]
-) -> Whisker | None:
-    if domain is None or not math.isfinite(e.value):
-        return None
-    low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
-    inside = domain[0] <= e.default <= domain[1]
-    return Whisker(
-        at=_place(e.value, domain),
-        low=_place(low, domain),
-        high=_place(high, domain),
-        default=_place(e.default, domain) if inside else "",
-        possible=(_place(e.possible_low, domain), _place(e.possible_high, domain))
-        if e.possible
-        else None,
-        color=color(systems[e.system]),
-    )
-
-
-def _place(x: float, domain: tuple[float, float]) -> str:
-    share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
-    return f"{_MARGIN + share * (_WIDTH - 2 * _MARGIN):.1f}"
 
 
 # --- Rendering ------------------------------------------------------------------------------------
