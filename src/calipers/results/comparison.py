@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference, no_probabilities
-from calipers.results.forms import DETAILS, NAN, Count, Level
+from calipers.results.fields import DETAILS, NAN, Count, Level
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
 from calipers.results.written import Written, repeated, unknown

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.forms import BRIEF, NAN, Count, Level, OneOf
+from calipers.results.fields import BRIEF, NAN, Count, Level, OneOf
 from calipers.results.written import Written
 
 #: What each reason for a missing interval means.

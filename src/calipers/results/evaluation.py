@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from calipers.results.estimate import Estimate
-from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
+from calipers.results.fields import DETAILS, OWN, Level, wrong
+from calipers.results.forms import Form, Json, Schema, a_list, form_of
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.written import ORIENTATIONS, Written, checked_orientation, unknown
 

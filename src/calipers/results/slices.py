@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.forms import Level
+from calipers.results.fields import Level
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.written import Written
 
