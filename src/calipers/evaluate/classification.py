@@ -10,22 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import (
-    Labels,
-    as_numbers,
-    as_weights,
-    check_classes,
-    coded,
-    is_one_column,
-    is_per_class,
-    name_of,
-    positive_probability,
-    predictions,
-    same_length,
-    two_classes,
-)
+from calipers.data.arrays import as_numbers, as_weights, same_length
+from calipers.data.class_columns import is_one_column, is_per_class
+from calipers.data.classes import check_classes, coded, name_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
+from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.calibration import Calibrated, is_pivotal
 from calipers.evaluate.confusions import confusion

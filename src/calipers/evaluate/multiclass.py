@@ -10,20 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import (
-    Classes,
-    Coded,
-    Labels,
-    as_weights,
-    check_columns,
-    check_predicted,
-    class_table,
-    classes,
-    coded,
-    columns_of_classes,
-    is_per_class,
-)
+from calipers.data.arrays import as_weights
+from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
+from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.two_classes import Labels
 from calipers.evaluate.averages import ScoreAverage, parts_of
 from calipers.evaluate.calibration import OF_LABELS, top_label
 from calipers.evaluate.classification import Pair, System

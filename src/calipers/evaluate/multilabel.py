@@ -11,24 +11,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import Labels, as_weights
+from calipers.data.arrays import as_weights
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.label_columns import (
+    as_column,
+    as_table,
+    is_columns_of_labels,
+    names_in,
+    no_labels,
+)
 from calipers.data.labels import (
     LabelRows,
     Sets,
-    as_column,
     as_scores,
     as_sets,
-    as_table,
     check_forms,
-    is_columns_of_labels,
     label_names,
-    names_in,
-    no_labels,
     read_rows,
 )
 from calipers.data.tables import extension, read_table
+from calipers.data.two_classes import Labels
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.averages import Part, ScoreAverage, parts_of
 from calipers.evaluate.classification import Pair, System
