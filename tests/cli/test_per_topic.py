@@ -18,7 +18,8 @@ from click.testing import Result
 from in_process import invoke
 
 import calipers as cal
-from calipers.report.per_topic import unit_table
+from calipers.report.per_topic import print_units
+from calipers.report.text import printed
 from calipers.results import PerUnit
 
 #: Names here and in trec_eval.
@@ -219,7 +220,7 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     qrels = {"\x1b[31m\t1": {"a": 1}}
     ev = cal.retrieval(qrels, {"\x1b]0;x": {"\x1b[31m\t1": {"a": 1.0}}}, measures=["RR"])
     assert ev.per_unit is not None
-    assert "\x1b" not in unit_table(ev, ev.per_unit)
+    assert "\x1b" not in printed(print_units, ev, ev.per_unit)
     from calipers.report.per_topic import trec_lines
 
     assert trec_lines(ev, ev.per_unit) == "RR\t\\x1b[31m\\t1\t1.0\nRR\tall\t1.0\n"

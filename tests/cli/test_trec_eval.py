@@ -15,7 +15,8 @@ import pytest
 import trec_eval_by_hand as by_hand
 
 from calipers.cli.trec_eval import run
-from calipers.cli.trec_eval.options import MOST, Options, Stop, read_options, real, whole
+from calipers.cli.trec_eval.options import Options, read_options
+from calipers.cli.trec_eval.reading import MOST, Stop, real, whole
 from calipers.cli.trec_eval.table import NICKNAMES, TABLE
 
 Program = Callable[..., tuple[str, int, str]]

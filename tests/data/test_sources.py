@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, ipc, parquet
 
-from calipers.data.arrays import coded
+from calipers.data.classes import coded
 from calipers.data.errors import InputError
 from calipers.data.sources import LONGEST, Source, Text
 from calipers.data.tables import column, joined, read_json, read_table

@@ -47,7 +47,7 @@ from calipers.results import (
     Slices,
     json_schema,
 )
-from calipers.results.forms import result_name
+from calipers.results.fields import result_name
 from calipers.results.schema import KINDS
 from calipers.results.tidy import Tidy
 from calipers.results.units import UnitRow

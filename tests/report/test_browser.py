@@ -11,8 +11,7 @@ import pytest
 from samples import HOSTILE, binary, hostile, retrieval, values
 
 import calipers as cal
-from calipers.report.comparison import page as comparison_page
-from calipers.report.html import page
+from calipers.report.html import comparison_page, page
 from calipers.results import Evaluation
 
 BROWSER = next(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.report.charts import still
-from calipers.report.figures import Figure, figures
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.page import figures
+from calipers.report.figures.vega import still
 
 
 def page(systems: int, **options: object) -> list[Figure]:

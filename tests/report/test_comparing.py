@@ -12,13 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from samples import HOSTILE
 
-from calipers.report.charts import Spec, unit_chart
-from calipers.report.comparing import (
-    critical_difference_chart,
-    joined,
-    margins_chart,
-    pairs_chart,
-)
+from calipers.report.figures.differences import margins_chart
+from calipers.report.figures.pairs import pairs_chart
+from calipers.report.figures.ranks import critical_difference_chart, joined
+from calipers.report.figures.units import unit_chart
+from calipers.report.figures.vega import Spec
 
 #: Demšar (2006), table 2 and figure 1: mean ranks of four variants of C4.5 over 14 data sets, for
 #: which Nemenyi's critical difference at 0.05 is 1.25 and at 0.10 is 1.06.

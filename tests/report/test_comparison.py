@@ -14,9 +14,11 @@ from samples import HOSTILE, difference, values
 
 import calipers as cal
 from calipers.report import numbers
-from calipers.report.comparison import glossary, heading, markdown, page
-from calipers.report.figures import every_unit_figure
-from calipers.report.text import comparison_table
+from calipers.report.figures.units import every_unit_figure
+from calipers.report.glossary import glossary
+from calipers.report.html import comparison_page as page
+from calipers.report.markdown import comparison_markdown as markdown
+from calipers.report.rows import comparison_heading as heading
 from calipers.report.verdict import (
     adjustment_text,
     comparison_headlines,
@@ -154,7 +156,7 @@ def test_names_are_text(name: str) -> None:
     text = page(made)
     assert "<img src=x" not in text
     assert "alert(1)</script>" not in text
-    assert "\x1b" not in text + markdown(made) + comparison_table(made)
+    assert "\x1b" not in text + markdown(made) + str(made)
     assert "<script" not in markdown(made)
 
 
@@ -236,7 +238,7 @@ def test_every_test_is_explained() -> None:
 def test_false_discovery_rate_is_called_so(four: Comparison) -> None:
     made = compared(adjust="benjamini-hochberg")
     assert p_heading(made) == "p (Benjamini-Hochberg, FDR)"
-    assert "false discovery rate adjusted p" in comparison_table(compared(
+    assert "false discovery rate adjusted p" in str(compared(
         values(measures=1), adjust="benjamini-hochberg"))  # fmt: skip
     assert "controls the false discovery rate" in adjustment_text(made)
     assert "controls the family-wise error rate" in adjustment_text(four)
@@ -274,7 +276,7 @@ def test_many_pairs_are_summed_up() -> None:
     made = compared(values(systems=10, measures=5), test="t", interval="analytic")
     said = comparison_headlines(made)
     assert len(said) <= 45
-    assert comparison_table(made).count("\n") < 225 + 45 + 20
+    assert str(made).count("\n") < 225 + 45 + 20
     untold = [
         pair
         for pair in {(d.system, d.baseline) for d in made}

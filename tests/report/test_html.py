@@ -16,10 +16,10 @@ import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
 from calipers.report import bundle
-from calipers.report.figures import figures
+from calipers.report.figures.page import figures
+from calipers.report.figures.rendering import beside
 from calipers.report.files import write_text
 from calipers.report.html import comparison_fragment, fragment, page
-from calipers.report.rendering import beside
 from calipers.results import Comparison, Evaluation
 
 ALL = [retrieval, binary, regression, undefined, hostile]

@@ -64,8 +64,8 @@ def test_colour_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     terminal, pipe = Terminal(), io.StringIO()
-    text.print_table(retrieval(), terminal)
-    text.print_table(retrieval(), pipe)
+    text.print_evaluation(retrieval(), terminal)
+    text.print_evaluation(retrieval(), pipe)
     assert "\x1b[" in terminal.getvalue()
     assert "\x1b[" not in pipe.getvalue()
     assert pipe.getvalue().strip("\n") == str(retrieval())
@@ -75,7 +75,7 @@ def test_a_narrow_terminal_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "80")
     terminal = Terminal()
-    text.print_table(regression(), terminal)
+    text.print_evaluation(regression(), terminal)
     assert "[53.0, 59.9]" in terminal.getvalue()
 
 

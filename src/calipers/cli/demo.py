@@ -31,7 +31,7 @@ def command(output: Path) -> None:
     Image retrieval on handwritten digits, diagnosis of breast cancer, and progression of diabetes:
     two systems each. Prints what it finds and writes one HTML report a case.
     """
-    from calipers.report.text import print_table
+    from calipers.report.text import print_evaluation
 
     output.mkdir(parents=True, exist_ok=True)
     reports = {name: output / f"{name}.html" for name in CASES}
@@ -44,7 +44,7 @@ def command(output: Path) -> None:
             evaluation = evaluate(data)
             click.secho(f"{name}: {_heading(evaluate)}", bold=True)
             click.echo()
-            print_table(evaluation, sys.stdout)
+            print_evaluation(evaluation, sys.stdout)
             evaluation.to_html(reports[name])
             click.echo(f"\nReport: {reports[name]}\n")
 

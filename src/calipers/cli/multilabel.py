@@ -160,7 +160,7 @@ def command(
 def _table(path: str, separator: str | None, columns: Sequence[str]) -> pa.Table:
     """The table in a file; where these columns of a CSV file hold text, an empty field is no
     label."""
-    from calipers.data.labels import no_labels
+    from calipers.data.label_columns import no_labels
 
     table = read(path)
     empty = separator is not None and table.is_csv

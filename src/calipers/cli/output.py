@@ -84,9 +84,9 @@ def format_and_file(
 def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
     """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
     if kind == "table" and output is None:
-        from calipers.report.text import print_table
+        from calipers.report.text import print_evaluation
 
-        print_table(evaluation, sys.stdout)
+        print_evaluation(evaluation, sys.stdout)
         return
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(evaluation),
@@ -99,7 +99,8 @@ def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) ->
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
     """The value on every unit in one format, to a file or to stdout."""
-    from calipers.report import per_topic
+    from calipers.report.per_topic import print_units, trec_lines
+    from calipers.report.text import printed
 
     values = evaluation.per_unit
     assert values is not None
@@ -110,13 +111,13 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
         parquet.write_table(values.to_arrow(), made)
         write_out(made.getvalue(), output)
     elif kind == "table" and output is None:
-        per_topic.print_unit_table(evaluation, values, sys.stdout)
+        print_units(evaluation, values, sys.stdout)
     else:
         texts: dict[str, Callable[[], str]] = {
-            "table": lambda: per_topic.unit_table(evaluation, values),
+            "table": lambda: printed(print_units, evaluation, values),
             "json": values.to_json,
             "csv": values.to_csv,
-            "trec": lambda: per_topic.trec_lines(evaluation, values),
+            "trec": lambda: trec_lines(evaluation, values),
         }
         write_out(texts[kind](), output)
 

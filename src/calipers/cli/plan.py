@@ -210,13 +210,12 @@ def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
         text = "\n\n".join(plan.to_markdown() for plan in plans)
     else:
         if path is None and sys.stdout.isatty():
-            from calipers.report.plan import columns, lines
             from calipers.report.text import print_plan
 
             for place, plan in enumerate(plans):
                 if place:
                     sys.stdout.write("\n")
-                print_plan(lines(plan), columns(plan), sys.stdout)
+                print_plan(plan, sys.stdout)
             return
         text = "\n\n".join(map(str, plans))
     write_out(text, path)

@@ -75,7 +75,7 @@ def _thin_bands(curve: Curve, whole: Curve) -> Curve:
 
 def _edge(whole: Curve, y: FloatArray) -> FloatArray:
     """The edge of a band; beyond the drawing it runs along its border."""
-    from calipers.report.charts import RAREST
+    from calipers.report.figures.curve_chart import RAREST
 
     if whole.scale == "deviate":
         return np.clip(y, RAREST, 1 - RAREST)
@@ -95,7 +95,7 @@ def _deviates(rates: FloatArray) -> FloatArray:
     """Rates as shares of an axis in normal deviates; NaN where they have no place there."""
     from scipy.special import ndtri
 
-    from calipers.report.charts import RAREST
+    from calipers.report.figures.curve_chart import RAREST
 
     end = float(ndtri(1 - RAREST))
     out = np.full(len(rates), np.nan)

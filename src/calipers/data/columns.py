@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import kept, missing_rows
+from calipers.data.arrays import column_names, kept, missing_rows
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.labels import missing_lists
+from calipers.data.label_columns import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
 
 if TYPE_CHECKING:
@@ -250,8 +250,7 @@ def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
             again = what.endswith(f" {str(name)!r}")  # as a slice by one column has it
             yield from _leaves(value, what if again else f"{inner} {str(name)!r}")
     elif _is_frame(values):
-        names = values.column_names if hasattr(values, "column_names") else values.columns
-        for name in names:
+        for name in column_names(values):
             yield f"{what} of {str(name)!r}", values[name]
     elif values is not None:
         yield what, values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 #: Longer values are cut where messages show them.
@@ -31,8 +31,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name.lower(), short, n=1, cutoff=0.6)
     if close:
         return f"did you mean {lowered[close[0]]!r}?"
-    shown = ", ".join(repr(n) for n in names[:10]) + (", …" if len(names) > 10 else "")
-    return f"there are {shown}" if names else "there are none"
+    return f"there are {listed(list(map(repr, names)))}" if names else "there are none"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names."""
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+
+
+def twice(names: Sequence[str]) -> str:
+    """The first name that stands there more than once."""
+    return next(name for name in names if names.count(name) > 1)
 
 
 def shown(value: Any) -> str:

@@ -10,23 +10,26 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from calipers.data.arrays import (
-    SUM_TOLERANCE,
+    Floats,
     as_numbers,
     as_probabilities,
-    coded,
-    columns_of_classes,
+    column_names,
     is_missing,
     same_length,
-    table_of,
 )
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.class_columns import (
+    columns_of_classes,
+)
+from calipers.data.classes import (
+    coded,
+)
+from calipers.data.errors import InputError, did_you_mean, listed, shown, twice
+from calipers.data.label_columns import is_list
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 Sets: TypeAlias = "npt.NDArray[np.bool_]"
-Floats: TypeAlias = "npt.NDArray[np.float64]"
-
 _EXPECTED = "expected a set or a list of labels"
 
 
@@ -91,7 +94,7 @@ def read_rows(given: Any, what: str, separator: str | None = None) -> LabelRows:
     names = columns_of_classes(given)
     if names:
         if len(set(names)) < len(names):
-            raise InputError(f"{what}: two columns are called {_twice(names)!r}")
+            raise InputError(f"{what}: two columns are called {twice(names)!r}")
         return Wide(given, names, len(names))
     if isinstance(given, Mapping) or getattr(given, "ndim", 1) == 2:
         dense = given.toarray() if hasattr(given, "toarray") else given  # SciPy's sparse arrays
@@ -157,46 +160,6 @@ def check_forms(rows: Mapping[str, LabelRows]) -> None:
             )
 
 
-def as_table(values: Any, what: str) -> Any:
-    """Scores in memory as an array of shape (rows, labels); all else as it is.
-
-    They are rows of numbers, or a list of an array of shape (rows, 2) for each label, as
-    predict_proba of scikit-learn gives it: the probabilities not to have the label, and to have it.
-    """
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
-        return {name: as_table(value, f"{what} {str(name)!r}") for name, value in values.items()}
-    if not isinstance(values, list | tuple) or not values:
-        return values
-    if all(getattr(part, "ndim", 1) == 2 for part in values):
-        return _of_pairs(values, what)
-    if all(isinstance(row, list | tuple | np.ndarray) for row in values):
-        lengths = {len(row) for row in values}
-        if len(lengths) > 1:
-            raise InputError(f"{what}: rows differ in length, expected a number for each label")
-        return table_of(values, what)
-    return values
-
-
-def _of_pairs(tables: Sequence[Any], what: str) -> Any:
-    made = [table_of(table, what) for table in tables]
-    for place, table in enumerate(made):
-        if table.shape[1] == 1:
-            raise InputError(
-                f"{what}: the array of label {place} has one column, as predict_proba gives it "
-                "where the rows that a model was fitted on all agreed; expected two"
-            )
-        if (
-            table.shape != (len(made[0]), 2)
-            or (np.abs(table.sum(axis=1) - 1) > SUM_TOLERANCE).any()
-        ):
-            raise InputError(
-                f"{what}: the array of label {place} has shape {table.shape}; of a list of arrays, "
-                "one for each label, expected the probabilities not to have it and to have it, "
-                "which sum to 1"
-            )
-    return np.column_stack([table[:, 1] for table in made])
-
-
 def _flat(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.intp], Any]:
     """How many labels each row has, and all of them one after the other."""
     column = _arrow(given)
@@ -212,7 +175,7 @@ def _flat(given: Any, what: str, separator: str | None) -> tuple[npt.NDArray[np.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = not _is_list(column.type)
+    text = not is_list(column.type)
     if text and separator is None:
         shown = column[0].as_py() if len(column) else ""
         raise InputError(
@@ -263,14 +226,6 @@ def _arrow(given: Any) -> Any:
     )
 
 
-def _is_list(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(
-        pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
-    )
-
-
 def _checked(given: Any, what: str, separator: str | None) -> list[Any]:
     """Rows in memory: all text, or all collections of labels."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
@@ -311,7 +266,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
     if labels is not None:
         made = tuple(coded([label], "labels").names[0] for label in labels)
         if len(set(made)) < len(made):
-            raise InputError(f"labels: {_twice(made)!r} stands there more than once")
+            raise InputError(f"labels: {twice(made)!r} stands there more than once")
         return made
     for one in rows:
         if isinstance(one, Wide) and one.names is not None:
@@ -373,10 +328,9 @@ def _table(rows: Wide, names: tuple[str, ...], what: str, checked: Any) -> Float
     """The columns in the order of ``names``, each checked."""
     if rows.names is None:
         if rows.number != len(names):
-            shown = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
             raise InputError(
-                f"{what}: has {rows.number} columns for {len(names)} labels: {shown}; name them "
-                "in the order of the columns (labels=…)"
+                f"{what}: has {rows.number} columns for {len(names)} labels: {listed(names)}; name "
+                "them in the order of the columns (labels=…)"
             )
         whole = rows.columns
         if whole.dtype.kind in "biuf":
@@ -388,9 +342,7 @@ def _table(rows: Wide, names: tuple[str, ...], what: str, checked: Any) -> Float
             known = rows.names if odd[0] in names else names
             why = "the label {!r} has no column" if odd[0] in names else "{!r} is no label"
             raise InputError(f"{what}: {why.format(odd[0])}; {did_you_mean(odd[0], known)}")
-        keys = list(getattr(rows.columns, "column_names", getattr(rows.columns, "columns", ())))
-        keys = keys or list(rows.columns)
-        by_name = dict(zip(rows.names, keys, strict=True))
+        by_name = dict(zip(rows.names, column_names(rows.columns), strict=True))
         columns = (rows.columns[by_name[name]] for name in names)
     made = []
     for name, column in zip(names, columns, strict=True):
@@ -409,73 +361,3 @@ def _whole(table: npt.NDArray[Any], names: Sequence[str], what: str, checked: An
             checked(column, f"{what} of {name!r}")
         raise
     return out
-
-
-def is_columns_of_labels(given: Any) -> bool:
-    """Whether a dict holds a column of numbers or Booleans for each label, and not systems."""
-    return isinstance(given, Mapping) and bool(given) and all(map(_is_numbers, given.values()))
-
-
-def _is_numbers(values: Any) -> bool:
-    if isinstance(values, Mapping) or getattr(values, "ndim", 1) != 1:
-        return False
-    kind = str(getattr(values, "type", getattr(values, "dtype", ""))).lower()
-    if isinstance(values, list | tuple) or kind in ("object", "category"):
-        first = next((value for value in values if not is_missing(value)), None)
-        return isinstance(first, bool | int | float | np.number | np.bool_)
-    return kind.startswith(("bool", "int", "uint", "float", "double", "half", "decimal", "null"))
-
-
-def as_column(values: Any) -> Any:
-    """Rows in memory as one column, so that some of them can be taken; all else as it is."""
-    if isinstance(values, Mapping) and not is_columns_of_labels(values):
-        return {name: as_column(value) for name, value in values.items()}
-    if not isinstance(values, list | tuple) or not values or isinstance(values[0], str):
-        return values
-    if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in values):
-        return values
-    out = np.empty(len(values), object)
-    for at, row in enumerate(values):
-        out[at] = tuple(row) if isinstance(row, list | np.ndarray) else row
-    return out
-
-
-def missing_lists(values: Any) -> npt.NDArray[np.bool_] | None:
-    """Which rows of a column of label sets are missing; None where it is another kind of column."""
-    if type(values).__module__.startswith("pyarrow"):
-        if not _is_list(values.type):
-            return None
-        return np.asarray(values.is_null().to_numpy(zero_copy_only=False), bool)
-    if str(getattr(values, "dtype", "")).startswith("List"):  # of polars
-        return np.asarray(values.is_null().to_numpy(), bool)
-    if str(getattr(values, "dtype", "")) != "object":
-        return None
-    rows = list(values)
-    if not any(isinstance(row, list | tuple | set | frozenset | np.ndarray) for row in rows):
-        return None
-    return np.array([not hasattr(row, "__len__") and is_missing(row) for row in rows], bool)
-
-
-def names_in(given: Any) -> set[str]:
-    """The names of columns among what may be names, lists and dicts of names."""
-    if isinstance(given, str):
-        return {given}
-    inner = given.values() if isinstance(given, Mapping) else given
-    if not isinstance(given, Mapping | list | tuple):
-        return set()
-    return {name for one in inner for name in names_in(one)}
-
-
-def no_labels(table: Any, names: Iterable[str]) -> Any:
-    """A table of a CSV file, in which an empty field of these columns is a row without labels."""
-    import pyarrow.compute as pc
-
-    for name in names:
-        if name in table.column_names:
-            text = pc.fill_null(pc.cast(table.column(name), "string"), "")
-            table = table.set_column(table.column_names.index(name), name, text)
-    return table
-
-
-def _twice(names: Sequence[str]) -> str:
-    return next(name for name in names if list(names).count(name) > 1)

@@ -11,21 +11,12 @@ import numpy as np
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored
-from calipers.data.arrays import (
-    Labels,
-    as_numbers,
-    check_classes,
-    coded,
-    is_one_column,
-    is_per_class,
-    name_of,
-    positive_probability,
-    predictions,
-    same_length,
-    two_classes,
-)
+from calipers.data.arrays import as_numbers, same_length
+from calipers.data.class_columns import is_one_column, is_per_class
+from calipers.data.classes import check_classes, coded, name_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
+from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins, slice_columns

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import Coded, as_numbers, coded, same_length
+from calipers.data.arrays import as_numbers, same_length
+from calipers.data.classes import Coded, coded
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.once import cached_property
 

@@ -9,17 +9,8 @@ from typing import Any
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, series_of
-from calipers.data.arrays import (
-    Classes,
-    Coded,
-    check_columns,
-    check_predicted,
-    class_table,
-    classes,
-    coded,
-    columns_of_classes,
-    is_per_class,
-)
+from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
+from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
 from calipers.data.errors import InputError
 from calipers.evaluate.classification import scored
 from calipers.evaluate.confusions import confusions

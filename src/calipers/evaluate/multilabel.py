@@ -15,17 +15,19 @@ from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, series_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.labels import (
-    LabelRows,
+from calipers.data.label_columns import (
     as_column,
-    as_scores,
-    as_sets,
     as_table,
-    check_forms,
     is_columns_of_labels,
-    label_names,
     names_in,
     no_labels,
+)
+from calipers.data.labels import (
+    LabelRows,
+    as_scores,
+    as_sets,
+    check_forms,
+    label_names,
     read_rows,
 )
 from calipers.data.tables import extension, read_table

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from calipers.data.arrays import is_missing, name_of
+from calipers.data.arrays import is_missing
+from calipers.data.classes import name_of
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin

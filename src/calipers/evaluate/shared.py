@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from calipers import __version__
-from calipers.data.arrays import as_array, as_numbers, name_of, same_length
+from calipers.data.arrays import as_array, as_numbers, same_length
+from calipers.data.classes import name_of
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse

@@ -56,7 +56,7 @@ def evaluated(
     **parts: Any,
 ) -> Evaluation:
     """The evaluation of systems on so many rows. ``first`` are estimates that come before all
-    others, ``of_slices`` notes where there are slices; ``findings`` are made of the systems and of all
+    others, ``of_slices`` notes where there are slices; ``findings`` are made of the systems and all
     estimates, the comparison and the slices; ``parts`` are what else the evaluation has."""
     made, how = cuts(slices, slice_bins, rows)
     all_systems, source = list(systems.values()), Rows(systems, measures, settings)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_array, coded, same_length
+from calipers.data.arrays import as_array, same_length
+from calipers.data.classes import coded
 from calipers.data.errors import InputError
 from calipers.data.values import Values, read_values
 from calipers.evaluate.arguments import verb

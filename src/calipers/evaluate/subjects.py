@@ -100,8 +100,7 @@ def _of(
         known = {e.measure: e for e in estimates if e.system == s.name}
 
         def estimate(name: str) -> Estimate:
-            found = known.get(name) or estimated(s, parse(name, TASKS[task]))
-            return found
+            return known.get(name) or estimated(s, parse(name, TASKS[task]))
 
         shown, inference = tuple(source.measures), settings.interval != "none"
         return Subject(s.name, settings.level, has[s.name], shown, cache(estimate), inference)

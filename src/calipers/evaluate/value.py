@@ -12,14 +12,13 @@ from calipers.data.arrays import (
     as_probabilities,
     as_quantities,
     as_weights,
-    classes,
-    predictions,
     same_length,
-    two_classes,
 )
+from calipers.data.classes import classes
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
+from calipers.data.two_classes import predictions, two_classes
 from calipers.evaluate.arguments import verb
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from calipers.report.figures.rendering import bundled
 from calipers.report.files import write_text
-from calipers.report.rendering import bundled
 
 #: What comes before the digest of a copy in the cache.
 _DIGEST = "\n// sha256 "

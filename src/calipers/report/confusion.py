@@ -1,14 +1,15 @@
-"""Confusion matrices, shown: as text, as Markdown and as a heat map; and an order of classes."""
+"""Confusion matrices as text and as Markdown; and an order of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.report import numbers
 from calipers.report.columns import aligned
+from calipers.report.markup import matrix
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 from calipers.results import ORIENTATIONS
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 
 #: More classes than this make no table that a person would read.
 MOST_CLASSES = 20
-#: More than these make no picture: the cells would be smaller than a letter.
-MOST_DRAWN = 60
 #: More than these are listed, a line for each cell that holds rows.
 MOST_IN_GRID = 100
-#: Up to so many classes their counts are written into the cells.
-WRITTEN = 12
-_LABEL = 24
+#: The letters of a name.
+LABEL = 24
 
 
 def block_order(counts: FloatArray) -> tuple[int, ...]:
@@ -65,7 +63,7 @@ def common_order(confusions: Sequence[AnyConfusion]) -> tuple[int, ...] | None:
     return block_order(np.sum([c.counts for c in confusions], axis=0))
 
 
-def _cells(values: FloatArray, *, shares: bool) -> list[list[str]]:
+def cells_of(values: FloatArray, *, shares: bool) -> list[list[str]]:
     """The cells as text: counts in full, weights and shares rounded."""
     if not shares and (values == np.round(values)).all():
         return [[f"{x:,.0f}" for x in row] for row in values]
@@ -82,10 +80,10 @@ def grid(
 ) -> tuple[list[str], list[list[str]]]:
     """The head of the matrix as a table, and its rows; a row begins with its class. Of many classes
     the cells that hold rows."""
-    names = list(told_apart(confusion.labels, _LABEL).values())
+    names = list(told_apart(confusion.labels, LABEL).values())
     if len(names) > MOST_IN_GRID:
         return _listed(confusion, names, orientation, normalise)
-    cells = _cells(confusion.table(orientation, normalise), shares=normalise is not None)
+    cells = cells_of(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
     return [_corner(orientation), *names], rows
 
@@ -100,7 +98,7 @@ def _listed(
             "truth": of_truth[truth], "prediction": of_prediction[predicted], "all": cells.sum()
         }  # fmt: skip
         cells = cells / total[normalise]
-    text = (row[0] for row in _cells(cells[:, None], shares=normalise is not None))
+    text = (row[0] for row in cells_of(cells[:, None], shares=normalise is not None))
     rows = [
         [names[true], names[said], cell]
         for true, said, cell in zip(truth.tolist(), predicted.tolist(), text, strict=True)
@@ -128,19 +126,15 @@ def markdown_table(
     confusion: AnyConfusion, orientation: str = ORIENTATIONS[0], normalise: str | None = None
 ) -> str:
     """The matrix as a Markdown table."""
-    from calipers.report.markdown import escape
-
     head, rows = grid(confusion, orientation, normalise)
-    lines = [[escape(cell) for cell in head], ["---", *["---:"] * (len(head) - 1)]]
-    lines += [[f"**{escape(row[0])}**", *row[1:]] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(matrix(head, rows, "**"))
 
 
 def class_table(confusion: AnyConfusion) -> tuple[list[str], list[list[str]]]:
     """The table of classes: its head and its rows."""
     rows = confusion.class_rows()
-    names = list(told_apart(confusion.labels, _LABEL).values())
-    sizes = _cells(
+    names = list(told_apart(confusion.labels, LABEL).values())
+    sizes = cells_of(
         np.array([[row["truth"], row["predicted"]] for row in rows], np.float64), shares=False
     )
     digits = numbers.Rounding(3)
@@ -177,94 +171,3 @@ def summary(confusion: AnyConfusion) -> str:
         f"{text}; the most frequent confusion takes {true} for {taken_for} "
         f"({numbers.number(most)})."
     )
-
-
-def caption(
-    confusion: AnyConfusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]
-) -> str:
-    """What the heat map shows, and in which order when that is not the one ``before``."""
-    by = "row" if orientation == ORIENTATIONS[0] else "column"
-    parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
-    if (confusion.low == confusion.low).any():
-        parts.append(f"Point at a cell for its {numbers.percent(confusion.level)} interval.")
-    if tuple(before) != confusion.labels:
-        parts.append("Classes that are taken for each other stand side by side.")
-    return " ".join(parts)
-
-
-# --- The heat map ---------------------------------------------------------------------------------
-
-
-def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> dict[str, Any]:
-    """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
-    tells its count, its share and the interval of that."""
-    from calipers.report.charts import PALETTE, _quantity, _spec, _tooltip
-
-    names = list(told_apart(confusion.labels, _LABEL).values())
-    data = _data(confusion, names)
-    step = max(10, min(46 if len(names) > 3 else 90, 560 // len(names)))
-    axis = {"labelLimit": 160, "grid": False}
-    down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
-    sides: dict[str, Any] = {
-        "x": {
-            "field": across, "type": "nominal", "sort": names, "title": across,
-            "axis": {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0},
-        },
-        "y": {"field": down, "type": "nominal", "sort": names, "title": down, "axis": axis},
-        "tooltip": _tooltip(
-            ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
-            ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
-        ),
-    }  # fmt: skip
-    layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "rect"},
-            "encoding": {
-                "color": _quantity(
-                    "share",
-                    title=None,
-                    scale={"domain": [0, 1], "range": ["#0072B21A", PALETTE[0]]},
-                    legend={"format": ".0%", "gradientLength": 160},
-                )
-            },
-        }
-    ]
-    if len(names) <= WRITTEN:
-        on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
-        layers.append(
-            {
-                "mark": {"type": "text", "fontSize": 12},
-                "encoding": {
-                    "text": {"field": "count", "type": "nominal"},
-                    "color": {**on_dark, "value": "currentColor"},
-                },
-            }
-        )
-    return _spec(
-        width={"step": step},
-        height={"step": step},
-        datasets={"cells": data},
-        data={"name": "cells"},
-        encoding=sides,
-        layer=layers,
-    )
-
-
-def _data(confusion: AnyConfusion, names: Sequence[str]) -> list[dict[str, Any]]:
-    share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
-    counts = _cells(confusion.counts, shares=False)
-    digits = numbers.Rounding(3)
-    return [
-        {
-            "truth": true,
-            "predicted": predicted,
-            "count": counts[i][j],
-            "share": None if np.isnan(share[i, j]) else round(float(share[i, j]), 4),
-            "shares": digits.triple(
-                float(share[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
-            ),
-            "ofPrediction": digits(float(of_prediction[i, j])),
-        }
-        for i, true in enumerate(names)
-        for j, predicted in enumerate(names)
-    ]

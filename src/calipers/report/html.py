@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
-from calipers.report.charts import color
-from calipers.report.figures import Figure, by_choice, figures
+from calipers.report.figures.differences import MOST_DIFFERENCES
+from calipers.report.figures.figure import by_choice, numbered
+from calipers.report.figures.page import comparison_figures, figures
+from calipers.report.figures.rendering import beside
+from calipers.report.figures.units import every_unit_figure
+from calipers.report.glossary import glossary
 from calipers.report.labels import section
 from calipers.report.names import short, visible
-from calipers.report.rendering import beside
 from calipers.report.rows import (
     OVERALL_HEAD,
     EstimateRow,
     arrow,
     call_of,
+    comparison_heading,
     definitions_of,
     difference_rows,
     direction_text,
@@ -46,7 +48,8 @@ from calipers.report.verdict import (
     p_heading,
     sentences,
 )
-from calipers.results import ORIENTATIONS, Comparison, Definition, Estimate, Evaluation
+from calipers.report.whiskers import whiskers
+from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -54,8 +57,6 @@ if TYPE_CHECKING:
 
 # Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
 _ISOLATE = "\u2068\u2069"
-_WIDTH = 150  # of a drawn interval, in the units of its view box
-_MARGIN = 6
 _NONE = "'none'"
 _OPTIONAL = ("default", "remarks", "judgments")
 
@@ -83,20 +84,15 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
         )
 
 
-def comparison_page(
-    comparison: Comparison,
-    *,
-    heading: str,
-    drawn: Sequence[Figure],
-    unshown: str,
-    methods: Sequence[tuple[str, str, str]],
-) -> str:
-    """The page of a comparison, in the frame of the page of an evaluation."""
+def comparison_page(comparison: Comparison) -> str:
+    """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
+    of_units, missing = every_unit_figure(comparison)
+    drawn = numbered([*comparison_figures(comparison), *of_units])
     scripts = _scripts() if drawn else []
     said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
     return _render(
         "page.html.j2",
-        heading=heading,
+        heading=comparison_heading(comparison),
         headlines=said,
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
@@ -107,14 +103,28 @@ def comparison_page(
         label_tables=[],
         slices=None,
         places=by_choice(drawn),
-        unshown=unshown,
+        unshown=_unshown(comparison, missing),
         definitions=[],
-        methods=methods,
+        methods=glossary(comparison),
         provenance=provenance_rows(comparison.provenance),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
     )
+
+
+def _unshown(comparison: Comparison, missing: int) -> str:
+    """What is said of the charts that there is no room for."""
+    parts = []
+    if len(comparison) > MOST_DIFFERENCES:
+        parts.append("Charts show as many measures as there is room for; the table has them all.")
+    if missing and comparison.per_unit is not None:
+        unit = short(comparison.per_unit.unit.removesuffix("s"))
+        parts.append(
+            f"{numbers.count(missing)} of {len(comparison):,} differences are not drawn {unit} by "
+            f"{unit}; comparison.per_unit has the values."
+        )
+    return " ".join(parts)
 
 
 def fragment(evaluation: Evaluation) -> str:
@@ -139,7 +149,7 @@ def comparison_fragment(comparison: Comparison) -> str:
 def _content(evaluation: Evaluation) -> dict[str, Any]:
     """What the page and the fragment share."""
     comparison, groups = evaluation.comparison, _groups(evaluation)
-    rows = [row for group in groups for row, _ in group.rows]
+    rows = [row for group in groups for row, _ in group["rows"]]
     return {
         "heading": heading(evaluation),
         "headlines": headlines(evaluation, _isolated),
@@ -213,55 +223,29 @@ def _glossary(definition: Definition) -> dict[str, Any]:
     }
 
 
-# --- Drawn intervals ------------------------------------------------------------------------------
+# --- Measure by measure ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Whisker:
-    """One interval drawn on the scale of its measure; positions in the units of the view box."""
-
-    at: str
-    low: str
-    high: str
-    default: str
-    possible: tuple[str, str] | None
-    color: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The rows of one measure, and the scale that their drawings share."""
-
-    measure: str
-    title: str
-    arrow: str
-    direction: str
-    ends: tuple[str, str] | None
-    rows: tuple[tuple[EstimateRow, Whisker | None], ...]
-
-
-def _groups(evaluation: Evaluation) -> list[Group]:
-    rows: dict[str, list[EstimateRow]] = {}
+def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The rows of each measure, and the scale that their drawings share."""
+    by_measure: dict[str, list[EstimateRow]] = {}
     for row in estimate_rows(evaluation):
-        rows.setdefault(row.estimate.measure, []).append(row)
-    definitions = definitions_of(evaluation)
-    systems = {name: i for i, name in enumerate(evaluation.systems)}
-    return [_group(group, definitions.get(name), systems) for name, group in rows.items()]
-
-
-def _group(
-    rows: Sequence[EstimateRow], definition: Definition | None, systems: dict[str, int]
-) -> Group:
-    estimates = [row.estimate for row in rows]
-    domain = _domain(estimates, definition)
-    return Group(
-        measure=rows[0].measure,
-        title=definition.title if definition else "",
-        arrow=arrow(definition),
-        direction=direction_text(definition) if definition else "",
-        ends=_ends(domain),
-        rows=tuple((row, _whisker(row.estimate, domain, systems)) for row in rows),
-    )
+        by_measure.setdefault(row.estimate.measure, []).append(row)
+    made = []
+    for name, rows in by_measure.items():
+        definition = definitions_of(evaluation).get(name)
+        ends, drawn = whiskers([r.estimate for r in rows], definition, evaluation.systems)
+        made.append(
+            {
+                "measure": rows[0].measure,
+                "title": definition.title if definition else "",
+                "arrow": arrow(definition),
+                "direction": direction_text(definition) if definition else "",
+                "ends": ends,
+                "rows": list(zip(rows, drawn, strict=True)),
+            }
+        )
+    return made
 
 
 def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
@@ -270,19 +254,18 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
     if slices is None:
         return None
     groups, left_out = slice_groups(slices, MOST_ON_A_PAGE)
-    definitions = definitions_of(evaluation)
-    systems = {name: i for i, name in enumerate(evaluation.systems)}
     columns: dict[str, list[dict[str, Any]]] = {}
     for group in groups:
+        definition = definitions_of(evaluation).get(group.name)
         estimates = [row.row.estimate for row in group.rows]
-        domain = _domain(estimates, definitions.get(group.name))
+        ends, drawn = whiskers(estimates, definition, evaluation.systems)
         columns.setdefault(group.column, []).append(
             {
                 "measure": group.measure,
-                "arrow": arrow(definitions.get(group.name)),
+                "arrow": arrow(definition),
                 "told_apart": group.told_apart,
-                "ends": _ends(domain),
-                "rows": [(row, _whisker(row.row.estimate, domain, systems)) for row in group.rows],
+                "ends": ends,
+                "rows": list(zip(group.rows, drawn, strict=True)),
                 "remarks": any(row.remarks for row in group.rows),
             }
         )
@@ -292,60 +275,6 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
         "p": p_label(slices),
         "left_out": left_out_text(left_out) if left_out else "",
     }
-
-
-def _domain(
-    estimates: Sequence[Estimate], definition: Definition | None
-) -> tuple[float, float] | None:
-    """What a drawn scale spans.
-
-    One system is placed within all that the measure could be; several are spread over what they
-    cover, so that they can be told from one another.
-    """
-    seen = [x for e in estimates for x in (e.value, e.low, e.high, e.possible_low, e.possible_high)]
-    if len(estimates) == 1:
-        if definition is not None and None not in definition.range:
-            seen += [x for x in definition.range if x is not None]
-        seen.append(estimates[0].default)
-    finite = [x for x in seen if math.isfinite(x)]
-    if not finite or min(finite) == max(finite):
-        return None
-    return min(finite), max(finite)
-
-
-def _ends(domain: tuple[float, float] | None) -> tuple[str, str] | None:
-    if domain is None:
-        return None
-    # Two digits of the span say where the scale ends; the exact numbers stand beside it.
-    decimals = max(0, min(6, 1 - math.floor(math.log10(domain[1] - domain[0]))))
-    if all(float(x).is_integer() for x in domain):
-        decimals = 0
-    digits = numbers.Rounding(decimals)
-    return digits(domain[0]), digits(domain[1])
-
-
-def _whisker(
-    e: Estimate, domain: tuple[float, float] | None, systems: dict[str, int]
-) -> Whisker | None:
-    if domain is None or not math.isfinite(e.value):
-        return None
-    low, high = (e.low, e.high) if e.has_interval else (e.value, e.value)
-    inside = domain[0] <= e.default <= domain[1]
-    return Whisker(
-        at=_place(e.value, domain),
-        low=_place(low, domain),
-        high=_place(high, domain),
-        default=_place(e.default, domain) if inside else "",
-        possible=(_place(e.possible_low, domain), _place(e.possible_high, domain))
-        if e.possible
-        else None,
-        color=color(systems[e.system]),
-    )
-
-
-def _place(x: float, domain: tuple[float, float]) -> str:
-    share = (min(max(x, domain[0]), domain[1]) - domain[0]) / (domain[1] - domain[0])
-    return f"{_MARGIN + share * (_WIDTH - 2 * _MARGIN):.1f}"
 
 
 # --- Rendering ------------------------------------------------------------------------------------

@@ -1,31 +1,22 @@
-"""An evaluation as a Markdown page, for pull requests, issues and job summaries."""
+"""Evaluations and comparisons as Markdown pages, for pull requests, issues and job summaries."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from calipers.report import numbers
-from calipers.report.confusion import MOST_CLASSES, class_table
-from calipers.report.labels import MOST_LABELS, grid
+from calipers.report import confusion, labels, markup, numbers, rows, tables
+from calipers.report.glossary import glossary
+from calipers.report.markup import escape, matrix, table
+from calipers.report.names import labels as told_apart
 from calipers.report.names import short, visible
-from calipers.report.rows import (
-    MARGIN_HEAD,
-    OVERALL_HEAD,
-    arrow,
-    call_of,
-    definitions_of,
-    difference_rows,
-    estimate_rows,
-    heading,
-    margin_cells,
-    overall_rows,
-    provenance_rows,
-    unit_label,
+from calipers.report.tables import KEY, NUMBER, Column
+from calipers.report.verdict import (
+    adjustment_text,
+    comparison_headlines,
+    headlines,
+    pairs,
+    sentences,
 )
-from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
-from calipers.report.slices import cells as slice_cells
-from calipers.report.verdict import adjustment_text, headlines, p_heading
 from calipers.results import (
     ORIENTATIONS,
     AnyConfusion,
@@ -36,7 +27,10 @@ from calipers.results import (
     Slices,
 )
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#|!~$]|:(?=//))")
+#: Each split is written out where there are no more than these.
+MOST_SPLITS = 30
+#: More sentences than these are left to the table.
+MOST_SENTENCES = 60
 
 
 def markdown(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
@@ -45,167 +39,105 @@ def markdown(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
 
 
 def _lines(evaluation: Evaluation, orientation: str) -> Iterator[str]:
-    yield from (f"## {escape(heading(evaluation), punctuation=False)}", "")
-    yield from _bullets(headlines(evaluation, _name))
+    yield from markup.heading(rows.heading(evaluation))
+    yield from markup.bullets(headlines(evaluation, markup.name))
     if evaluation.findings:
         yield from ("### Findings", "")
         yield from (f"- {_finding(found)}" for found in evaluation.findings)
         yield ""
-    yield from _bullets([f"**Note:** {escape(visible(note))}" for note in evaluation.notes])
+    yield from markup.notes(evaluation.notes)
     if evaluation.estimates:
-        yield from (*_estimates(evaluation), "")
+        yield from (*table(tables.of_estimates(evaluation, arrows=True)), "")
     if evaluation.comparison is not None and len(evaluation.comparison):
-        yield from (*differences(evaluation.comparison), "")
-        yield from together(evaluation.comparison)
+        yield from _differences(evaluation.comparison)
     yield from _confusions(evaluation.confusions, orientation)
     yield from _labels(evaluation.label_tables)
     if evaluation.slices is not None:
         yield from _slices(evaluation.slices)
-    if evaluation.provenance:
-        yield from ("<details><summary>Provenance</summary>", "")
-        rows = provenance_rows(evaluation.provenance)
-        yield from _bullets([f"{escape(key)}: {escape(value)}" for key, value in rows])
-        yield from ("</details>", "")
-
-
-def escape(text: str, *, punctuation: bool = True) -> str:
-    """``text`` that Markdown and HTML take literally.
-
-    Without ``punctuation``, for sentences of ours, brackets and colons stay readable.
-    """
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    if not punctuation:
-        return re.sub(r"([\\`*_|])", r"\\\1", text)
-    text = _SPECIAL.sub(r"\\\1", text)
-    # What would start a list, a rule or a mention.
-    text = re.sub(r"^(\d+)(?=[.)](\s|$))", r"\1\\", text)
-    return re.sub(r"^[-+=@]", lambda found: f"&#{ord(found[0])};", text)
+    yield from markup.provenance(evaluation.provenance)
 
 
 def _finding(found: Finding) -> str:
     """The sentence; how grave it is stands before it."""
-    call = call_of(found).strip()
+    call = rows.call_of(found).strip()
     return (f"**{call}** " if call else "") + escape(visible(found.sentence))
 
 
-def _name(text: str) -> str:
-    return escape(short(text))
-
-
-def _bullets(lines: Sequence[str]) -> Iterator[str]:
-    if not lines:
-        return
-    yield from lines if len(lines) == 1 else (f"- {line}" for line in lines)
-    yield ""
-
-
-def _estimates(evaluation: Evaluation) -> Iterator[str]:
-    rows = estimate_rows(evaluation)
-    definitions, unit = definitions_of(evaluation), escape(unit_label(evaluation))
-    cells = {
-        "measure": [
-            f"{escape(r.measure)} {arrow(definitions.get(r.estimate.measure))}".rstrip()
-            for r in rows
-        ],
-        "system": [escape(r.system) for r in rows],
-        "value": [r.value for r in rows],
-        f"{numbers.percent(evaluation.level)} interval": [r.interval for r in rows],
-        "judgments": [r.judgments for r in rows],
-        "method": [escape(r.method) for r in rows],
-        unit: [r.n for r in rows],
-        "default": [r.default for r in rows],
-        "remarks": [escape(r.remarks) for r in rows],
-    }
-    if len(evaluation.systems) == 1:
-        del cells["system"]
-    return _table(cells, right=("value", unit, "default"))
-
-
-def differences(comparison: Comparison) -> Iterator[str]:
-    """The table of differences."""
-    rows = difference_rows(comparison)
-    p = escape(p_heading(comparison), punctuation=False)
-    cells = {
-        "measure": [escape(r.measure) for r in rows],
-        "systems": [escape(r.systems) for r in rows],
-        "difference": [r.value for r in rows],
-        f"{numbers.percent(comparison.level)} interval": [r.interval for r in rows],
-        p: [r.p.replace("<", "&lt;") for r in rows],
-        "test": [escape(r.test) for r in rows],
-        "effect": [r.effect for r in rows],
-        "wins/ties/losses": [r.counts for r in rows],
-        "detectable": [r.detectable for r in rows],
-        **{
-            name: [cell.replace("<", "&lt;") for cell in column]
-            for name, column in margin_cells(rows).items()
-        },
-        "verdict": [r.outcome.value for r in rows],
-        "remarks": [escape(r.remarks) for r in rows],
-    }
-    yield from _table(cells, right=("difference", p, "effect", "detectable", *MARGIN_HEAD))
+def _differences(comparison: Comparison) -> Iterator[str]:
+    """The table of differences, and that of tests of all systems together."""
+    yield from table(tables.of_differences(comparison, verdict=True))
     if text := adjustment_text(comparison):
         yield from ("", escape(text, punctuation=False))
-
-
-def together(comparison: Comparison) -> Iterator[str]:
-    """The table of tests of all systems together."""
-    if not comparison.overall:
-        return
-    yield from ("### All systems together", "")
-    columns = zip(*overall_rows(comparison), strict=True)
-    cells = {
-        name: [escape(cell, punctuation=False) for cell in column]
-        for name, column in zip(OVERALL_HEAD, columns, strict=True)
-    }
-    yield from (*_table(cells, right=OVERALL_HEAD[2:-1]), "")
+    yield ""
+    if comparison.overall:
+        yield from ("### All systems together", "", *table(tables.of_all_systems(comparison)), "")
 
 
 def _confusions(confusions: Sequence[AnyConfusion], orientation: str) -> Iterator[str]:
     """The matrix of each system, and the table of its classes where there are more than two."""
     for own in confusions:
-        if len(own.labels) > MOST_CLASSES:
+        if len(own.labels) > confusion.MOST_CLASSES:
             continue
-        of = f" of {_name(own.system)}" if len(confusions) > 1 else ""
+        of = f" of {markup.name(own.system)}" if len(confusions) > 1 else ""
         yield from (f"### Confusion matrix{of}", "", own.to_markdown(orientation), "")
         if len(own.labels) > 2:
-            head, rows = class_table(own)
-            yield _row([escape(cell) for cell in head])
-            yield _row(["---", *["---:"] * (len(head) - 1)])
-            yield from (_row([escape(row[0]), *row[1:]]) for row in rows)
-            yield ""
+            yield from (*matrix(*confusion.class_table(own)), "")
 
 
-def _labels(tables: Sequence[LabelTable]) -> Iterator[str]:
+def _labels(found: Sequence[LabelTable]) -> Iterator[str]:
     """The table of labels of each system."""
-    for own in tables:
-        if len(own.labels) > MOST_LABELS:
-            continue
-        head, rows = grid(own)
-        yield from (f"### Labels{f' of {_name(own.system)}' if len(tables) > 1 else ''}", "")
-        yield _row([escape(cell) for cell in head])
-        yield _row(["---", *["---:"] * (len(head) - 1)])
-        yield from (_row([escape(row[0]), *row[1:]]) for row in rows)
-        yield ""
+    for own in found:
+        if len(own.labels) <= labels.MOST_LABELS:
+            of = f" of {markup.name(own.system)}" if len(found) > 1 else ""
+            yield from (f"### Labels{of}", "", *matrix(*labels.grid(own)), "")
 
 
 def _slices(slices: Slices) -> Iterator[str]:
-    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
-    for column in slices.columns:
-        yield from (f"### Slices by {escape(short(column))}", "")
-        shown, numeric = slice_cells([g for g in groups if g.column == short(column)], slices)
-        numbers_only = {name: [escape(cell) for cell in cells] for name, cells in shown.items()}
-        yield from (*_table(numbers_only, right=numeric), "")
+    by_column, left_out = tables.of_slices(slices)
+    for column, columns in by_column.items():
+        yield from (f"### Slices by {escape(column)}", "", *table(columns), "")
     if left_out:
-        yield from (left_out_text(left_out), "")
+        yield from (left_out, "")
 
 
-def _table(cells: Mapping[str, Sequence[str]], right: Sequence[str]) -> Iterator[str]:
-    shown = {name: column for name, column in cells.items() if any(column)}
-    yield _row(list(shown))
-    yield _row(["---:" if name in right else "---" for name in shown])
-    for row in zip(*shown.values(), strict=True):
-        yield _row(row)
+# --- Comparisons ----------------------------------------------------------------------------------
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def comparison_markdown(comparison: Comparison) -> str:
+    """Verdicts, table, notes, methods and provenance as GitHub-flavoured Markdown."""
+    return "\n".join(_comparison_lines(comparison))
+
+
+def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+    yield from markup.heading(rows.comparison_heading(comparison))
+    said = comparison_headlines(comparison, markup.name)
+    every = sentences(comparison, markup.name)
+    yield from markup.bullets(said)
+    if said != every and len(every) <= MOST_SENTENCES:
+        yield from markup.details(f"Each of the {len(every):,} differences", every)
+    yield from markup.notes(comparison.notes)
+    if len(comparison):
+        yield from ("### Differences", "", *_differences(comparison))
+    yield from _splits(comparison)
+    found = [[escape(part, punctuation=False) for part in of] for of in glossary(comparison)]
+    if found:
+        yield from ("### Tests and methods", "")
+        yield from (f"- **{name}**: {text} {source}." for name, text, source in found)
+        yield ""
+    yield from markup.provenance(comparison.provenance)
+
+
+def _splits(comparison: Comparison) -> Iterator[str]:
+    """The difference on each test split, a column a pair and measure."""
+    per_unit = comparison.per_unit
+    if per_unit is None or per_unit.unit != "splits" or len(per_unit.ids) > MOST_SPLITS:
+        return
+    names = told_apart(name for d in comparison for name in (d.system, d.baseline))
+    columns = [Column("split", KEY, list(map(short, per_unit.ids)))]
+    for d in comparison:
+        ours, theirs = (per_unit.values[name][d.measure] for name in (d.system, d.baseline))
+        apart = (ours - theirs).tolist()
+        digits = numbers.rounding(((x, numbers.NAN, numbers.NAN) for x in apart), keep_sign=True)
+        of = f" ({names[d.system]} - {names[d.baseline]})" if len(pairs(comparison)) > 1 else ""
+        columns.append(Column(f"{short(d.measure)}{of}", NUMBER, list(map(digits, apart))))
+    yield from ("### Differences by split", "", *table(columns), "")

@@ -5,14 +5,14 @@ CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import TextIO
 
 from calipers.report import numbers
 from calipers.report.names import labels, short, visible
 from calipers.report.rows import heading
-from calipers.report.text import _console, _print_lines, _print_table
+from calipers.report.tables import KEY, NUMBER, Column
+from calipers.report.text import console_of, print_columns, print_lines, print_notes
 from calipers.results import NAN, Evaluation, PerUnit
 
 #: What stands for all topics together, as in trec_eval.
@@ -36,18 +36,11 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit) -> str:
     return "\n".join(lines) + "\n"
 
 
-def unit_table(evaluation: Evaluation, per_unit: PerUnit) -> str:
-    """A row a topic, and one of all together; a column a measure."""
-    out = io.StringIO()
-    print_unit_table(evaluation, per_unit, out)
-    return out.getvalue().strip("\n")
-
-
-def print_unit_table(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None:
-    """Print :func:`unit_table`; on a terminal, measures that do not fit beside each other come in
-    tables below each other."""
-    console = _console(file, plain=not file.isatty())
-    _print_lines([heading(evaluation)], console, style="bold")
+def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None:
+    """Print a row a topic, and one of all together; a column a measure. On a terminal, measures
+    that do not fit beside each other come in tables below each other."""
+    console = console_of(file)
+    print_lines([heading(evaluation)], console, style="bold")
     systems = evaluation.systems
     names = labels(systems)
     unit = per_unit.unit.removesuffix("s")
@@ -59,8 +52,9 @@ def print_unit_table(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) ->
         short(measure): _cells(evaluation, per_unit, measure) for measure in evaluation.measures
     }
     for part in _fitting(cells, console.width - sum(map(_width, rows.items()))):
-        _print_table(rows | part, tuple(part), tuple(rows), console)
-    _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
+        columns = [Column(name, NUMBER, values) for name, values in part.items()]
+        print_columns([*(Column(name, KEY, of) for name, of in rows.items()), *columns], console)
+    print_notes(evaluation.notes, console)
 
 
 def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 
 from calipers.report import numbers
-from calipers.report.markdown import escape
+from calipers.report.markup import escape, table
 from calipers.report.names import short
+from calipers.report.tables import NUMBER, Column
 from calipers.results import NAN, Plan
 
 
@@ -42,26 +43,18 @@ def sentence(plan: Plan) -> str:
 
 def markdown(plan: Plan) -> str:
     """The sentences and the table as GitHub-flavoured Markdown."""
-    cells = columns(plan)
-    head, rows = list(cells), list(zip(*cells.values(), strict=True))
-    said = [escape(line, punctuation=False) for line in lines(plan)]
-    table = [head, ["---:"] * len(head), *rows]
-    return "\n".join(
-        [*said[:1], "", *(f"- {line}" for line in said[1:]), *([""] * (len(said) > 1))]
-        + [f"| {' | '.join(row)} |" for row in table]
-    )
+    first, *more = (escape(line, punctuation=False) for line in lines(plan))
+    listed = [*(f"- {line}" for line in more), ""] if more else []
+    return "\n".join([first, "", *listed, *table(columns(plan))])
 
 
 def text(plan: Plan) -> str:
     """The sentences and the table."""
-    cells = columns(plan)
-    head, rows = list(cells), list(zip(*cells.values(), strict=True))
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    table = [
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        for row in (head, *rows)
-    ]
-    return "\n".join([*lines(plan), "", *table])
+    justified = []
+    for column in columns(plan):
+        width = max(map(len, (column.name, *column.cells)))
+        justified.append([cell.rjust(width) for cell in (column.name, *column.cells)])
+    return "\n".join([*lines(plan), "", *map("  ".join, zip(*justified, strict=True))])
 
 
 def lines(plan: Plan) -> Iterator[str]:
@@ -89,8 +82,8 @@ def lines(plan: Plan) -> Iterator[str]:
     yield from plan.notes
 
 
-def columns(plan: Plan) -> dict[str, list[str]]:
-    """The table as text, by the names of its columns."""
+def columns(plan: Plan) -> list[Column]:
+    """The table."""
     names = {
         "n": plan.unit,
         "half_width": f"{numbers.percent(plan.level)} half-width",
@@ -98,7 +91,10 @@ def columns(plan: Plan) -> dict[str, list[str]]:
         "detectable": f"found with {numbers.percent(plan.wanted.get('power', 0.8))} power",
     }
     shown = [n for n in names if any(not math.isnan(getattr(r, n)) for r in plan.table)]
-    return {names[name]: [_cell(name, getattr(row, name)) for row in plan.table] for name in shown}
+    return [
+        Column(names[name], NUMBER, [_cell(name, getattr(row, name)) for row in plan.table])
+        for name in shown
+    ]
 
 
 def _cell(name: str, value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -193,18 +193,6 @@ def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
     ]
 
 
-#: The columns of margin tests.
-MARGIN_HEAD = ("margin", "p not worse", "p within")
-
-
-def margin_cells(rows: Sequence[DifferenceRow]) -> dict[str, list[str]]:
-    """The columns of margin tests, empty where no margin was stated."""
-    columns = (
-        [getattr(r, name) for r in rows] for name in ("margin", "not_inferior", "equivalent")
-    )
-    return dict(zip(MARGIN_HEAD, columns, strict=True))
-
-
 def _statistic(f: float) -> str:
     if math.isnan(f):
         return "–"
@@ -296,3 +284,16 @@ def heading(evaluation: Evaluation) -> str:
     what = f"{measures} measure" + ("" if measures == 1 else "s")
     task = visible(evaluation.task)
     return f"{task[:1].upper()}{task[1:]}: {', '.join(filter(None, (who, what)))}"
+
+
+def comparison_heading(comparison: Comparison) -> str:
+    """``Comparison: 5 systems, 2 measures, against bm25``."""
+    systems = {name for d in comparison for name in (d.system, d.baseline)}
+    measures = {d.measure for d in comparison}
+    parts = [numbers.count(len(systems), "systems"), numbers.count(len(measures), "measures")]
+    if comparison.baseline is not None:
+        parts.append(f"against {short(comparison.baseline)}")
+    units = {d.unit for d in comparison}
+    if units == {"splits"}:
+        parts.append("over test splits")
+    return f"Comparison: {', '.join(parts)}"

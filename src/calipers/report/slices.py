@@ -22,6 +22,7 @@ class SliceRow:
 
     row: Slice
     outcome: Outcome
+    measure: str
     slice: str
     system: str
     value: str
@@ -32,6 +33,11 @@ class SliceRow:
     p: str
     test: str
     remarks: str
+
+    @property
+    def verdict(self) -> str:
+        """What is told of it and the rest, where they are told apart."""
+        return self.outcome.value if self.outcome.decided else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,7 @@ def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
             SliceRow(
                 row=s,
                 outcome=outcome(s.to_rest),
+                measure=short(s.estimate.measure),
                 slice=slices[s.slice],
                 system=systems[s.estimate.system],
                 value=digits(s.estimate.value),
@@ -134,30 +141,3 @@ def p_label(slices: Slices) -> str:
 def left_out_text(rows: int) -> str:
     """What is said of the rows that are not shown."""
     return f"{rows:,} more rows of slices are not shown; the JSON and slices.rows() have them all."
-
-
-def cells(
-    groups: Sequence[SliceGroup], slices: Slices
-) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """A table by column, and which columns hold numbers."""
-    rows = [(group, row) for group in groups for row in group.rows]
-    level, p = numbers.percent(slices.level), p_label(slices)
-    out = {
-        "measure": [g.measure for g, _ in rows],
-        "slice": [r.slice for _, r in rows],
-        "system": [r.system for _, r in rows],
-        "value": [r.value for _, r in rows],
-        f"{level} interval": [r.interval for _, r in rows],
-        "rows": [r.n for _, r in rows],
-        "less the rest": [r.difference for _, r in rows],
-        f"{level} interval of it": [r.difference_interval for _, r in rows],
-        p: [r.p for _, r in rows],
-        "verdict": [r.outcome.value if r.outcome.decided else "" for _, r in rows],
-        "remarks": [r.remarks for _, r in rows],
-    }
-    if len({s.estimate.system for s in slices}) == 1:
-        del out["system"]
-    numeric = (
-        "value", f"{level} interval", "rows", "less the rest", f"{level} interval of it", p
-    )  # fmt: skip
-    return out, numeric

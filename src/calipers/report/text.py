@@ -6,35 +6,21 @@ import csv
 import io
 import math
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from calipers.report import numbers
+from calipers.report import numbers, plan, tables
 from calipers.report.columns import records
 from calipers.report.names import short, visible
-from calipers.report.rows import (
-    MARGIN_HEAD,
-    OVERALL_HEAD,
-    call_of,
-    difference_rows,
-    estimate_rows,
-    heading,
-    judgments,
-    margin_cells,
-    overall_rows,
-    remarks,
-    unit_label,
-)
-from calipers.report.slices import MOST_IN_TEXT, left_out_text, slice_groups
-from calipers.report.slices import cells as slice_cells
+from calipers.report.rows import call_of, heading, judgments, remarks
+from calipers.report.tables import KEY, NUMBER, NUMBERS, Column, filled
 from calipers.report.verdict import (
     adjustment_text,
     comparison_headlines,
     headlines,
-    p_heading,
     sentences,
 )
-from calipers.results import Comparison, Estimate, Evaluation, Slices
+from calipers.results import Comparison, Estimate, Evaluation, Plan, Slices
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,77 +49,71 @@ def estimate_sentence(estimate: Estimate) -> str:
     return " ".join(parts) + (f" ({why})" if why else "")
 
 
-def table(evaluation: Evaluation) -> str:
-    """Everything a reader at a terminal needs: tables, verdict, notes."""
+def printed(show: Callable[..., None], *what: Any) -> str:
+    """What a function prints of something to a file that is no terminal."""
     out = io.StringIO()
-    _print(evaluation, _console(out, plain=True))
+    show(*what, out)
     return out.getvalue().strip("\n")
 
 
-def print_table(evaluation: Evaluation, file: TextIO) -> None:
-    """Print :func:`table` to ``file``, in colour if that is a terminal and NO_COLOR is not set."""
-    _print(evaluation, _console(file, plain=not file.isatty()))
-
-
-def comparison_table(comparison: Comparison) -> str:
-    """The differences as a table and a sentence for each, or for each pair where they are many."""
-    out = io.StringIO()
-    _print_comparison(comparison, _console(out, plain=True))
-    return out.getvalue().strip("\n")
+def print_evaluation(evaluation: Evaluation, file: TextIO) -> None:
+    """Print everything a reader at a terminal needs: tables, verdict, notes; in colour if ``file``
+    is a terminal and NO_COLOR is not set."""
+    console = console_of(file)
+    print_lines([heading(evaluation)], console, style="bold")
+    if evaluation.findings:
+        print_lines(["", "Findings"], console, style="bold")
+        print_lines((f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings), console)
+    if evaluation.estimates:
+        print_columns(tables.of_estimates(evaluation), console)
+    if evaluation.comparison is not None and len(evaluation.comparison):
+        print_columns(tables.of_differences(evaluation.comparison), console)
+    if evaluation.slices is not None:
+        _print_slices(evaluation.slices, console)
+    print_lines(["", *headlines(evaluation)], console, style="bold")
+    print_notes(evaluation.notes, console)
 
 
 def print_comparison(comparison: Comparison, file: TextIO) -> None:
-    """Print :func:`comparison_table` to ``file``, as wide as its terminal."""
-    _print_comparison(comparison, _console(file, plain=not file.isatty()))
-
-
-def print_plan(lines: Iterable[str], cells: Mapping[str, Sequence[str]], file: TextIO) -> None:
-    """Print sentences, and a table of numbers whose first column names the rows."""
-    console = _console(file, plain=not file.isatty())
-    _print_lines(lines, console)
-    _print_table(cells, tuple(cells), tuple(cells)[:1], console)
-
-
-def _print_comparison(comparison: Comparison, console: Console) -> None:
-    _print_differences(comparison, console)
-    _print_overall(comparison, console)
+    """Print the differences as a table and a sentence for each, or for each pair where they are
+    many."""
+    console = console_of(file)
+    print_columns(tables.of_differences(comparison), console)
+    if comparison.overall:
+        print_lines(["", "All systems together"], console, style="bold")
+        print_columns(tables.of_all_systems(comparison), console)
     many = len(comparison) > MOST_SENTENCES
     said = comparison_headlines(comparison) if many else sentences(comparison)
-    _print_lines(["", *said], console)
-    _print_lines(filter(None, [adjustment_text(comparison)]), console)
-    _print_lines([f"Note: {visible(note)}" for note in comparison.notes], console)
+    print_lines(["", *said, *filter(None, [adjustment_text(comparison)])], console)
+    print_notes(comparison.notes, console)
 
 
-def _print_overall(comparison: Comparison, console: Console) -> None:
-    if not comparison.overall:
-        return
-    _print_lines(["", "All systems together"], console, style="bold")
-    columns = zip(*overall_rows(comparison), strict=True)
-    cells = {name: list(column) for name, column in zip(OVERALL_HEAD, columns, strict=True)}
-    _print_table(cells, OVERALL_HEAD[2:-1], OVERALL_HEAD[:2], console)
+def print_plan(planned: Plan, file: TextIO) -> None:
+    """Print the sentences and the table of a plan."""
+    console, columns = console_of(file), plan.columns(planned)
+    print_lines(plan.lines(planned), console)
+    print_columns(columns, console, [columns[0].name])
 
 
-def slices_table(slices: Slices) -> str:
-    """The slices, a table a column that they are cut by."""
-    out = io.StringIO()
-    _print_slices(slices, _console(out, plain=True))
-    return out.getvalue().strip("\n")
+def print_slices(slices: Slices, file: TextIO) -> None:
+    """Print the slices, a table a column that they are cut by."""
+    _print_slices(slices, console_of(file))
 
 
 def _print_slices(slices: Slices, console: Console) -> None:
-    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
-    for column in slices.columns:
-        _print_lines(["", f"Slices by {short(column)}"], console, style="bold")
-        shown, numeric = slice_cells([g for g in groups if g.column == short(column)], slices)
-        _print_table(shown, numeric, ("measure", "slice", "system"), console)
+    by_column, left_out = tables.of_slices(slices)
+    for name, columns in by_column.items():
+        print_lines(["", f"Slices by {name}"], console, style="bold")
+        print_columns(columns, console)
     if left_out:
-        _print_lines(["", left_out_text(left_out)], console)
+        print_lines(["", left_out], console)
 
 
-def _console(file: TextIO, *, plain: bool) -> Console:
+def console_of(file: TextIO) -> Console:
+    """Rich's console for a file; off a terminal, without colour and as wide as need be."""
     from rich.console import Console
 
-    if plain:
+    if not file.isatty():
         return Console(
             file=file, width=_WIDE, no_color=True, color_system=None, force_terminal=False,
             markup=False, highlight=False, emoji=False,
@@ -142,44 +122,33 @@ def _console(file: TextIO, *, plain: bool) -> Console:
     return Console(file=file, no_color=no_color, markup=False, highlight=False, emoji=False)
 
 
-def _print(evaluation: Evaluation, console: Console) -> None:
-    _print_lines([heading(evaluation)], console, style="bold")
-    if evaluation.findings:
-        _print_lines(["", "Findings"], console, style="bold")
-        found = [f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings]
-        _print_lines(found, console)
-    if evaluation.estimates:
-        _print_estimates(evaluation, console)
-    if evaluation.comparison is not None and len(evaluation.comparison):
-        _print_differences(evaluation.comparison, console)
-    if evaluation.slices is not None:
-        _print_slices(evaluation.slices, console)
-    _print_lines(["", *headlines(evaluation)], console, style="bold")
-    _print_lines([f"Note: {visible(note)}" for note in evaluation.notes], console)
+def print_notes(notes: Iterable[str], console: Console) -> None:
+    """Print the notes of a result."""
+    print_lines((f"Note: {visible(note)}" for note in notes), console)
 
 
-def _print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
+def print_lines(lines: Iterable[str], console: Console, style: str = "") -> None:
+    """Print lines as they are."""
     from rich.text import Text
 
     for line in lines:
         console.print(Text(line, style=style))
 
 
-def _print_table(
-    cells: Mapping[str, Sequence[str]],
-    right: Collection[str],
-    keys: Sequence[str],
-    console: Console,
+def print_columns(
+    columns: Iterable[Column], console: Console, keys: Sequence[str] | None = None
 ) -> None:
-    """Print a table after a blank line, without its empty columns; those of ``keys`` say what a row
-    is about. Where a terminal is too narrow for it, each row is a block of lines."""
-    shown = {name: column for name, column in cells.items() if any(column)}
-    widths = _widths(shown, right, console.width) if console.is_terminal else {}
+    """Print a table after a blank line, without its empty columns. Where a terminal is too narrow
+    for it, each row is a block of lines: those of ``keys``, what a row is about, then the rest."""
+    shown = filled(columns)
+    widths = _widths(shown, console.width) if console.is_terminal else {}
     if widths is None:
-        lines = list(records(shown, keys, console.width))
+        if keys is None:
+            keys = [column.name for column in shown if column.kind is KEY]
+        lines = list(records({c.name: c.cells for c in shown}, keys, console.width))
     else:
         with console.capture() as capture:
-            console.print(_table(shown, right, widths))
+            console.print(_table(shown, widths))
         lines = capture.get().splitlines()
     if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
@@ -189,84 +158,41 @@ def _print_table(
 #: Between two columns of a table; and how narrow names and remarks may be folded.
 _GAP = 3
 _NARROW = 12
+_RIGHT = (NUMBER, NUMBERS)
 
 
-def _widths(
-    cells: Mapping[str, Sequence[str]], right: Collection[str], width: int
-) -> dict[str, int] | None:
+def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     """How wide each column is where all of them are to fit; None where they cannot. Names fold,
     numbers never do."""
     from rich.cells import cell_len
 
-    widths = {name: max(map(cell_len, (name, *column))) for name, column in cells.items()}
+    widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
+    may_fold = [c.name for c in columns if c.kind not in _RIGHT]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths.values()) > room:
-        folds = {n: w for n, w in widths.items() if n not in right and w > max(_NARROW, len(n))}
+        folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
         if not folds:
             return None
-        widths[max(folds, key=lambda name: folds[name])] -= 1
+        widths[max(folds, key=lambda name: widths[name])] -= 1
     return widths
 
 
-def _print_estimates(evaluation: Evaluation, console: Console) -> None:
-    rows = estimate_rows(evaluation)
-    level, unit = numbers.percent(evaluation.level), unit_label(evaluation)
-    cells = {
-        "measure": [r.measure for r in rows],
-        "system": [r.system for r in rows],
-        "value": [r.value for r in rows],
-        f"{level} interval": [r.interval for r in rows],
-        "judgments": [r.judgments for r in rows],
-        "method": [r.method for r in rows],
-        unit: [r.n for r in rows],
-        "default": [r.default for r in rows],
-        "remarks": [r.remarks for r in rows],
-    }
-    if len(evaluation.systems) == 1:
-        del cells["system"]
-    right = ("value", f"{level} interval", "judgments", unit, "default")
-    _print_table(cells, right, ("measure", "system"), console)
-
-
-def _print_differences(comparison: Comparison, console: Console) -> None:
-    rows = difference_rows(comparison)
-    level = numbers.percent(comparison.level)
-    p = p_heading(comparison)
-    cells = {
-        "measure": [r.measure for r in rows],
-        "systems": [r.systems for r in rows],
-        "difference": [r.value for r in rows],
-        f"{level} interval": [r.interval for r in rows],
-        p: [r.p for r in rows],
-        "test": [r.test for r in rows],
-        "effect": [r.effect for r in rows],
-        "wins/ties/losses": [r.counts for r in rows],
-        "detectable": [r.detectable for r in rows],
-        **margin_cells(rows),
-        "remarks": [r.remarks for r in rows],
-    }
-    right = ("difference", f"{level} interval", p, "effect", "wins/ties/losses", "detectable")
-    _print_table(cells, (*right, *MARGIN_HEAD), ("measure", "systems"), console)
-
-
-def _table(
-    cells: Mapping[str, Sequence[str]], right: Collection[str], widths: Mapping[str, int]
-) -> Table:
+def _table(columns: Sequence[Column], widths: Mapping[str, int]) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     out = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
-    for name in cells:
-        numeric = name in right
+    for column in columns:
+        right = column.kind in _RIGHT
         out.add_column(
-            Text(name),
-            justify="right" if numeric else "left",
-            no_wrap=numeric,
+            Text(column.name),
+            justify="right" if right else "left",
+            no_wrap=right,
             overflow="fold",
-            width=widths.get(name),
+            width=widths.get(column.name),
         )
-    for row in zip(*cells.values(), strict=True):
+    for row in zip(*(column.cells for column in columns), strict=True):
         out.add_row(*map(Text, row))
     return out
 

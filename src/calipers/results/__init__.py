@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from calipers.results.curve import Curve
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
     from calipers.results.evaluation import Evaluation
+    from calipers.results.fields import NAN, FloatArray
     from calipers.results.finding import SEVERITIES, Definition, Finding
-    from calipers.results.forms import NAN, FloatArray
     from calipers.results.labels import LabelTable
     from calipers.results.occupied import FewOrMany, OccupiedConfusion
     from calipers.results.plan import Plan, PlanRow
@@ -34,7 +34,7 @@ _HOMES = {
     "estimate": "NO_INTERVAL, Difference, Estimate",
     "evaluation": "Evaluation",
     "finding": "SEVERITIES, Definition, Finding",
-    "forms": "NAN, FloatArray",
+    "fields": "NAN, FloatArray",
     "labels": "LabelTable",
     "occupied": "FewOrMany, OccupiedConfusion",
     "plan": "Plan, PlanRow",

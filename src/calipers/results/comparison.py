@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference, no_probabilities
-from calipers.results.forms import DETAILS, NAN, Count, Level
+from calipers.results.fields import DETAILS, NAN, Count, Level
 from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
 from calipers.results.units import PerUnit
 from calipers.results.written import Written, repeated, unknown
@@ -157,16 +157,16 @@ class Comparison(Written, Tidy):
 
     def to_markdown(self) -> str:
         """A Markdown page: verdicts, table, notes."""
-        from calipers.report.comparison import markdown
+        from calipers.report.markdown import comparison_markdown
 
-        return markdown(self)
+        return comparison_markdown(self)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
-        from calipers.report.comparison import page
         from calipers.report.files import write_text
+        from calipers.report.html import comparison_page
 
-        text = page(self)
+        text = comparison_page(self)
         if path is not None:
             write_text(path, text)
         return text
@@ -177,6 +177,6 @@ class Comparison(Written, Tidy):
         return comparison_fragment(self)
 
     def __str__(self) -> str:
-        from calipers.report.text import comparison_table
+        from calipers.report.text import print_comparison, printed
 
-        return comparison_table(self)
+        return printed(print_comparison, self)

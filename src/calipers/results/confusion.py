@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.forms import FloatArray, IntArray, Level, Matrix
+from calipers.results.fields import FloatArray, IntArray, Level, Matrix
 from calipers.results.written import Written, checked_orientation, repeated
 
 if TYPE_CHECKING:

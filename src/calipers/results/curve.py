@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from calipers.results.forms import NAN, Count, FloatArray, Level, OneOf
+from calipers.results.fields import NAN, Count, FloatArray, Level, OneOf
 from calipers.results.written import Written
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.forms import BRIEF, NAN, Count, Level, OneOf
+from calipers.results.fields import BRIEF, NAN, Count, Level, OneOf
 from calipers.results.written import Written
 
 #: The name of a system that was given without one.

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from calipers.results.estimate import Estimate
-from calipers.results.forms import DETAILS, OWN, Form, Json, Level, Schema, a_list, form_of, wrong
+from calipers.results.fields import DETAILS, OWN, Level, wrong
+from calipers.results.forms import Form, Json, Schema, a_list, form_of
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.written import ORIENTATIONS, Written, checked_orientation, unknown
 
@@ -229,6 +230,6 @@ class Evaluation(Written, Tidy):
         return fragment(self)
 
     def __str__(self) -> str:
-        from calipers.report.text import table
+        from calipers.report.text import print_evaluation, printed
 
-        return table(self)
+        return printed(print_evaluation, self)

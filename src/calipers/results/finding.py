@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calipers.results.forms import Level, OneOf
+from calipers.results.fields import Level, OneOf
 from calipers.results.written import Written
 
 

@@ -25,85 +25,25 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.once import cached_property
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-
-NAN = float("nan")
-
-#: Metadata of fields.
-BRIEF: Mapping[str, Any] = {"brief": True}
-DETAILS: Mapping[str, Any] = {"details": True}
-OWN: Mapping[str, Any] = {"own": True}
-
-_INFINITE = {"inf": math.inf, "-inf": -math.inf}
-_REFERENCE = "#/$defs/"
+from calipers.results.fields import (
+    NAN,
+    Between,
+    FloatArray,
+    IntArray,
+    OneOf,
+    error,
+    inside,
+    result_name,
+    wrong,
+)
 
 Json = Any
 Schema = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Between:
-    """Bounds of a number, which then is neither undefined nor infinite."""
-
-    low: float
-    high: float = math.inf
-    open: bool = False
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """What a text may be."""
-
-    words: tuple[str, ...]
-
-
-Level = Annotated[float, Between(0, 1, open=True)]
-Count = Annotated[int, Between(0)]
-Matrix = Annotated[FloatArray, 2]
-
-
-# --- Errors --------------------------------------------------------------------------------------
-
-
-def error(path: str, text: str) -> ValueError:
-    """What is wrong, and where."""
-    from calipers.data.errors import InputError
-
-    return InputError(f"{path}: {text}" if path else text)
-
-
-def wrong(path: str, expected: str, found: Any) -> ValueError:
-    """``estimates[3].value: expected a number or null, found "abc"``."""
-    return error(path, f"expected {expected}, found {shown(found)}")
-
-
-def shown(value: Any) -> str:
-    """What was found, in short."""
-    if isinstance(value, Mapping | list | tuple):
-        kind = "an object" if isinstance(value, Mapping) else "a list"
-        return kind if value else f"an empty {kind.split()[1]}"
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def inside(path: str, key: str) -> str:
-    """Where the value of a key stands."""
-    if not re.fullmatch(r"[^\W\d]\w*", key):
-        return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
-    return f"{path}.{key}" if path else key
-
-
-def result_name(cls: type) -> str:
-    """``"evaluation"``, ``"label-table"``: what the key ``result`` says of a kind of results."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
-
-
-# --- Forms ---------------------------------------------------------------------------------------
+_INFINITE = {"inf": math.inf, "-inf": -math.inf}
+_REFERENCE = "#/$defs/"
 
 
 class Form:
@@ -183,48 +123,42 @@ class _Bounded(Form):
         return {"type": "integer" if self.whole else "number", low: self.bounds.low, **of_high}
 
 
-class _Whole(Form):
-    def plain(self, value: Any, *, details: bool) -> Json:
-        return int(value)
+class _Simple(Form):
+    """A value that JSON has a type for."""
 
-    def read(self, data: Json, path: str) -> int:
-        number = isinstance(data, int | float) and not isinstance(data, bool)
-        if not number or (isinstance(data, float) and not data.is_integer()):
-            raise wrong(path, "a whole number", data)
-        return int(data)
-
-    def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"type": "integer"}
-
-
-class _Text(Form):
-    def __init__(self, words: tuple[str, ...] = ()) -> None:
-        self.words = words
+    def __init__(
+        self, kind: type, expected: str, good: Callable[[Any], bool], schema: Schema
+    ) -> None:
+        self.kind, self.expected, self.good, self.said = kind, expected, good, schema
 
     def plain(self, value: Any, *, details: bool) -> Json:
-        return str(value)
+        return self.kind(value)
 
-    def read(self, data: Json, path: str) -> str:
-        if not isinstance(data, str) or (self.words and data not in self.words):
-            expected = " or ".join(json.dumps(word) for word in self.words) or "text"
-            raise wrong(path, expected, data)
-        return data
-
-    def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"enum": list(self.words)} if self.words else {"type": "string"}
-
-
-class _Switch(Form):
-    def plain(self, value: Any, *, details: bool) -> Json:
-        return bool(value)
-
-    def read(self, data: Json, path: str) -> bool:
-        if not isinstance(data, bool):
-            raise wrong(path, "true or false", data)
-        return data
+    def read(self, data: Json, path: str) -> Any:
+        if not self.good(data):
+            raise wrong(path, self.expected, data)
+        return self.kind(data)
 
     def schema(self, defs: dict[str, Schema]) -> Schema:
-        return {"type": "boolean"}
+        return dict(self.said)
+
+
+def _is_whole(data: Any) -> bool:
+    number = isinstance(data, int | float) and not isinstance(data, bool)
+    return number and not (isinstance(data, float) and not data.is_integer())
+
+
+_WHOLE = _Simple(int, "a whole number", _is_whole, {"type": "integer"})
+_TEXT = _Simple(str, "text", lambda data: isinstance(data, str), {"type": "string"})
+_SWITCH = _Simple(bool, "true or false", lambda data: isinstance(data, bool), {"type": "boolean"})
+
+
+def _words(words: Sequence[str]) -> Form:
+    """One of some texts."""
+    expected = " or ".join(json.dumps(word) for word in words)
+    return _Simple(
+        str, expected, lambda data: isinstance(data, str) and data in words, {"enum": list(words)}
+    )
 
 
 class _OrNone(Form):
@@ -330,7 +264,7 @@ class _Numbers(Form):
 class _Places(Form):
     """An array of whole numbers."""
 
-    lists = _List(_Whole())
+    lists = _List(_WHOLE)
 
     def plain(self, value: Any, *, details: bool) -> Json:
         return value.tolist()
@@ -434,7 +368,7 @@ class _Record(Form):
         if not isinstance(data, Mapping):
             raise wrong(path, "an object", data)
         for name in self.derived:
-            _Text().read(data.get(name, ""), inside(path, name))
+            _TEXT.read(data.get(name, ""), inside(path, name))
         data = {name: value for name, value in data.items() if name not in self.derived}
         for name in data:
             if name not in self.parts:
@@ -516,15 +450,15 @@ def _form_of(hint: Any) -> Any:
         return _Numbers()
     if dataclasses.is_dataclass(hint):
         return _Record(hint)
-    simple = {float: _Number, int: _Whole, str: _Text, bool: _Switch, Any: _Free}
-    return simple[hint]()
+    form: Form = {float: _Number(), int: _WHOLE, str: _TEXT, bool: _SWITCH, Any: _Free()}[hint]
+    return form
 
 
 def _annotated(hint: Any, note: Any) -> Form:
     if isinstance(note, Between):
         return _Bounded(note, whole=hint is int)
     if isinstance(note, OneOf):
-        return _Text(note.words)
+        return _words(note.words)
     if isinstance(note, int):
         return _Numbers(note)
     form: Form = note()

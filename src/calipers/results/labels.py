@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.results.forms import FloatArray, Level
+from calipers.results.fields import FloatArray, Level
 from calipers.results.written import Written, repeated
 
 if TYPE_CHECKING:

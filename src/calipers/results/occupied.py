@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from calipers.results.confusion import AnyConfusion, Confusion
-from calipers.results.forms import FloatArray, Form, Json, Level, Positions, Schema, form_of
+from calipers.results.fields import FloatArray, Level
+from calipers.results.forms import Form, Json, Positions, Schema, form_of
 from calipers.results.written import repeated
 
 if TYPE_CHECKING:

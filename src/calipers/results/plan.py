@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from calipers.results.forms import NAN, Count, Level
+from calipers.results.fields import NAN, Count, Level
 from calipers.results.tidy import COUNT, NUMBER, Tidy
 from calipers.results.written import Written
 

@@ -12,8 +12,9 @@ from calipers.results.confusion import Confusion
 from calipers.results.curve import Curve
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
+from calipers.results.fields import error, result_name, shown
 from calipers.results.finding import Definition, Finding
-from calipers.results.forms import Schema, error, form_of, result_name, shown
+from calipers.results.forms import Schema, form_of
 from calipers.results.labels import LabelTable
 from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.forms import Level
+from calipers.results.fields import Level
 from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
 from calipers.results.written import Written
 
@@ -111,6 +111,6 @@ class Slices(Written, Tidy):
         return [{name: of(s) for name, (_, of) in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
-        from calipers.report.text import slices_table
+        from calipers.report.text import print_slices, printed
 
-        return slices_table(self)
+        return printed(print_slices, self)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.results.forms import BRIEF, NAN, Count, FloatArray, error, form_of, wrong
+from calipers.results.fields import BRIEF, NAN, Count, FloatArray, error, wrong
+from calipers.results.forms import form_of
 from calipers.results.tidy import NUMBER, TEXT, Tidy
 from calipers.results.written import Written, dumps, loads, repeated
 

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calipers.results.forms import error, form_of, inside, result_name, wrong
+from calipers.results.fields import error, inside, result_name, wrong
+from calipers.results.forms import form_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self

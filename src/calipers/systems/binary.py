@@ -22,7 +22,7 @@ from calipers.systems.thresholds import Chosen, Rule
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.data.arrays import Labels
+    from calipers.data.two_classes import Labels
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings

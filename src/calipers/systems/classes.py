@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import Labels
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.two_classes import Labels
 from calipers.measures import parse
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
@@ -32,7 +32,7 @@ from calipers.systems.binary import System
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.data.arrays import Classes
+    from calipers.data.classes import Classes
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import Labels
 from calipers.data.errors import InputError
+from calipers.data.two_classes import Labels
 from calipers.inference.clusters import Clusters
 from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
 from calipers.inference.reading import Influence, Space

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calipers.cli.trec_eval.options import Options
-from calipers.cli.trec_eval.table import NICKNAMES, TABLE, chosen
+from calipers.cli.trec_eval.table import NICKNAMES, TABLE
 
 OPTIONS = """\
 trec_eval [options] judgments results
@@ -78,7 +78,7 @@ def help_text(options: Options) -> str:
     if options.judgments_format in JUDGMENTS:
         parts.append(JUDGMENTS[options.judgments_format])
     if options.measures:
-        parts.extend(f"{name}\n{_described(name)}" for name in chosen(options))
+        parts.extend(f"{name}\n{_described(name)}" for name in options.chosen)
     else:
         parts.append("Name measures with -m to read here what they are.\n")
     return "\n".join(parts)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from getopt import GetoptError, gnu_getopt
+
+from calipers.cli.trec_eval.reading import MOST, Stop, whole
+from calipers.cli.trec_eval.table import NICKNAMES, TABLE
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = {
@@ -28,16 +30,6 @@ LONG = {
 #: Versions whose conventions there are, by what a user may call them.
 CONVENTIONS = {"9": 9, "9.0.8": 9, "10": 10, "10.0": 10}
 
-MOST = 2**63 - 1
-
-
-class Stop(Exception):  # noqa: N818 - a version or a usage text is no error
-    """The end of the program, with its exit code and a message for stderr."""
-
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
 
 @dataclass
 class Options:
@@ -59,6 +51,15 @@ class Options:
     help: bool = False
     conventions: int = 10
     files: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> list[str]:
+        """The measures that were asked for, in the order in which they are printed."""
+        asked = self.measures or {"official": None}
+        named = {name for ask in asked for name in NICKNAMES.get(ask, (ask,))}
+        return [
+            name for name, row in TABLE.items() if name in named and row.since <= self.conventions
+        ]
 
 
 def read_options(arguments: Sequence[str]) -> Options:
@@ -141,40 +142,12 @@ def _set(options: Options, option: str, value: str) -> None:
 
 
 def _add_measure(options: Options, value: str) -> None:
-    from calipers.cli.trec_eval.table import NICKNAMES, TABLE
-
     name, dot, parameters = value.partition(".")
     known = name in NICKNAMES or (name in TABLE and TABLE[name].since <= options.conventions)
     if not known or (dot and not parameters):
         raise Stop(1, f"no measure is called {value!r}; -h -m all_trec describes most of them")
     if options.measures.get(name) is None:
         options.measures[name] = parameters if dot else None
-
-
-_WHOLE = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
-_REAL = re.compile(
-    r"""[ \t\n\v\f\r]*(?P<number>[+-]?(?:
-        0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?
-        | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?
-        | inf(?:inity)? | nan
-    ))""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def whole(text: str) -> int:
-    """The whole number that a text begins with, as C's atol reads it: 0 where there is none."""
-    match = _WHOLE.match(text)
-    return max(-MOST - 1, min(MOST, int(match[1]))) if match else 0
-
-
-def real(text: str) -> float:
-    """The number that a text begins with, as C's atof reads it: 0 where there is none."""
-    match = _REAL.match(text)
-    if match is None:
-        return 0.0
-    number = match["number"]
-    return float.fromhex(number) if "x" in number.lower() else float(number)
 
 
 USAGE = """\

@@ -29,7 +29,8 @@ def command(ctx: click.Context, arguments: tuple[str, ...]) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Runs the program, and gives its exit code."""
-    from calipers.cli.trec_eval.options import Stop, read_options
+    from calipers.cli.trec_eval.options import read_options
+    from calipers.cli.trec_eval.reading import Stop
 
     try:
         options = read_options(arguments)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from calipers.cli.trec_eval.options import Options, Stop, real, whole
+from calipers.cli.trec_eval.reading import Stop, real, whole
 
 #: Makes, from a name and the text of its parameters (``None``: those that are usual), the names
 #: that are printed and the parameters behind each; ``None`` for such that cannot be evaluated.
@@ -234,12 +234,3 @@ NICKNAMES = {
     "prefs": ("runid", "num_q", *_PREFERENCES[:6]),
     "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
 }
-
-
-def chosen(options: Options) -> list[str]:
-    """The measures that were asked for, in the order in which they are printed."""
-    asked = options.measures or {"official": None}
-    named = {name for ask in asked for name in NICKNAMES.get(ask, (ask,))}
-    return [
-        name for name, row in TABLE.items() if name in named and row.since <= options.conventions
-    ]

@@ -12,8 +12,9 @@ import numpy as np
 
 from calipers.cli.trec_eval.ideal import LooselySorted
 from calipers.cli.trec_eval.inputs import Judged
-from calipers.cli.trec_eval.options import Options, Stop
-from calipers.cli.trec_eval.table import TABLE, Row, chosen
+from calipers.cli.trec_eval.options import Options
+from calipers.cli.trec_eval.reading import Stop
+from calipers.cli.trec_eval.table import TABLE, Row
 from calipers.cli.trec_eval.zscores import ZScores
 from calipers.measures.errors import UnknownMeasureError
 from calipers.once import cached_property
@@ -54,7 +55,7 @@ def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcom
     """The values of all measures that were asked for."""
     lines = [
         (name, printed, parameters)
-        for name in chosen(options)
+        for name in options.chosen
         for printed, parameters in TABLE[name].read(name, options.measures.get(name))
     ]
     evaluated, stop = _evaluated(options, judged, lines)

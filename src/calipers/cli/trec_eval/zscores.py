@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calipers.cli.trec_eval.options import Stop, real
+from calipers.cli.trec_eval.reading import Stop, real
 from calipers.data.errors import InputError
 from calipers.data.trec import STDIN, read_zscores
 from calipers.statistics import FloatArray

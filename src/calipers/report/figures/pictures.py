@@ -88,17 +88,6 @@ def _tenths(tenths: int) -> str:
     return f"{sign}{whole}" if not rest else f"{sign}{whole or ''}.{rest}"
 
 
-def _named(picture: str, name: str) -> str:
-    """``picture`` with ids of its own."""
-    for place, old in enumerate(dict.fromkeys(re.findall(r' id="([^"]*)"', picture))):
-        new = f"{name}-{place}"
-        picture = picture.replace(f' id="{old}"', f' id="{new}"')
-        picture = picture.replace(f"url(#{old})", f"url(#{new})").replace(
-            f'href="#{old}"', f'href="#{new}"'
-        )
-    return picture
-
-
 # --- The data -------------------------------------------------------------------------------------
 
 

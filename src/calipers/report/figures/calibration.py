@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from calipers.report import charts, numbers
+from calipers.report import numbers
+from calipers.report.figures.curve_chart import curve_chart, threshold_text
+from calipers.report.figures.figure import Figure, Numbers
+from calipers.report.figures.vega import LABEL, PALETTE, Spec, dot, finite, layer, nominal, quantity
 from calipers.report.names import labels, short
 from calipers.results import Curve, Evaluation
-
-Spec = dict[str, Any]
-Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
 #: The kinds of curves that this figure shows together.
 KINDS = frozenset({CURVE, BINS, SPREAD})
-
-_LABEL = 32
 
 
 def calibration_curves(evaluation: Evaluation) -> dict[str, list[Curve]]:
@@ -29,17 +25,30 @@ def calibration_curves(evaluation: Evaluation) -> dict[str, list[Curve]]:
     return found if CURVE in found else {}
 
 
-def calibration_chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
+def calibration_figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Figure:
+    """The figure of all systems."""
+    head, rows = _table(curves)
+    return Figure(
+        title="Calibration",
+        label=_label(curves),
+        caption=_caption(curves),
+        spec=_chart(curves, systems),
+        head=head,
+        rows=rows,
+    )
+
+
+def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
     """Shares of positives over probabilities, and below them how often each is predicted."""
     shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
-    names = labels(shown, _LABEL)
-    upper = charts.curve_chart(curves[CURVE], shown)
+    names = labels(shown, LABEL)
+    upper = curve_chart(curves[CURVE], shown)
     around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
     drawn["mark"].pop("point", None)  # dots are bins
     line = drawn["encoding"]
-    for layer in upper["layer"]:
-        layer["encoding"]["x"] = {**layer["encoding"]["x"], "title": None}
+    for part in upper["layer"]:
+        part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
     if BINS in curves:
         # Under what the pointer finds.
         upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
@@ -53,57 +62,38 @@ def calibration_chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[s
 def _bins(curves: Iterable[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
     """A dot and a whisker a bin."""
     data = [
-        {"x": _rounded(x), "y": _rounded(y), "low": _rounded(low), "high": _rounded(high),
+        {"x": finite(x, 4), "y": finite(y, 4), "low": finite(low, 4), "high": finite(high, 4),
          "system": names[c.system]}
         for c in curves
         for x, y, low, high in zip(c.x, c.y, c.low, c.high, strict=True)
     ]  # fmt: skip
     shared = {"x": line["x"], "color": line["color"]}
+    whisker = {"type": "rule", "opacity": 0.6}
     return [
-        {
-            "data": {"values": data},
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {**shared, "y": {**line["y"], "field": "low"}, "y2": {"field": "high"}},
-        },
-        {
-            "data": {"values": data},
-            "mark": {"type": "point", "filled": True, "size": 30, "opacity": 0.9},
-            "encoding": {**shared, "y": line["y"]},
-        },
+        layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2={"field": "high"}),
+        layer(data, dot(size=30, opacity=0.9), **shared, y=line["y"]),
     ]
 
 
 def _spread(curves: Sequence[Curve], names: Mapping[str, str]) -> Spec:
     """The share of rows in bars of probabilities."""
     data = [
-        {"x": _rounded(x), "y": _rounded(y), "system": names[c.system]}
+        {"x": finite(x, 4), "y": finite(y, 4), "system": names[c.system]}
         for c in curves
         for x, y in zip(c.x, c.y, strict=True)
     ]
-    hue: Spec = {"value": charts.PALETTE[0]}
+    hue: Spec = {"value": PALETTE[0]}
     if len(names) > 1:
-        scale = {"domain": list(names.values()), "range": list(charts.PALETTE[: len(names)])}
-        hue = {"field": "system", "type": "nominal", "scale": scale, "legend": None}
-    rows = {"type": "quantitative", "title": "Rows", "axis": {"tickCount": 2, "format": "%"}}
-    place = {"type": "quantitative", "title": curves[0].x_label, "scale": {"domain": [0, 1]}}
-    return {
-        "width": 400,
-        "height": 70,
-        "data": {"values": data},
-        "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True},
-        "encoding": {
-            "x": {"field": "x", **place},
-            "y": {"field": "y", "stack": None, **rows},
-            "color": hue,
-        },
-    }
+        scale = {"domain": list(names.values()), "range": list(PALETTE[: len(names)])}
+        hue = nominal("system", scale=scale, legend=None)
+    axis = {"tickCount": 2, "format": "%"}
+    x = quantity("x", title=curves[0].x_label, scale={"domain": [0, 1]})
+    y = quantity("y", stack=None, title="Rows", axis=axis)
+    mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}
+    return {"width": 400, "height": 70, **layer(data, mark, x=x, y=y, color=hue)}
 
 
-def _rounded(x: float) -> float | None:
-    return float(f"{x:.4g}") if math.isfinite(x) else None
-
-
-def calibration_caption(curves: Mapping[str, Sequence[Curve]]) -> str:
+def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
     """What has to be known to read the chart."""
     first = curves[CURVE][0]
     parts = ["Line: isotonic regression (CORP). Dashed: calibrated."]
@@ -120,13 +110,17 @@ def calibration_caption(curves: Mapping[str, Sequence[Curve]]) -> str:
         )
     if SPREAD in curves:
         parts.append("Below: how often each probability is predicted.")
-    tolerance = max(c.tolerance for c in curves[CURVE])
-    if tolerance > 0:
-        parts.append(f"Drawn to within {tolerance:.2g} of the exact curve, in widths of the axes.")
-    return " ".join(parts)
+    return " ".join([*parts, *drawn_within(curves[CURVE])])
 
 
-def calibration_label(curves: Mapping[str, Sequence[Curve]]) -> str:
+def drawn_within(curves: Sequence[Curve]) -> list[str]:
+    """How far a curve may be from what is drawn of it, in a sentence if at all."""
+    tolerance = max(c.tolerance for c in curves)
+    said = f"Drawn to within {tolerance:.2g} of the exact curve, in widths of the axes."
+    return [said] if tolerance > 0 else []
+
+
+def _label(curves: Mapping[str, Sequence[Curve]]) -> str:
     """What the chart shows, in a sentence."""
     who = " and ".join(dict.fromkeys(short(c.system) for c in curves[CURVE] if c.system))
     first = curves[CURVE][0]
@@ -134,12 +128,12 @@ def calibration_label(curves: Mapping[str, Sequence[Curve]]) -> str:
     return f"Calibration: {first.y_label.lower()} against {first.x_label.lower()}{of}."
 
 
-def calibration_table(curves: Mapping[str, Sequence[Curve]]) -> Table:
+def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
     """The bins with their intervals."""
     binned = curves.get(BINS, ())
     rows = tuple(
         (short(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", f"{c.low[i]:.4f}", f"{c.high[i]:.4f}",
-         charts.threshold_text(c.threshold[i]))
+         threshold_text(c.threshold[i]))
         for c in binned
         for i in range(len(c.x))
     )  # fmt: skip

@@ -1,0 +1,41 @@
+"""Numbers as C reads them from text, and the end of the program where something is wrong."""
+
+from __future__ import annotations
+
+import re
+
+MOST = 2**63 - 1
+
+
+class Stop(Exception):  # noqa: N818 - a version or a usage text is no error
+    """The end of the program, with its exit code and a message for stderr."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+_WHOLE = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+_REAL = re.compile(
+    r"""[ \t\n\v\f\r]*(?P<number>[+-]?(?:
+        0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?
+        | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?
+        | inf(?:inity)? | nan
+    ))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def whole(text: str) -> int:
+    """The whole number that a text begins with, as C's atol reads it: 0 where there is none."""
+    match = _WHOLE.match(text)
+    return max(-MOST - 1, min(MOST, int(match[1]))) if match else 0
+
+
+def real(text: str) -> float:
+    """The number that a text begins with, as C's atof reads it: 0 where there is none."""
+    match = _REAL.match(text)
+    if match is None:
+        return 0.0
+    number = match["number"]
+    return float.fromhex(number) if "x" in number.lower() else float(number)

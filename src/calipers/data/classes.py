@@ -1,0 +1,316 @@
+"""Columns of labels, and the classes that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calipers.data.arrays import (
+    Array,
+    as_array,
+    as_numbers,
+    check_column,
+    is_missing,
+    nulls,
+    same_length,
+    values_missing,
+)
+from calipers.data.errors import InputError, did_you_mean, shown, twice
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+Codes: TypeAlias = "npt.NDArray[np.intp]"
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of labels as positions in the list of its distinct labels.
+
+    The labels stand in the order of an ordered categorical, else in ascending order, of numbers or
+    of text. Every one of them occurs.
+    """
+
+    labels: tuple[Any, ...]
+    codes: Codes
+    ordered: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels as text."""
+        return tuple(name_of(label) for label in self.labels)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The names of the classes, and the class of each row as a position among them."""
+
+    names: tuple[str, ...]
+    codes: Codes
+
+    def codes_of(self, values: Any, what: str) -> Codes:
+        """Another column, such as predictions, as positions among the same names."""
+        column = coded(values, what)
+        same_length(column.codes, len(self.codes), what)
+        position = positions(self.names)
+        to = []
+        for code, label in enumerate(column.labels):
+            name = name_of(label)
+            found = place_of(position, name)
+            if found is None:
+                row = int(np.argmax(column.codes == code))
+                raise InputError(
+                    f"{what}: {shown(label)} in row {row} is no class; "
+                    + did_you_mean(name, self.names)
+                )
+            to.append(found)
+        return _recoded(column.codes, to)
+
+
+def name_of(label: Any) -> str:
+    """A label as text; 1.0 and 1 are the same class."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, float) and label.is_integer():
+        label = int(label)
+    if isinstance(label, bytes):
+        return label.decode("utf-8", "replace")
+    try:
+        return str(label)
+    except Exception:  # whatever somebody's __str__ does
+        return shown(label)
+
+
+_AS_NUMBER = {"False": "0", "True": "1"}
+
+
+def positions(names: Iterable[str]) -> dict[str, int]:
+    """Where each name stands; True and 1 are equal, and so are their names."""
+    exact = {name: position for position, name in enumerate(names)}
+    return {_AS_NUMBER.get(name, name): at for name, at in exact.items()} | exact
+
+
+def place_of(positions: Mapping[str, int], name: str) -> int | None:
+    """Where a name stands."""
+    return positions.get(name, positions.get(_AS_NUMBER.get(name, name)))
+
+
+def _recoded(codes: Codes, to: Sequence[int]) -> Codes:
+    if list(to) == list(range(len(to))):
+        return codes
+    return np.asarray(to, np.intp)[codes]
+
+
+def coded(values: Any, what: str) -> Coded:
+    """A column of labels, encoded; what is encoded already comes back as it is.
+
+    Raises
+    ------
+    InputError
+        When the column is empty, is no column, or has missing values.
+    """
+    if isinstance(values, Coded):
+        return values
+    check_column(values, what)
+    column = _dictionary(values)
+    if column is None:
+        array = as_array(values, what)
+        if array.dtype.kind == "f":
+            as_numbers(array, what)  # NaN is no class
+            array = array.astype(np.float64)
+            whole = array.astype(np.int64) if np.abs(array).max() < 2**53 else array
+            array = whole if (whole == array).all() else array
+        labels, codes = _distinct(array)
+        ordered = False
+    else:
+        missing = np.flatnonzero(nulls(values))
+        if len(missing):
+            raise values_missing(what, missing, len(column))
+        if len(column) == 0:
+            raise InputError(f"{what}: is empty")
+        labels, codes = column.dictionary.to_pylist(), _indices(column)
+        # The categories of polars' Enum have an order, which older versions do not hand on.
+        ordered = column.type.ordered or str(getattr(values, "dtype", "")).startswith("Enum")
+    return _tidied(labels, codes, ordered=ordered)
+
+
+def _dictionary(values: Any) -> pa.DictionaryArray | None:
+    """Categoricals and text of pandas, polars and Arrow, encoded by Arrow; None for the rest."""
+    module = type(values).__module__.split(".")[0]
+    if module == "pandas":
+        if str(values.dtype) not in ("category", "str", "string"):
+            return None
+        import pyarrow as pa
+
+        values = pa.array(values)
+    elif module == "polars":
+        if str(values.dtype).split("(")[0] not in ("Categorical", "Enum", "String"):
+            return None
+        values = values.to_arrow()
+    elif module != "pyarrow":
+        return None
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.unify_dictionaries().combine_chunks()
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return values
+    text = (
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+    return values.dictionary_encode() if text else None
+
+
+def _indices(column: pa.DictionaryArray) -> Codes:
+    if column.indices.null_count:
+        raise InputError("a label is missing")
+    return np.asarray(column.indices.to_numpy(zero_copy_only=False), np.intp)
+
+
+def _distinct(array: Array) -> tuple[list[Any], Codes]:
+    """The distinct values, in any order, and where each row's stands among them."""
+    kind = array.dtype.kind
+    if kind == "b":
+        return [False, True], array.astype(np.intp)
+    if kind in "iu":
+        low, high = int(array.min()), int(array.max())
+        if high - low < 2**16:
+            wide = array.astype(np.int64, copy=False) if kind == "i" else array  # int8 overflows
+            from_low = wide - wide.dtype.type(low) if low else wide
+            return list(range(low, high + 1)), from_low.astype(np.intp, copy=False)
+    import pyarrow as pa
+
+    if kind in "US":
+        # As blocks of bytes: their values are what they are, and need no decoding.
+        array = np.ascontiguousarray(array)
+        size = array.dtype.itemsize
+        rows = pa.Array.from_buffers(pa.binary(size), len(array), [None, pa.py_buffer(array)])
+        made = rows.dictionary_encode()
+        values = np.frombuffer(b"".join(made.dictionary.to_pylist()), array.dtype).tolist()
+        return values, _indices(made)
+    try:
+        made = pa.array(array).dictionary_encode()
+        return made.dictionary.to_pylist(), _indices(made)
+    except (pa.ArrowException, AttributeError, OverflowError, TypeError, ValueError):  # of any type
+        position: dict[Any, int] = {}
+        codes = [position.setdefault(name_of(value), len(position)) for value in array.tolist()]
+        return list(position), np.array(codes, np.intp)
+
+
+def _tidied(labels: Sequence[Any], codes: Codes, *, ordered: bool) -> Coded:
+    """Without labels that do not occur, each name once, in their order."""
+    occurs = np.bincount(codes, minlength=len(labels)) > 0
+    by_name: dict[str, Any] = {}
+    for label, there in zip(labels, occurs, strict=True):
+        if there:
+            by_name.setdefault(name_of(label), label)
+    kept = list(by_name.values()) if ordered else in_order(by_name.values())
+    position = {name_of(label): at for at, label in enumerate(kept)}
+    to = [position.get(name_of(label), 0) for label in labels]
+    return Coded(tuple(kept), _recoded(codes, to), ordered)
+
+
+def in_order(labels: Iterable[Any]) -> list[Any]:
+    """Numbers by value, everything else by its text."""
+    kept = list(labels)
+    numbers = all(isinstance(label, int | float | np.number) for label in kept)
+    return sorted(kept) if numbers else sorted(kept, key=name_of)
+
+
+def classes(
+    truth: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    also: Mapping[str, Any] | None = None,
+    named: Iterable[Any] = (),
+    what: str = "truth",
+) -> Classes:
+    """The classes of a problem of any number of classes, and the class of each row.
+
+    Parameters
+    ----------
+    truth
+        A column of labels: text, numbers, Booleans or a categorical.
+    labels
+        The names of the classes in the order wanted, those without a row included. Unless given,
+        the labels that occur: in the order of an ordered categorical, else in ascending order.
+    also
+        Other columns whose labels are classes too, such as predictions, by what messages call them.
+    named
+        Names that are classes too, such as those that have a column of probabilities.
+
+    Raises
+    ------
+    InputError
+        When values are missing, or a row has a class that ``labels`` leaves out.
+
+    Examples
+    --------
+    >>> found = classes(["woman", "man", "child", "man"])
+    >>> found.names, found.codes.tolist()
+    (('child', 'man', 'woman'), [2, 1, 0, 1])
+    """
+    column = coded(truth, what)
+    if labels is None:
+        others = [coded(values, name) for name, values in (also or {}).items()]
+        all_labels = [*column.labels, *(label for other in others for label in other.labels)]
+        known = positions(column.names)
+        extra = {
+            name_of(label): label
+            for label in (*all_labels, *named)
+            if place_of(known, name_of(label)) is None
+        }
+        merged = [*column.labels, *extra.values()] if extra else list(column.labels)
+        if extra and not column.ordered:
+            merged = in_order(merged)
+        names = tuple(name_of(label) for label in merged)
+    else:
+        absent = np.flatnonzero([is_missing(label) for label in labels])
+        if len(absent):
+            raise values_missing("labels", absent, len(labels))
+        names = tuple(name_of(label) for label in labels)
+        if len(set(names)) < len(names):
+            raise InputError(f"labels: {twice(names)!r} stands there more than once")
+    return Classes(names, Classes(names, column.codes).codes_of(column, what))
+
+
+#: A truth of more distinct numbers is taken for one of classes only where they are whole, and most
+#: of them stand there more than once.
+MOST_NUMBERS = 20
+MOST_WHOLE_NUMBERS = 100
+
+
+def check_classes(truth: Coded, what: str = "truth") -> None:
+    """That a column of numbers is one of classes, and not of measurements."""
+    labels, rows = truth.labels, len(truth.codes)
+    if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
+        return
+    fraction = next((x for x in labels if not float(x).is_integer()), None)
+    if fraction is not None and len(labels) > MOST_NUMBERS:
+        kind = f"distinct numbers such as {shown(fraction)}"
+    elif len(labels) > MOST_WHOLE_NUMBERS and 2 * len(labels) > rows:
+        kind = f"distinct numbers in {rows:,} rows"
+    else:
+        return
+    raise InputError(
+        f"{what}: has {len(labels):,} {kind}, which are no classes; regression() evaluates "
+        "predicted numbers, and labels=[…] takes them for classes all the same"
+    )
+
+
+def check_predicted(predicted: Coded, truth: Sequence[str], what: str) -> None:
+    """That a column of predictions is one of labels, and not of scores."""
+    known = positions(truth)
+    for code, label in enumerate(predicted.labels):
+        fraction = isinstance(label, float) and not label.is_integer()
+        if fraction and place_of(known, predicted.names[code]) is None:
+            row = int(np.argmax(predicted.codes == code))
+            raise InputError(
+                f"{what}: {shown(label)} in row {row} is no class of the truth; scores and "
+                "probabilities are given as score= or probability="
+            )

@@ -1,0 +1,110 @@
+"""Confusion matrices as heat maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from calipers.report import numbers
+from calipers.report.confusion import LABEL, cells_of, common_order, grid, summary
+from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.vega import PALETTE, Spec, drawn, nominal, quantity, tooltip, whole
+from calipers.report.names import labels, short
+from calipers.results import ORIENTATIONS, AnyConfusion, Evaluation
+
+#: More classes than these make no picture: the cells would be smaller than a letter.
+MOST_DRAWN = 60
+#: Up to so many classes their counts are written into the cells.
+WRITTEN = 12
+
+
+def confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figure]:
+    """The matrix of each system, all in one order of classes."""
+    drawn_ones = [c for c in evaluation.confusions if len(c.labels) <= MOST_DRAWN]
+    order = common_order(drawn_ones)
+    for own in drawn_ones:
+        ordered = own if order is None else own.reordered(order)
+        title = kind = "Confusion matrix"
+        if len(evaluation.confusions) > 1:
+            title = f"{title}: {short(own.system)}"
+        head, rows = grid(ordered, orientation)
+        yield Figure(
+            title=title,
+            label=f"{title}. {summary(ordered)}",
+            caption=caption(ordered, own.labels, orientation),
+            spec=heat_map(ordered, orientation),
+            head=tuple(head),
+            rows=tuple(map(tuple, rows)),
+            wide=len(own.labels) > WRITTEN,
+            choice=choice_of(own.system, len(evaluation.confusions)),
+            chosen_from=kind,
+        )
+
+
+def caption(
+    confusion: AnyConfusion, before: Sequence[str], orientation: str = ORIENTATIONS[0]
+) -> str:
+    """What the heat map shows, and in which order when that is not the one ``before``."""
+    by = "row" if orientation == ORIENTATIONS[0] else "column"
+    parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
+    if (confusion.low == confusion.low).any():
+        parts.append(f"Point at a cell for its {numbers.percent(confusion.level)} interval.")
+    if tuple(before) != confusion.labels:
+        parts.append("Classes that are taken for each other stand side by side.")
+    return " ".join(parts)
+
+
+def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> Spec:
+    """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
+    tells its count, its share and the interval of that."""
+    names = list(labels(confusion.labels, LABEL).values())
+    step = max(10, min(46 if len(names) > 3 else 90, 560 // len(names)))
+    axis = {"labelLimit": 160, "grid": False}
+    above = {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0}
+    down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    sides: Spec = {
+        "x": nominal(across, sort=names, title=across, axis=above),
+        "y": nominal(down, sort=names, title=down, axis=axis),
+        "tooltip": tooltip(
+            ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
+            ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
+        ),
+    }  # fmt: skip
+    shades = {"domain": [0, 1], "range": ["#0072B21A", PALETTE[0]]}
+    legend = {"format": ".0%", "gradientLength": 160}
+    layers = [drawn("rect", color=quantity("share", title=None, scale=shades, legend=legend))]
+    if len(names) <= WRITTEN:
+        on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
+        ink = {**on_dark, "value": "currentColor"}
+        mark = {"type": "text", "fontSize": 12}
+        layers.append(drawn(mark, text=nominal("count"), color=ink))
+    return whole(
+        width={"step": step},
+        height={"step": step},
+        datasets={"cells": _data(confusion, names)},
+        data={"name": "cells"},
+        encoding=sides,
+        layer=layers,
+    )
+
+
+def _data(confusion: AnyConfusion, names: Sequence[str]) -> list[dict[str, Any]]:
+    share, of_prediction = (confusion.table(normalise=n) for n in ("truth", "prediction"))
+    counts = cells_of(confusion.counts, shares=False)
+    digits = numbers.Rounding(3)
+    return [
+        {
+            "truth": true,
+            "predicted": predicted,
+            "count": counts[i][j],
+            "share": None if np.isnan(share[i, j]) else round(float(share[i, j]), 4),
+            "shares": digits.triple(
+                float(share[i, j]), float(confusion.low[i, j]), float(confusion.high[i, j])
+            ),
+            "ofPrediction": digits(float(of_prediction[i, j])),
+        }
+        for i, true in enumerate(names)
+        for j, predicted in enumerate(names)
+    ]

@@ -1,0 +1,323 @@
+"""Curves of one kind with their bands, the line of chance, and a threshold under the pointer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
+from statistics import NormalDist
+
+from calipers.report.figures.vega import (
+    DASHES,
+    HOVER,
+    LABEL,
+    LEGEND_LINE,
+    PALETTE,
+    Spec,
+    category,
+    dot,
+    finite,
+    layer,
+    nominal,
+    quantity,
+    rule,
+    scale,
+    to,
+    whole,
+)
+from calipers.report.names import labels, visible
+from calipers.results import Curve, FloatArray
+
+#: Precision of rankings that stays below this is drawn larger.
+_LOW = 0.5
+
+
+def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
+    """The curves of one kind, with bands, the line of chance, and a threshold under the pointer.
+
+    ``systems`` gives the order of the colours where not every system has a curve. Curves that
+    belong to one system and differ in their class or measure are named by that.
+    """
+    by, order = _told_apart(curves, systems)
+    names = labels(order, LABEL)
+    shown = list(names.values())
+    x, y = _axes(curves)
+    legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
+    if sum(map(len, shown)) > LEGEND_LINE:
+        legend["columns"] = 1 if max(map(len, shown)) > LEGEND_LINE // 3 else 3
+    hue = category("system", scale=scale(shown, PALETTE), legend=legend)
+    dashes = [list(dash) for dash in DASHES]
+    dash = category("system", scale=scale(shown, dashes), legend=legend)
+    if len(shown) == 1:
+        hue, dash = {"value": PALETTE[0]}, {"value": [1, 0]}
+    # The points are written once and drawn twice: as a line, and as what the pointer finds.
+    line = [row for c in curves for row in _line_data(c, names[by(c)])]
+    layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
+    layers += _reference_layers(curves, x, y)
+    for wide, opacity in ((True, 0.08), (False, 0.16)):
+        band = [row for c in curves for row in _band_data(c, names[by(c)], wide=wide)]
+        if band:
+            layers.append(_band_layer(band, x, y, hue, opacity))
+    layers.append(_line_layer(x, y, hue, dash, curves[0]))
+    layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
+    layers.append(_hover_layer(x, y, hue, curves[0]))
+    return whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
+
+
+#: Of more lines of chance than these nobody could say whose they are.
+_MOST_CHANCE = 3
+
+
+def has_chance(curves: Sequence[Curve]) -> bool:
+    """Whether the chart of some curves has the line of a system that knows nothing."""
+    return 0 < len({c.chance for c in curves} - {None}) <= _MOST_CHANCE
+
+
+#: The name of the data that the line and the pointer share.
+_LINE = "line"
+
+
+def _told_apart(
+    curves: Sequence[Curve], systems: Sequence[str]
+) -> tuple[Callable[[Curve], str], list[str]]:
+    """What each curve is called in a legend, and the names in the order of their colours."""
+    if any(c.series for c in curves):
+        by = attrgetter("series")
+    elif curves[0].kind == "threshold":
+        by = attrgetter("y_label")
+    else:
+        return attrgetter("system"), list(systems or [c.system for c in curves])
+    return by, [by(c) for c in curves]
+
+
+def _line_data(curve: Curve, name: str) -> list[Spec]:
+    """A point a row; a row without a value breaks the line."""
+    rows = []
+    for place, (x, y) in enumerate(zip(*_drawn(curve), strict=True)):
+        if not math.isfinite(x):
+            continue
+        shown = math.isfinite(y) and not y < curve.bottom
+        datum = {"x": finite(x, 4), "y": finite(y, 4) if shown else None, "system": name}
+        if curve.at and curve.threshold[place] != x:
+            datum["threshold"] = threshold_text(curve.threshold[place])
+        rows.append(datum)
+    return rows
+
+
+def _drawn(curve: Curve) -> tuple[Iterable[float], Iterable[float]]:
+    """The points in the units of the drawing; a rate that has no place there is NaN."""
+    if curve.scale != "deviate":
+        return curve.x.tolist(), curve.y.tolist()
+    return [deviate(x) for x in curve.x.tolist()], [deviate(y) for y in curve.y.tolist()]
+
+
+def deviate(rate: float) -> float:
+    """The normal deviate of a rate, where a drawing has room for it."""
+    return NormalDist().inv_cdf(rate) if RAREST <= rate <= 1 - RAREST else float("nan")
+
+
+#: Rates of a DET curve are drawn from here on.
+RAREST = 0.001
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+
+
+def threshold_text(t: float) -> str:
+    """A threshold as a tooltip or a table shows it."""
+    if math.isnan(t):
+        return "–"
+    return f"{t:.4g}" if math.isfinite(t) else ("∞" if t > 0 else "-∞")
+
+
+def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
+    """A place a row; what lies beyond the drawing ends at its border."""
+    limits = (curve.wide_low, curve.wide_high) if wide else (curve.low, curve.high)
+    if not all(map(len, limits)):
+        return []
+    normal = curve.scale == "deviate"
+
+    def edge(y: float) -> float:
+        if normal:
+            return deviate(_kept_rate(y))
+        return max(y, curve.bottom)
+
+    places = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
+    rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in places)
+    return [
+        {"x": finite(x, 4), "low": finite(low, 4), "high": finite(high, 4), "system": name}
+        for x, low, high in rows
+        if math.isfinite(x) and math.isfinite(low) and math.isfinite(high)
+    ]
+
+
+def _kept_rate(rate: float) -> float:
+    """``rate``, or the last on its side that has a place among normal deviates."""
+    return min(max(rate, RAREST), 1 - RAREST)
+
+
+def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
+    first = curves[0]
+    y_title = "" if first.kind == "threshold" else visible(first.y_label)
+    x = quantity("x", title=visible(first.x_label))
+    y = quantity("y", title=y_title or None)
+    if first.scale == "deviate":
+        places = [finite(NormalDist().inv_cdf(rate)) for rate in _RATES]
+        ends = {"domain": [places[0], places[-1]], "nice": False}
+        written = "format(cumulativeNormal(datum.value), '.2~%')"
+        axis = {"values": places, "labelExpr": written}
+        return {**x, "scale": ends, "axis": axis}, {**y, "scale": ends, "axis": axis}
+    lines = [point for c in curves for line in c.references.values() for point in line]
+    bottoms = [c.bottom for c in curves if math.isfinite(c.bottom)]
+    tops = [v for c in curves for v in (*c.y, *c.high) if math.isfinite(v)]
+    x["scale"] = _domain([c.x for c in curves])
+    y["scale"] = _domain([c.y[~(c.y < c.bottom)] for c in curves])
+    if bottoms:
+        highest = max([*tops, *(point[1] for point in lines)])
+        y["scale"] = {"domain": [finite(min(bottoms)), finite(highest)], "nice": False}
+    if first.at != "threshold" and max(tops, default=1.0) <= _LOW:
+        y["scale"] = {"zero": True}
+    # Asked for once a chart: every layer shares the axes.
+    x["axis"] = y["axis"] = {"tickCount": 5}
+    return x, y
+
+
+def _domain(columns: Sequence[FloatArray]) -> Spec:
+    """All of 0 to 1 for rates, else what the data span."""
+    values = [float(v) for column in columns for v in column if math.isfinite(v)]
+    rates = all(0 <= v <= 1 for v in values)
+    return {"domain": [0, 1], "nice": False} if rates else {"zero": False}
+
+
+def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
+    lines = dict.fromkeys(c.chance for c in curves if c.chance is not None)
+    data = []
+    for start, end in lines:
+        if curves[0].scale == "deviate":
+            # A straight line here too: the deviate of 1 − f is minus that of f.
+            rates = (map(_kept_rate, point) for point in (start, end))
+            (a, b), (c, d) = (map(deviate, point) for point in rates)
+        else:
+            (a, b), (c, d) = start, end
+        data.append({"x": finite(a), "y": finite(b), "x2": finite(c), "y2": finite(d)})
+    return layer(data, rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **to("x2", "y2"))
+
+
+def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
+    """The other lines that a curve is read against, each with its name at its highest point."""
+    own = _OWN if len({c.system for c in curves}) > 1 else ""
+    lines = dict.fromkeys(
+        (name, tuple((a, b) for a, b in points))
+        for c in curves
+        for name, points in c.references.items()
+        if name != own
+    )
+    if not lines:
+        return []
+    data = [
+        {"x": finite(a, 4), "y": finite(b, 4), "line": i}
+        for i, (_, points) in enumerate(lines)
+        for a, b in points
+    ]
+    tops = {name: max(points, key=itemgetter(1)) for name, points in lines}
+    mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
+            "opacity": 0.7}  # fmt: skip
+    layers = [layer(data, mark, x=unsorted(x), y=y, detail=nominal("line"))]
+    for left in (True, False):
+        named = [
+            {"x": finite(a, 4), "y": finite(b, 4), "name": visible(name)}
+            for name, (a, b) in tops.items()
+            if (a < 1 / 2) is left
+        ]
+        text = {"type": "text", "align": "left" if left else "right", "dx": 4 if left else -4,
+                "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
+        if named:
+            layers.append(layer(named, text, x=x, y=y, text=nominal("name")))
+    return layers
+
+
+#: Drawn where there is one system only: several would not be told apart.
+_OWN = "threshold in use"
+
+
+def unsorted(x: Spec) -> Spec:
+    """The axis of a line whose points are joined in the order of the data."""
+    return {**x, "sort": None}
+
+
+def _band_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, opacity: float) -> Spec:
+    limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+    return layer(data, {"type": "area", "opacity": opacity}, x=x, **limits, color=hue)
+
+
+def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
+    encoding = {"x": unsorted(x), "y": y, "color": hue, "strokeDash": dash}
+    mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
+    if curve.shape == "step":
+        mark["interpolate"] = "step-before"
+    if curve.at != "threshold":  # few points, which were chosen: show them
+        mark["point"] = {"filled": True, "size": 36, "opacity": 1}
+    return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
+
+
+def _mark_layers(
+    curves: Sequence[Curve], names: Mapping[Curve, str], x: Spec, y: Spec, hue: Spec
+) -> list[Spec]:
+    """Where the threshold in use is: an upright line against thresholds, else a dot."""
+    if curves[0].kind == "threshold":
+        cuts = sorted({c.cut for c in curves if math.isfinite(c.cut)})
+        return [cut_layer(cut, x) for cut in cuts]
+    data = []
+    for c in curves:
+        if c.mark is None:
+            continue
+        at = [deviate(v) for v in c.mark] if c.scale == "deviate" else list(c.mark)
+        if all(map(math.isfinite, at)) and not at[1] < c.bottom:
+            data.append({"x": finite(at[0], 4), "y": finite(at[1], 4), "system": names[c]})
+    if not data:
+        return []
+    return [layer(data, dot(size=90), x=x, y=y, color=hue)]
+
+
+def cut_layer(cut: float, x: Spec) -> Spec:
+    """An upright line at a threshold."""
+    mark = rule(strokeDash=[5, 3], opacity=0.8)
+    return layer([{"cut": finite(cut)}], mark, x={**x, "field": "cut"})
+
+
+def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
+    near = {"name": "near", "select": {"type": "point", "nearest": True, "on": "pointerover",
+                                       "clear": "pointerout"}}  # fmt: skip
+    seen = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
+    mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": _tips(curve)}}
+    return {
+        "name": HOVER,
+        "data": {"name": _LINE},
+        "params": [near],
+        "mark": mark,
+        "encoding": {"x": x, "y": y, "color": hue, "opacity": seen},
+    }
+
+
+def _tips(curve: Curve) -> str:
+    """The tooltip of a curve as an expression.
+
+    Written out because Vega-Lite 6.4 shows ``undefined`` for text in the tooltip of the nearest
+    point, whose row it keeps one level deeper than that of the point itself.
+    """
+    row = "(datum.datum || datum)"
+    x_name, y_name = (json.dumps(visible(name)) for name in (curve.x_label, curve.y_label))
+    who = '"system"'
+    if curve.kind == "threshold":
+        who, y_name = '"measure"', '"value"'
+    elif curve.series:
+        who = '"class"'
+    value = f"{row}.%s"
+    if curve.scale == "deviate":
+        value = f"cumulativeNormal({row}.%s)"
+    x, y = (f"format({value % axis}, '.4~f')" for axis in "xy")
+    place = ""
+    if curve.at and curve.at.lower() != curve.x_label.lower() and curve.kind != "net benefit":
+        place = f"{json.dumps(visible(curve.at))}: {row}.threshold, "
+    if curve.kind == "threshold":
+        x = f"format({row}.x, '.4~g')"
+    return f"{{{who}: {row}.system, {place}{x_name}: {x}, {y_name}: {y}}}"

@@ -1,0 +1,150 @@
+"""The curves of each kind: which share a chart, what is said of them, and some of their points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from calipers.report import numbers
+from calipers.report.figures import calibration
+from calipers.report.figures.curve_chart import curve_chart, has_chance, threshold_text
+from calipers.report.figures.densities import density_chart, density_table
+from calipers.report.figures.figure import Figure, Numbers, choice_of
+from calipers.report.figures.vega import thinned
+from calipers.report.names import short, visible
+from calipers.results import Curve, Evaluation
+
+#: Kinds that are left to those who open "More curves".
+_MORE = frozenset({"DET", "lift", "gain", "cost", "net benefit"})
+#: So many points of a curve stand beside its chart.
+_POINTS = 11
+
+_KINDS = {
+    "roc": "ROC curve",
+    "pr": "Precision-recall curve",
+    "threshold": "Measures against the threshold",
+    "density": "Scores of the classes",
+    "det": "Detection error tradeoff",
+    "lift": "Lift",
+    "gain": "Cumulative gain",
+    "cost": "Cost curve",
+    "net benefit": "Net benefit",
+    "pr at recall levels": "Precision at recall levels",
+    "pr at ranks": "Precision and recall at ranks",
+}
+
+
+def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The figures of the curves, each as soon as its curves are computed."""
+    for kind, of_kind in _by_kind(evaluation.curves):
+        groups: dict[str, list[Curve]] = {}
+        for curve in of_kind:
+            if len(curve.x) and kind not in calibration.KINDS:
+                # Curves of measures and of classes share a chart by system, others by kind.
+                own = curve.series or kind == "threshold"
+                groups.setdefault(curve.system if own else "", []).append(curve)
+        for system, curves in groups.items():
+            yield _curve_figure(kind, system, curves, evaluation.systems)
+    together = calibration.calibration_curves(evaluation)
+    if together:
+        yield calibration.calibration_figure(together, evaluation.systems)
+
+
+def _by_kind(curves: Sequence[Curve]) -> Iterator[tuple[str, Iterable[Curve]]]:
+    """The curves by kind; those that are computed when they are looked at come so anyway."""
+    if isinstance(curves, tuple):
+        place = {kind: i for i, kind in enumerate(dict.fromkeys(c.kind for c in curves))}
+        curves = sorted(curves, key=lambda curve: place[curve.kind])
+    yield from groupby(curves, lambda curve: curve.kind)
+
+
+def _curve_figure(
+    kind: str, system: str, curves: Sequence[Curve], systems: Sequence[str]
+) -> Figure:
+    first = curves[0]
+    title = of_all = _KINDS.get(kind.lower(), short(kind))
+    if system and len(systems) > 1:
+        title = f"{title}: {short(system)}"
+    against = "Measures" if kind == "threshold" else visible(first.y_label)
+    named = dict.fromkeys(short(c.system) for c in curves if c.system)
+    who = f", for {' and '.join(named)}" if named else ""
+    if kind == "density":
+        spec = density_chart(*curves)
+        head, rows = density_table(curves)
+    else:
+        spec = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
+        head, rows = _curve_table(curves)
+    return Figure(
+        title=title,
+        label=f"{title}: {against} against {visible(first.x_label)}{who}.",
+        caption=_curve_caption(curves),
+        spec=spec,
+        head=head,
+        rows=rows,
+        more=kind in _MORE,
+        choice=choice_of(system, len(systems)) if system else "",
+        chosen_from=of_all,
+    )
+
+
+def _curve_caption(curves: Sequence[Curve]) -> str:
+    first, parts = curves[0], []
+    if first.at == "rank":
+        ranks = [f"{rank:g}" for rank in first.threshold]
+        parts.append(f"Means over topics, of the first {', '.join(ranks)} documents.")
+    if first.kind in _SAID:
+        parts.append(_SAID[first.kind])
+    if first.classes:
+        parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
+    level = numbers.percent(first.level)
+    if any(math.isfinite(v) for c in curves for v in c.low):
+        of = " of the thresholds chosen here" if first.kind == "cost" else ""
+        parts.append(f"Shaded: {level} pointwise band{of} ({short(first.method)}).")
+    if any(len(c.wide_low) for c in curves):
+        parts.append(
+            f"Paler: {level} band for the whole curve at once ({short(first.wide_method)}), which "
+            "promises at least that much."
+        )
+    if has_chance(curves):
+        parts.append("Dashed: chance.")
+    if any(math.isfinite(c.cut) for c in curves):
+        if first.kind in ("threshold", "density"):
+            parts.append(f"Upright line: the threshold in use, {threshold_text(first.cut)}.")
+        elif any(c.mark for c in curves):
+            parts.append("Dot: the threshold in use.")
+    return " ".join([*parts, *calibration.drawn_within(curves)])
+
+
+#: What has to be known to read a kind of curve.
+_SAID = {
+    "threshold": "Volume: the share predicted positive.",
+    "density": "A histogram of each class, scaled to an area of 1, so that a rare class is seen as "
+    "well as a common one. Strong colours: errors.",
+    "DET": "Both axes in normal deviates, in which normal scores give a straight line.",
+    "cost": "The lowest expected cost that any threshold reaches, chosen on these very rows, "
+    "against the share of the cost that the positives would cause if all were wrong.",
+    "net benefit": "True positives a row, less the false positives at their price: to act from a "
+    "probability p on is to take p/(1 − p) true positives for one false positive.",
+}
+
+
+def _curve_table(curves: Sequence[Curve]) -> Numbers:
+    """The heading and the rows of the numbers beside curves: a few points of each."""
+    first = curves[0]
+    name, of = ("measure", "value") if first.kind == "threshold" else ("system", first.y_label)
+    if first.series:
+        name = "class"
+    against = first.at.lower() == first.x_label.lower() or first.kind == "net benefit"
+    at = "" if against else first.at
+    rows = [
+        (
+            short(c.y_label if first.kind == "threshold" else c.series or c.system),
+            threshold_text(c.x[i]) if first.kind == "threshold" else f"{c.x[i]:.4f}",
+            "–" if math.isnan(c.y[i]) else f"{c.y[i]:.4f}",
+            *((threshold_text(c.threshold[i]),) if at else ()),
+        )
+        for c in curves
+        for i in thinned(list(range(len(c.x))), _POINTS)
+    ]
+    return (name, first.x_label, of, *filter(None, [at])), tuple(rows)

@@ -1,0 +1,269 @@
+"""Paired differences with their intervals, around zero or against margins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+from calipers.report import numbers
+from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.vega import (
+    LABEL,
+    PALETTE,
+    Spec,
+    category,
+    direction,
+    dot,
+    drawn,
+    finite,
+    layer,
+    limits,
+    quantity,
+    room,
+    rule,
+    tooltip,
+    whole,
+)
+from calipers.report.names import labels, short
+from calipers.report.rows import difference_rows
+from calipers.report.verdict import comparison_headlines, outcome
+from calipers.results import Comparison, Definition, Difference
+
+#: More rows than these have a chart a measure, or are left to the tables.
+MOST_DIFFERENCES = 60
+#: Measures have charts of their own until so many differences are drawn in all.
+MOST_DRAWN = 100
+
+_HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
+
+
+def by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
+    """The differences of each measure."""
+    of: dict[str, list[Difference]] = {}
+    for d in differences:
+        of.setdefault(d.measure, []).append(d)
+    return of
+
+
+def fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
+    """The differences by measure, as many measures as there is room for."""
+    sizes = accumulate(map(len, of.values()))
+    return [item for item, size in zip(of.items(), sizes, strict=True) if size <= MOST_DRAWN]
+
+
+def difference_figures(
+    comparison: Comparison, definitions: Sequence[Definition]
+) -> Iterator[Figure]:
+    """The intervals, in one chart where they are few; those with margins by measure."""
+    of = by_measure(d for d in comparison if math.isfinite(d.value))
+    plain = [d for own in of.values() for d in own if math.isnan(d.margin)]
+    if 0 < len(plain) <= MOST_DIFFERENCES:
+        together = replace(comparison, differences=tuple(plain))
+        yield _around_zero(together, definitions, "Differences")
+        of = {m: own for m, own in of.items() if math.isfinite(own[0].margin)}
+    shown = fitting({m: own for m, own in of.items() if len(own) <= MOST_DIFFERENCES})
+    for measure, own in shown:
+        part = replace(comparison, differences=tuple(own))
+        title = f"Differences: {short(measure)}"
+        if math.isnan(own[0].margin):
+            made = _around_zero(part, definitions, title)
+        else:
+            made = _within_margins(part, title)
+        yield of_measure(made, measure, len(shown), "differences")
+
+
+def _cells(comparison: Comparison) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (r.measure, r.systems, r.value, r.interval, r.p, r.outcome.value)
+        for r in difference_rows(comparison)
+    )
+
+
+# --- Around zero ----------------------------------------------------------------------------------
+
+
+def _around_zero(
+    comparison: Comparison, definitions: Sequence[Definition], title: str
+) -> Figure:  # fmt: skip
+    return Figure(
+        title=title,
+        label=" ".join(comparison_headlines(comparison)),
+        caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
+        f"they do not. Whiskers: {numbers.percent(comparison.level)} intervals.",
+        spec=differences_chart(comparison, definitions),
+        head=_HEAD,
+        rows=_cells(comparison),
+    )
+
+
+def differences_chart(comparison: Comparison, definitions: Iterable[Definition] = ()) -> Spec:
+    """Each paired difference with its interval, around zero; full dots are told apart."""
+    defined = [d for d in comparison if math.isfinite(d.value)]
+    rows = _row_labels(comparison)
+    panels = _panels(defined, {d.measure: d for d in definitions})
+    made = whole(vconcat=[_panel(panel, rows) for panel in panels])
+    # Names as long as these may well be wider in the reader's font.
+    longest = max((len(row) for row in rows.values()), default=0)
+    return {**made, "padding": {**made["padding"], "left": 16 + longest}}
+
+
+def _panels(
+    differences: Iterable[Difference], definitions: Mapping[str, Definition]
+) -> list[list[Difference]]:
+    """Those that one scale can hold: measures of the same bounded range and direction, else of one
+    measure."""
+    panels: dict[Hashable, list[Difference]] = {}
+    for d in differences:
+        of, key = definitions.get(d.measure), d.measure
+        bounded = of is not None and None not in of.range
+        panels.setdefault((of.range, of.higher_is_better) if of and bounded else key, []).append(d)
+    return list(panels.values())
+
+
+def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
+    measures = labels((d.measure for d in comparison), LABEL)
+    systems = labels((name for d in comparison for name in (d.system, d.baseline)), LABEL // 2)
+    keys = [(d.measure, d.system, d.baseline) for d in comparison]
+    if len({key[1:] for key in keys}) == 1:
+        return {key: measures[key[0]] for key in keys}
+    return {k: f"{measures[k[0]]}, {systems[k[1]]} - {systems[k[2]]}" for k in keys}
+
+
+def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) -> Spec:
+    data = [_datum(d, rows[d.measure, d.system, d.baseline]) for d in panel]
+    told = {"condition": {"test": "datum.told", "value": PALETTE[0]}, "value": "currentColor"}
+    # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
+    fill = {**told, "value": "none"}
+    title = direction(panel[0].higher_is_better)
+    x = quantity("low", title=title, axis={"tickCount": 4}, scale=room(data, 0.0))
+    zero = rule(strokeDash=[3, 3], opacity=0.6)
+    whisker = {"type": "rule", "strokeWidth": 2}
+    tips = tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
+                   ("verdict", "verdict"))  # fmt: skip
+    shared = {"y": category("row", title=None), "stroke": told, "tooltip": tips}
+    return {
+        "width": 420,
+        "height": {"step": 26},
+        "data": {"values": data},
+        "layer": [
+            drawn(zero, x={"datum": 0}),
+            {
+                "encoding": shared,
+                "layer": [
+                    drawn(whisker, x=x, x2={"field": "high"}),
+                    drawn(dot(filled=False), x=quantity("value"), fill=fill),
+                ],
+            },
+        ],
+    }
+
+
+def _datum(d: Difference, row: str) -> Spec:
+    found = outcome(d)
+    return {
+        "row": row,
+        **_interval(d.value, d.low, d.high),
+        "p": numbers.p_digits(d.p_adjusted),
+        "verdict": found.value,
+        "told": found.decided,
+    }
+
+
+def _interval(value: float, low: float, high: float) -> Spec:
+    """A difference as it is drawn and as it is written."""
+    digits = numbers.rounding([(value, low, high)], keep_sign=True)
+    return {**limits(value, low, high), "text": digits.triple(value, low, high)}
+
+
+# --- Against margins ------------------------------------------------------------------------------
+
+
+def _within_margins(comparison: Comparison, title: str) -> Figure:
+    """The differences of one measure against its margins."""
+    first = comparison.differences[0]
+    rows = difference_rows(comparison)
+    alone = len({d.baseline for d in comparison}) == 1
+    names = labels(d.system for d in comparison)
+    drawn_rows = [
+        {"system": names[d.system] if alone else row.systems, "value": d.value, "low": d.low,
+         "high": d.high, "verdict": row.outcome.value}
+        for d, row in zip(comparison, rows, strict=True)
+    ]  # fmt: skip
+    margins = -first.margin, first.margin
+    less = f" to {short(first.baseline)}" if alone else ""
+    asked = numbers.percent(round(2 * comparison.level - 1, 12))
+    return Figure(
+        title=title,
+        label=" ".join(comparison_headlines(comparison)),
+        caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
+        f"{numbers.percent(comparison.level)} intervals; a full dot marks one that lies within the "
+        "margins, which asks more than the test of equivalence, to which "
+        f"{asked} intervals belong.",
+        spec=margins_chart(drawn_rows, margins, higher_is_better=first.higher_is_better),
+        head=(*_HEAD, "p not worse", "p within"),
+        rows=tuple(
+            (*cells, row.not_inferior, row.equivalent)
+            for cells, row in zip(_cells(comparison), rows, strict=True)
+        ),
+    )
+
+
+def margins_chart(
+    differences: Sequence[Mapping[str, Any]],
+    margin: tuple[float, float],
+    *,
+    higher_is_better: bool | None = None,
+) -> Spec:
+    """Differences to a baseline with their intervals, and the margins within which they are taken
+    for equal.
+
+    Parameters
+    ----------
+    differences
+        A mapping a system with ``system``, ``value``, ``low``, ``high``, and ``verdict`` in words.
+    margin
+        The lowest and the highest difference that does not matter; infinite where there is no such
+        border, as for non-inferiority.
+    higher_is_better
+        Which way is said to be better below the axis.
+
+    A full dot is one whose interval lies within the margins.
+    """
+    names = labels((d["system"] for d in differences), LABEL)
+    data = [
+        {
+            "system": names[d["system"]],
+            **_interval(*(float(d[key]) for key in ("value", "low", "high"))),
+            "verdict": d.get("verdict", ""),
+            "inside": margin[0] < d["low"] and d["high"] < margin[1],
+        }
+        for d in differences
+        if d["value"] == d["value"]
+    ]
+    borders = [limit for limit in margin if math.isfinite(limit)]
+    scale = room(data, *borders, 0.0)
+    x = quantity("low", title=direction(higher_is_better), axis={"tickCount": 5}, scale=scale)
+    layers: list[Spec] = []
+    if "domain" in scale:
+        low, high = scale["domain"]
+        shaded = {"from": max(margin[0], low), "to": min(margin[1], high)}
+        mark = {"type": "rect", "color": "currentColor", "opacity": 0.08}
+        layers.append(layer([shaded], mark, x={**x, "field": "from"}, x2={"field": "to"}))
+    for lines, dash in ((borders, [6, 3]), ([0.0], [2, 3])):
+        rows = [{"at": finite(limit)} for limit in lines]
+        if rows:
+            upright = rule(strokeDash=dash, opacity=0.6)
+            layers.append(layer(rows, upright, x={**x, "field": "at"}))
+    tips = tooltip(("system", "system"), ("text", "difference"), ("verdict", "verdict"))
+    y = category("system", title=None, sort=[names[d["system"]] for d in differences])
+    shared: Spec = {"y": y, "tooltip": tips, "stroke": {"value": PALETTE[0]}}
+    inside = {"condition": {"test": "datum.inside", "value": PALETTE[0]}, "value": "none"}
+    value = {**x, "field": "value"}
+    layers += [
+        layer(data, {"type": "rule", "strokeWidth": 2}, **shared, x=x, x2={"field": "high"}),
+        layer(data, dot(filled=False), **shared, x=value, fill=inside),
+    ]
+    return whole(width=420, height={"step": 28}, layer=layers)

@@ -1,0 +1,103 @@
+"""One figure of a page: a picture, its spec, a sentence and its numbers; and its place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from calipers.report.figures.pictures import drawing, packed
+from calipers.report.figures.rendering import picture
+from calipers.report.figures.vega import Spec, still
+from calipers.report.names import short
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+#: The numbers beside a chart: the heading, and the rows.
+Numbers = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
+
+#: So many charts of the same kind, one a system or a measure, are all in sight.
+SIDE_BY_SIDE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One chart of the page. ``label`` is what a person would say who sees it."""
+
+    title: str
+    label: str
+    caption: str
+    spec: Spec
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    wide: bool = False
+    more: bool = False
+    #: The system, where a reader chooses one, and what the figures of all systems have in common.
+    choice: str = ""
+    chosen_from: str = ""
+    chosen_by: str = "System"
+    #: What the ids in the picture begin with; no two figures of a page have the same.
+    name: str = "figure"
+    #: The picture, where it is already being drawn.
+    begun: Future[str] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def svg(self) -> Markup:
+        """The picture that is there without JavaScript."""
+        from markupsafe import Markup
+
+        made = picture(still(self.spec)) if self.begun is None else self.begun.result()
+        return Markup(drawing(made, self.name))
+
+    @property
+    def json(self) -> Markup:
+        """The spec for a ``script`` element of data, which no ``<`` can end; its data by column, as
+        the page's script unpacks them."""
+        from markupsafe import Markup
+
+        spec = packed(self.spec)
+        text = json.dumps(spec, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return Markup(text.replace("<", "\\u003c"))
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One place of the page: a figure, or some of which the reader chooses one."""
+
+    figures: tuple[Figure, ...]
+
+    @property
+    def more(self) -> bool:
+        """Whether it is left to those who ask for more."""
+        return self.figures[0].more
+
+    @property
+    def wide(self) -> bool:
+        """Whether it takes the whole width."""
+        return any(figure.wide for figure in self.figures)
+
+
+def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
+    """The places of a page for figures."""
+    together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
+    return [Choice(tuple(group)) for _, group in together]
+
+
+def numbered(made: Iterable[Figure]) -> list[Figure]:
+    """The figures, each with ids of its own."""
+    return [replace(figure, name=f"figure-{place}") for place, figure in enumerate(made)]
+
+
+def choice_of(name: str, of: int) -> str:
+    """What the reader chooses, where each of so many has a chart of its own and they are many."""
+    return short(name) if of > SIDE_BY_SIDE else ""
+
+
+def of_measure(figure: Figure, measure: str, of: int, kind: str) -> Figure:
+    """The figure of one of so many measures, of which the reader chooses."""
+    choice = choice_of(measure, of)
+    return replace(figure, choice=choice, chosen_from=kind, chosen_by="Measure")

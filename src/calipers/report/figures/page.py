@@ -1,0 +1,58 @@
+"""Which figures a page has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+
+from calipers.report.figures.confusions import confusion_figures
+from calipers.report.figures.curves import curve_figures
+from calipers.report.figures.differences import difference_figures
+from calipers.report.figures.figure import Figure, numbered
+from calipers.report.figures.pairs import pair_figures
+from calipers.report.figures.ranks import rank_figures
+from calipers.report.figures.units import unit_figures
+from calipers.report.figures.vega import Spec, still
+from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
+
+
+def figures(
+    evaluation: Evaluation,
+    orientation: str = ORIENTATIONS[0],
+    begin: Callable[[Spec], Future[str]] | None = None,
+) -> list[Figure]:
+    """The figures of a page, in order; none where there is nothing to draw.
+
+    ``begin`` begins a picture as soon as its spec is there, while the next curves are computed.
+    """
+
+    def begun(made: Iterable[Figure]) -> Iterator[Figure]:
+        for figure in made:
+            yield (figure if begin is None else replace(figure, begun=begin(still(figure.spec))))
+
+    return numbered(
+        [
+            *begun(confusion_figures(evaluation, orientation)),
+            *sorted(begun(curve_figures(evaluation)), key=lambda figure: figure.more),
+            *begun(_compared(evaluation)),
+            *begun(unit_figures(evaluation)),
+        ]
+    )
+
+
+def _compared(evaluation: Evaluation) -> list[Figure]:
+    if evaluation.comparison is None:
+        return []
+    return comparison_figures(evaluation.comparison, evaluation.definitions)
+
+
+def comparison_figures(
+    comparison: Comparison, definitions: Sequence[Definition] = ()
+) -> list[Figure]:
+    """The figures of all differences together: intervals, pairs, mean ranks."""
+    return [
+        *difference_figures(comparison, definitions),
+        *pair_figures(comparison),
+        *rank_figures(comparison),
+    ]

@@ -1,0 +1,144 @@
+"""Every pair of systems as a matrix: the system of the row less that of the column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from calipers.report import numbers
+from calipers.report.figures.differences import by_measure, fitting
+from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.vega import (
+    LABEL,
+    Spec,
+    category,
+    drawn,
+    nominal,
+    sign_colors,
+    tooltip,
+    whole,
+)
+from calipers.report.names import labels, short
+from calipers.report.verdict import outcome
+from calipers.results import Comparison
+
+#: More systems have no place in a matrix, and those of more than a few take the whole width.
+MOST_SYSTEMS = 16
+_NARROW = 6
+#: How strong a colour is by its p-value.
+_STRONG = (0.001, 0.01)
+
+
+def pair_figures(comparison: Comparison) -> Iterator[Figure]:
+    """All pairs by measure, where there are three systems or more and the tests have two sides."""
+    systems = {name for d in comparison for name in (d.system, d.baseline)}
+    if comparison.baseline is not None or not 3 <= len(systems) <= MOST_SYSTEMS:
+        return
+    two_sided = {
+        measure: own
+        for measure, own in by_measure(comparison).items()
+        if all(d.alternative == "two-sided" for d in own)
+    }
+    shown = fitting(two_sided)
+    for measure, own in shown:
+        told = [outcome(d).decided for d in own]
+        rows = [
+            {"system": d.system, "baseline": d.baseline, "value": d.value, "p": d.p_adjusted,
+             "told": apart}
+            for d, apart in zip(own, told, strict=True)
+        ]  # fmt: skip
+        better = own[0].higher_is_better
+        figure = Figure(
+            title=f"Every pair: {short(measure)}",
+            label=f"{short(measure)} of every pair of {len(systems)} systems: {sum(told)} of "
+            f"{len(own)} pairs are told apart.",
+            caption="The system of the row less that of the column. Coloured: pairs that the data "
+            f"tell apart ({sum(told)} of {len(own)}), blue where the row is the better one; the "
+            "smaller the p-value the stronger.",
+            spec=pairs_chart(rows, higher_is_better=better, level=comparison.level),
+            head=(),
+            rows=(),
+            wide=len(systems) > _NARROW,
+        )
+        yield of_measure(figure, measure, len(shown), "pairs")
+
+
+def pairs_chart(
+    pairs: Sequence[Mapping[str, Any]],
+    *,
+    higher_is_better: bool | None = None,
+    level: float = 0.95,
+) -> Spec:
+    """The matrix of all pairs.
+
+    Parameters
+    ----------
+    pairs
+        A mapping a pair with ``system``, ``baseline``, ``value`` (the first less the second) and
+        ``p``, adjusted, and perhaps ``told``, whether the pair is told apart, where that is not for
+        ``p`` alone to say. Each pair once; the cell across the diagonal is turned over.
+    higher_is_better
+        Which sign has the colour of the better system.
+    level
+        Only cells with p ≤ 1 − ``level``, or told apart, have a colour, a stronger one up to 0.01
+        and to 0.001.
+    """
+    order = list(dict.fromkeys(p[k] for k in ("baseline", "system") for p in pairs))
+    names = labels(order, LABEL)
+    digits = numbers.rounding(
+        ((p["value"], numbers.NAN, numbers.NAN) for p in pairs), keep_sign=True
+    )
+    cells = [cell for p in pairs for cell in _both_ways(p, names, 1 - level, digits)]
+    shown = list(names.values())
+    side = {"sort": shown, "scale": {"domain": shown}}
+    axis = {"grid": False, "labelLimit": 160}
+    above = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
+    sides = {
+        "x": category("baseline", title="less", **side, axis=above),
+        "y": category("system", title=None, **side, axis=axis),
+    }
+    tips = tooltip(
+        ("system", "system"), ("baseline", "less"), ("difference", "difference"),
+        ("p", "p, adjusted"),
+    )  # fmt: skip
+    up, _, down = sign_colors(higher_is_better)
+    colors = {"domain": ["higher", "lower", "not told apart"], "range": [up, down, "currentColor"]}
+    color = nominal("sign", legend=None, scale=colors)
+    strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
+    text = {"type": "text", "fontSize": 11, "color": "currentColor"}
+    above_text = {**text, "dy": -6, "fontWeight": "bold"}
+    return whole(
+        width={"step": 64},
+        height={"step": 40},
+        data={"values": cells},
+        encoding={**sides, "tooltip": tips},
+        layer=[
+            drawn("rect", color=color, opacity=strength),
+            drawn(above_text, text=nominal("difference")),
+            drawn({**text, "dy": 8, "opacity": 0.85}, text=nominal("p")),
+        ],
+    )
+
+
+def _both_ways(
+    pair: Mapping[str, Any], names: Mapping[str, str], most: float, digits: numbers.Rounding
+) -> list[Spec]:
+    """The two cells of a pair."""
+    p, value = float(pair["p"]), float(pair["value"])
+    told = pair.get("told", p <= most and value != 0)
+    strength = 0.06
+    if told:
+        strength = 0.2 + 0.2 * sum(p <= bound for bound in _STRONG)
+    sides = ((pair["system"], pair["baseline"], value), (pair["baseline"], pair["system"], -value))
+    shown = numbers.p_digits(p)
+    return [
+        {
+            "system": names[system],
+            "baseline": names[baseline],
+            "difference": digits(difference),
+            "p": f"p {'' if shown.startswith('<') else '= '}{shown}",
+            "sign": ("higher" if difference > 0 else "lower") if told else "not told apart",
+            "strength": strength,
+        }
+        for system, baseline, difference in sides
+    ]

@@ -1,0 +1,156 @@
+"""Mean ranks on an axis, where bars join systems that are not told apart (Demšar 2006)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from calipers.report import numbers
+from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.vega import (
+    LABEL,
+    PALETTE,
+    Spec,
+    finite,
+    layer,
+    nominal,
+    quantity,
+    rule,
+    to,
+    tooltip,
+    whole,
+)
+from calipers.report.names import labels, short
+from calipers.report.verdict import groups_text, overall_sentence
+from calipers.results import Comparison, Overall
+
+#: More measures have no diagram; more systems no place in one.
+MOST_MEASURES = 12
+MOST_RANKED = 40
+
+
+def rank_figures(comparison: Comparison) -> Iterator[Figure]:
+    """The critical-difference diagrams."""
+    drawn = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    for overall in drawn:
+        yield of_measure(_figure(overall), overall.measure, len(drawn), "ranks")
+
+
+def _figure(o: Overall) -> Figure:
+    apart, said = groups_text(o), overall_sentence(o)
+    known = "" if not apart else f" Nemenyi's test does not tell apart: {apart}."
+    if not o.groups and apart:
+        known = f" By Nemenyi's test {apart}."
+    digits = numbers.Rounding(numbers.MOST)
+    ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
+    bars = (
+        " Bars join systems that Nemenyi's test at "
+        f"{numbers.percent(round(1 - o.level, 12))} does not tell apart, which is not to say that "
+        "they are equal."
+        if math.isfinite(o.critical_difference)
+        else ""
+    )
+    ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
+    return Figure(
+        title=f"Mean ranks: {short(o.measure)}",
+        label=f"{said}{known}",
+        caption=f"{said} Mean ranks over {numbers.count(o.n, short(o.unit))}, 1 the best.{bars}",
+        spec=critical_difference_chart(ranks, o.critical_difference),
+        head=("system", "mean rank", f"mean {short(o.measure)}"),
+        rows=tuple((short(name), f"{rank:.2f}", digits(mean)) for name, mean, rank in ranked),
+    )
+
+
+def joined(ranks: Mapping[str, float], critical: float) -> list[tuple[str, ...]]:
+    """The longest runs of systems, ordered by mean rank, whose ends are not told apart: less than
+    ``critical`` lies between their ranks. A run of one system, and one inside another, is left out.
+
+    >>> joined({"a": 1.2, "b": 2.0, "c": 2.1, "d": 3.4}, 1.0)
+    [('a', 'b', 'c')]
+    """
+    order = sorted(ranks, key=lambda name: (ranks[name], name))
+    runs: list[tuple[int, int]] = []
+    for i, name in enumerate(order):
+        last = i + sum(ranks[other] - ranks[name] < critical for other in order[i + 1 :])
+        if last > i and (not runs or last > runs[-1][1]):
+            runs.append((i, last))
+    return [tuple(order[i : j + 1]) for i, j in runs]
+
+
+def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Spec:
+    """The diagram of the mean rank of each system, 1 the best.
+
+    ``critical`` is the difference of mean ranks from which on two systems are told apart, as
+    Nemenyi's test has it. Its length is drawn below; an infinite or undefined one joins nothing.
+    """
+    order = sorted(ranks, key=lambda name: (ranks[name], name))
+    names = labels(order, LABEL)
+    known = math.isfinite(critical)
+    bars = joined(ranks, critical) if known else []
+    half = (len(order) + 1) // 2
+    first = 0.8 + 0.5 * len(bars)
+    depth = first + max(half - 1, 0) + 0.4
+    end = float(max(len(order), 2))
+    x, y = _axes(end, depth + known)
+    lines: list[Spec] = []
+    texts: dict[bool, list[Spec]] = {True: [], False: []}
+    for place, name in enumerate(order):
+        left = place < half
+        # The names of the innermost systems are the lowest, so that no line crosses another.
+        level = first + (place if left else len(order) - 1 - place)
+        at, side = finite(ranks[name]), 1.0 if left else end
+        told = {"system": names[name], "rank": f"{ranks[name]:.2f}"}
+        lines += [
+            {"x": at, "y": 0.0, "x2": at, "y2": level, **told},
+            {"x": at, "y": level, "x2": side, "y2": level, **told},
+        ]
+        texts[left].append({"x": side, "y": level, "text": f"{names[name]}  {told['rank']}"})
+    tips = tooltip(("system", "system"), ("rank", "mean rank"))
+    layers = [layer(lines, rule(opacity=0.6), x=x, y=y, **to("x2", "y2"), tooltip=tips)]
+    layers += _bars(bars, ranks, names, x, y)
+    for left, rows in texts.items():
+        if rows:
+            at_left: Spec = {"align": "right", "dx": -6} if left else {"align": "left", "dx": 6}
+            layers.append(_texts(rows, x, y, **at_left))
+    if known:
+        length = {"x": 1.0, "x2": finite(min(1 + critical, end)), "y": depth + 0.5}
+        layers.append(layer([length], rule(strokeWidth=2), x=x, **to("x2"), y=y))
+        over = ", longer than the axis" if 1 + critical > end else ""
+        text = f"critical difference {critical:.3g}{over}"
+        said = {"x": length["x2"], "y": depth + 0.5, "text": text}
+        layers.append(_texts([said], x, y, align="left", dx=6))
+    return whole(width=420, height=24 * (depth + known), layer=layers)
+
+
+def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
+    """Ranks from 1 on above, and depths without an axis."""
+    ink = {"domainColor": "currentColor", "tickColor": "currentColor"}
+    axis = {"orient": "top", "tickMinStep": 1, "grid": False, "domain": True, "ticks": True, **ink}
+    exact = {"nice": False, "zero": False}
+    x = quantity("x", title="mean rank", scale={"domain": [1.0, end], **exact}, axis=axis)
+    return x, quantity("y", axis=None, scale={"domain": [bottom, 0.0], **exact})
+
+
+def _bars(
+    runs: list[tuple[str, ...]], ranks: Mapping[str, float], names: Mapping[str, str],
+    x: Spec, y: Spec,
+) -> list[Spec]:  # fmt: skip
+    """Over systems that are not told apart."""
+    rows = [
+        {
+            "x": finite(ranks[run[0]]),
+            "x2": finite(ranks[run[-1]]),
+            "y": 0.4 + 0.5 * place,
+            "systems": ", ".join(names[name] for name in run),
+        }
+        for place, run in enumerate(runs)
+    ]
+    mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": PALETTE[0]}
+    tips = tooltip(("systems", "not told apart"))
+    return [layer(rows, mark, x=x, **to("x2"), y=y, tooltip=tips)] if rows else []
+
+
+def _texts(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:
+    style = {"type": "text", "color": "currentColor", "fontSize": 12, "baseline": "middle", **mark}
+    return layer(rows, style, x=x, y=y, text=nominal("text"))

@@ -1,0 +1,184 @@
+"""The differences of two systems on each unit, sorted: how many gain, how many lose, and which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from calipers.report import numbers
+from calipers.report.figures.differences import by_measure
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.vega import (
+    Spec,
+    drawn,
+    finite,
+    layer,
+    quantity,
+    rule,
+    sign_colors,
+    thinned,
+    tooltip,
+    whole,
+)
+from calipers.report.names import labels, short, visible
+from calipers.report.rows import definitions_of
+from calipers.report.verdict import pairs
+from calipers.results import Comparison, Difference, Evaluation, PerUnit
+
+#: The most bars that a chart draws; more are thinned, evenly over the sorted units.
+MOST_BARS = 400
+#: So many fit in half the width of a page.
+FEW_BARS = 100
+#: So many pairs have a chart in the page of an evaluation.
+MOST_PAIRS = 3
+#: In the page of a comparison so many bars are drawn in all, in so many charts at most.
+MOST_IN_ALL = 1800
+MOST_CHARTS = 18
+#: The differences of more units than these are not drawn.
+MOST_UNITS = 50_000
+#: Rows of numbers beside a chart, where it stands alone and where it is one of many.
+MOST_ROWS = 60
+FEW_ROWS = 24
+
+#: Unit, value of the system, value of the baseline.
+Row = tuple[str, float, float]
+
+
+def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The first pairs by the first measure that has values on the units of both."""
+    per_unit, comparison = evaluation.per_unit, evaluation.comparison
+    if per_unit is None or comparison is None:
+        return
+    for pair in list(pairs(comparison))[:MOST_PAIRS]:
+        measure = _leading_measure(evaluation, per_unit, comparison, pair)
+        if measure is not None:
+            definition = definitions_of(evaluation).get(measure)
+            better = definition.higher_is_better if definition else None
+            yield _figure(per_unit, measure, pair, better, MOST_ROWS)
+
+
+def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
+    """Every pair by every measure, as far as a page has room for them, and how many more there
+    are."""
+    per_unit = comparison.per_unit
+    if per_unit is None:
+        return [], 0
+
+    def has_units(d: Difference) -> bool:
+        there = (per_unit.values.get(name, {}) for name in (d.system, d.baseline))
+        return all(d.measure in values for values in there)
+
+    of = by_measure(filter(has_units, comparison))
+    asked = sum(map(len, of.values()))
+    units = len(per_unit.ids)
+    if not asked or not units or units > MOST_UNITS:
+        return [], asked
+    room = max(1, min(MOST_CHARTS, MOST_IN_ALL // min(units, MOST_BARS)))
+    most = max(1, room // len(of))
+    made: list[Figure] = []
+    for own in list(of.values())[:room]:
+        shown = [d for d in own[:most] if math.isfinite(d.value)]
+        for d in shown:
+            pair = (d.system, d.baseline)
+            figure = _figure(per_unit, d.measure, pair, d.higher_is_better, FEW_ROWS)
+            names = labels(pair)
+            choice = f"{names[d.system]} - {names[d.baseline]}" if len(shown) > 1 else ""
+            kind = f"units of {d.measure}"
+            made.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
+    return made, asked - len(made)
+
+
+def _leading_measure(
+    evaluation: Evaluation, per_unit: PerUnit, comparison: Comparison, pair: tuple[str, str]
+) -> str | None:
+    """The first measure that was asked for and has values on the units of both systems."""
+    ours, theirs = (per_unit.values.get(name, {}) for name in pair)
+    compared = {d.measure for d in comparison if (d.system, d.baseline) == pair}
+    shared = [m for m in evaluation.measures if m in ours and m in theirs and m in compared]
+    return next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
+
+
+def _figure(
+    per_unit: PerUnit,
+    measure: str,
+    pair: tuple[str, str],
+    higher_is_better: bool | None,
+    most: int,
+) -> Figure:
+    rows = unit_differences(per_unit, measure, *pair)
+    names = labels(pair)
+    system, baseline = names[pair[0]], names[pair[1]]
+    units, name = short(per_unit.unit), short(measure)
+    sentence = _gains(rows, numbers.count(len(rows), units), f"{name} of {system} minus {baseline}")
+    thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are drawn, evenly spaced."
+    digits = numbers.Rounding(numbers.MOST)
+    return Figure(
+        title=f"{name} by {units.removesuffix('s')}",
+        label=sentence,
+        caption=f"{sentence}{thin} Dashed: the mean.",
+        spec=unit_chart(rows, higher_is_better),
+        head=(units, "difference", system, baseline),
+        rows=tuple(
+            (visible(unit)[:80], digits(a - b), digits(a), digits(b))
+            for unit, a, b in extremes(rows, most)
+        ),
+        wide=len(rows) > FEW_BARS,
+    )
+
+
+def _gains(rows: Sequence[Row], units: str, what: str) -> str:
+    up = sum(a > b for _, a, b in rows)
+    down = sum(a < b for _, a, b in rows)
+    level = len(rows) - up - down
+    return f"{what} on {units}, largest first: {up:,} higher, {level:,} equal, {down:,} lower."
+
+
+def unit_differences(per_unit: PerUnit, measure: str, system: str, baseline: str) -> list[Row]:
+    """The values of both systems; largest difference first, undefined ones left out."""
+    ours, theirs = per_unit.values[system][measure], per_unit.values[baseline][measure]
+    rows = [
+        (unit, float(a), float(b))
+        for unit, a, b in zip(per_unit.ids, ours, theirs, strict=True)
+        if math.isfinite(a) and math.isfinite(b)
+    ]
+    return sorted(rows, key=lambda row: (row[2] - row[1], row[0]))
+
+
+def extremes(rows: list[Row], most: int) -> list[Row]:
+    """At most ``most`` of ``rows``: the first half of them and the last."""
+    return rows if len(rows) <= most else rows[: most // 2] + rows[-(most // 2) :]
+
+
+def unit_chart(rows: Sequence[Row], higher_is_better: bool | None = None) -> Spec:
+    """The differences as bars with the id of the unit under the pointer, and a dashed line at their
+    mean."""
+    data = [
+        {"i": i, "unit": visible(unit)[:80], "system": finite(a, 4), "baseline": finite(b, 4),
+         "difference": finite(a - b, 4), "sign": (a > b) - (a < b)}
+        for i, (unit, a, b) in thinned(list(enumerate(rows)), MOST_BARS)
+    ]  # fmt: skip
+    signs = {"domain": [1, 0, -1], "range": sign_colors(higher_is_better)}
+    y = quantity("difference", title="difference", axis={"tickCount": 5})
+    tips = tooltip(*((name, name) for name in ("unit", "difference", "system", "baseline")))
+    bars = drawn(
+        {"type": "bar", "binSpacing": 0},
+        x={"field": "i", "type": "ordinal", "axis": None},
+        y=y,
+        color={"field": "sign", "type": "ordinal", "scale": signs, "legend": None},
+        tooltip=tips,
+    )
+    layers = [bars]
+    if rows:
+        mean = math.fsum(a - b for _, a, b in rows) / len(rows)
+        mark = rule(strokeDash=[6, 3], opacity=0.8)
+        at = {**y, "field": "mean"}
+        layers.append(
+            layer([{"mean": finite(mean)}], mark, y=at, tooltip=tooltip(("mean", "mean")))
+        )
+    return whole(
+        width=900 if len(data) > FEW_BARS else 410,
+        height=260,
+        data={"values": data},
+        layer=layers,
+    )

@@ -1,0 +1,166 @@
+"""Charts as Vega-Lite specs: plain dicts made from results, the same every time.
+
+Ink is ``currentColor``, so that a chart inside a page follows its light or dark theme. Names of
+systems, measures and units come in as data or as axis labels only, never in an expression, and
+always through :func:`~calipers.report.names.visible`: the renderer aborts the whole process on a
+control character. Nothing is clipped, because clip paths carry ids, which would clash in one page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+Spec = dict[str, Any]
+
+#: Okabe and Ito's colours, which colour-blind readers tell apart, without yellow and black: one
+#: is too pale on white, the other vanishes on a dark page.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+#: One more than there are colours, so that a colour that comes again has another pattern.
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (10, 2, 2, 2, 2, 2), (1, 3))
+#: The letters of a name in a chart, and those that fit beside each other under it.
+LABEL = 32
+LEGEND_LINE = 36
+
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_CONFIG: Spec = {
+    "aria": False,  # the figure around the chart says what it shows
+    "background": None,
+    # The renderer brings Liberation Sans along, so text is measured alike on every machine.
+    "font": "Liberation Sans, Arial, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "currentColor", "titleColor": "currentColor", "gridColor": "currentColor",
+        "labelOpacity": 0.8, "gridOpacity": 0.13, "domain": False, "ticks": False,
+        "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal",
+        "labelPadding": 6, "titlePadding": 10, "labelLimit": 260, "labelFlush": False,
+    },
+    "legend": {
+        "labelColor": "currentColor", "labelFontSize": 12, "labelLimit": 300,
+        "orient": "bottom", "title": None, "symbolStrokeWidth": 2.5,
+    },
+    "concat": {"spacing": 24},
+}  # fmt: skip
+
+
+def whole(**parts: Any) -> Spec:
+    """A chart of these parts."""
+    # Labels are as wide as the reader's font makes them: leave them room.
+    padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
+    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **parts}
+
+
+def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:
+    """What a mark draws of some rows."""
+    return {"data": {"values": rows}, **drawn(mark, **encoding)}
+
+
+def drawn(mark: str | Spec, **encoding: Any) -> Spec:
+    """What a mark draws of the rows around it."""
+    return {"mark": {"type": mark} if isinstance(mark, str) else mark, "encoding": encoding}
+
+
+def rule(**style: Any) -> Spec:
+    """A line in the colour of the text."""
+    return {"type": "rule", "color": "currentColor", **style}
+
+
+def quantity(field: str, **more: Any) -> Spec:
+    """A channel of numbers."""
+    return {"field": field, "type": "quantitative", **more}
+
+
+def nominal(field: str, **more: Any) -> Spec:
+    """A channel of names."""
+    return {"field": field, "type": "nominal", **more}
+
+
+def category(field: str, **more: Any) -> Spec:
+    """A channel of names in the order of the data."""
+    return nominal(field, **{"sort": None, **more})
+
+
+def to(*fields: str) -> dict[str, Spec]:
+    """Channels in which a mark ends that begins in ``x`` or ``y``."""
+    return {field: {"field": field} for field in fields}
+
+
+def tooltip(*pairs: tuple[str, str]) -> list[Spec]:
+    """What the pointer shows: fields, and what they are called."""
+    return [{"field": field, "title": title, "type": "nominal"} for field, title in pairs]
+
+
+def scale(names: Sequence[str], values: Sequence[Any]) -> Spec:
+    """Names with colours or patterns, from the first again where there are too few."""
+    picked = [values[i % len(values)] for i in range(len(names))]
+    return {"domain": list(names), "range": picked}
+
+
+def finite(x: float, digits: int = 6) -> float | None:
+    """``x`` for JSON, with the digits that a drawing can show."""
+    return float(f"{x:.{digits}g}") if math.isfinite(x) else None
+
+
+def limits(value: float, low: float, high: float) -> Spec:
+    """A number and its interval. One-sided intervals have an infinite limit; their whisker ends at
+    the value."""
+    ends = {"low": low, "high": high}
+    inside = {k: finite(value if math.isinf(x) else x) for k, x in ends.items()}
+    return {"value": finite(value), **inside}
+
+
+def room(rows: Iterable[Spec], *also: float) -> Spec:
+    """A scale that has room for the :func:`limits` in the rows and for other numbers."""
+    seen = [row[k] for row in rows for k in ("value", "low", "high") if row[k] is not None]
+    values = [*seen, *also]
+    if not values or min(values) == max(values):
+        return {"zero": False}
+    margin = 0.05 * (max(values) - min(values))
+    ends = [finite(min(values) - margin), finite(max(values) + margin)]
+    return {"domain": ends, "nice": False}
+
+
+def dot(**style: Any) -> Spec:
+    """The mark of a value."""
+    return {"type": "point", "filled": True, "size": 80, "opacity": 1, **style}
+
+
+def color(index: int) -> str:
+    """The colour of the system at ``index``."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def sign_colors(higher_is_better: bool | None) -> list[str]:
+    """The colours of what is higher, equal and lower."""
+    better, worse = PALETTE[0], PALETTE[1]
+    up, down = (worse, better) if higher_is_better is False else (better, worse)
+    return [up, "currentColor", down]
+
+
+def direction(higher_is_better: bool | None) -> str:
+    """Which way of an axis of differences is better."""
+    if higher_is_better is None:
+        return "difference"
+    return "← worse · better →" if higher_is_better else "← better · worse →"
+
+
+#: The layer that only a pointer can see.
+HOVER = "hover"
+
+
+def still(spec: Spec) -> Spec:
+    """``spec`` without what only a pointer can see, for a picture."""
+    if "vconcat" in spec:
+        return {**spec, "vconcat": [still(panel) for panel in spec["vconcat"]]}
+    if "layer" not in spec:
+        return spec
+    return {**spec, "layer": [layer for layer in spec["layer"] if layer.get("name") != HOVER]}
+
+
+def thinned(rows: list[Any], most: int) -> list[Any]:
+    """At most ``most`` of ``rows``, evenly spaced, the first and the last among them."""
+    if len(rows) <= most:
+        return rows
+    step = (len(rows) - 1) / (most - 1)
+    return [rows[round(i * step)] for i in range(most)]

@@ -1,0 +1,161 @@
+"""What the tests, intervals and adjustments of a comparison are, each with its source."""
+
+from __future__ import annotations
+
+import re
+
+from calipers.report.names import short
+from calipers.report.verdict import pairs
+from calipers.results import Comparison
+
+
+def _entries(text: str) -> dict[str, tuple[str, str]]:
+    """What each is, and the source: ``name: source`` in a line, what it is in the next ones."""
+    found = {}
+    for entry in re.split(r"\n(?=\S)", text.strip()):
+        head, *said = entry.splitlines()
+        name, source = head.split(": ")
+        found[name] = " ".join(map(str.strip, said)), source
+    return found
+
+
+#: By a word of their names, from the special to the general.
+TESTS = _entries("""
+corrected resampled t: Nadeau and Bengio 2003; Bouckaert and Frank 2004
+    Student's t of the differences by split, its variance enlarged because models trained on
+    overlapping rows are not independent.
+t over splits: Student 1908
+    Student's t of the differences by split, for splits that share no training rows.
+5×2 cv F: Alpaydin 1999
+    F of all ten differences of five times two-fold cross-validation over their variance within
+    repetitions.
+5×2 cv t: Dietterich 1998
+    t of the first of ten differences of five times two-fold cross-validation over their
+    variance within repetitions.
+Tukey HSD: Carterette 2012; Sakai 2018
+    Values are dealt out anew to the systems of each unit; p is how often the largest of all
+    differences is then at least as large, so that it holds for all pairs together.
+randomisation: Fisher 1935; Smucker, Allan and Carterette 2007
+    The two systems are swapped on units at random; p is how often the difference is then at
+    least as large, over all ways to swap where it is called exact.
+Wilcoxon: Wilcoxon 1945
+    The ranks of the differences by size, those above zero against those below; it asks about
+    the middle of the differences, not about their mean.
+sign test: Conover 1999
+    On how many units the difference is above zero, against an even chance.
+McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
+    The rows on which one system alone is right, against an even chance.
+Tango: Tango 1998
+    The score test that two shares of the same rows differ by the margin.
+DeLong: DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters
+    The difference of two AUCs over its standard error, from how positive and negative rows rank
+    one another.
+bootstrap: Efron and Tibshirani 1993
+    Units are drawn anew with replacement, both systems together; p comes from the share of the
+    differences so drawn that lie beyond zero.
+influence: Hampel 1974; van der Vaart 1998
+    The difference over its standard error, from how much each row moves the measure.
+delta: Hampel 1974; van der Vaart 1998
+    The difference over its standard error, from how much each row moves the measure.
+normal: Wald 1943
+    The mean difference over its standard error, as a normal deviate.
+clustered: Liang and Zeger 1986
+    The difference over a standard error that takes clusters of rows as units.
+paired t: Student 1908
+    The mean difference over its standard error, as Student's t.
+Student t: Student 1908
+    The mean difference over its standard error, as Student's t.
+""")
+
+#: As :data:`TESTS`, of intervals.
+INTERVALS = _entries("""
+bootstrap-t: Efron and Tibshirani 1993, chapter 12
+    Units are drawn anew with replacement; the limits come from the spread of the mean
+    difference over its standard error in each draw.
+BCa: Efron 1987
+    Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
+    value.
+bootstrap: Efron 1979
+    The middle part of the differences that are found when units are drawn anew with
+    replacement, both systems together.
+DeLong: DeLong, DeLong and Clarke-Pearson 1988
+    The difference of two AUCs ± normal quantiles of its standard error.
+corrected resampled t: Nadeau and Bengio 2003
+    The mean over splits ± quantiles of Student's t, its variance enlarged for overlapping
+    training rows.
+influence: van der Vaart 1998
+    The difference ± normal quantiles of a standard error from how much each row moves it.
+t over splits: Student 1908
+    The mean difference ± quantiles of Student's t.
+delta: van der Vaart 1998
+    The difference ± normal quantiles of a standard error from how much each row moves it.
+clustered: Liang and Zeger 1986
+    The difference ± quantiles of a standard error that takes clusters of rows as units.
+Student t: Student 1908
+    The mean difference ± quantiles of Student's t.
+paired t: Student 1908
+    The mean difference ± quantiles of Student's t.
+normal: Wald 1943
+    The mean difference ± normal quantiles of its standard error.
+""")
+
+ADJUSTMENTS = _entries("""
+Holm: Holm 1979
+    The smallest of m p-values times m, the next times m - 1, and so on: the chance of any false
+    finding among the pairs stays below the level.
+Bonferroni: Dunn 1961
+    Each of m p-values times m: the chance of any false finding among the pairs stays below the
+    level.
+Benjamini-Hochberg: Benjamini and Hochberg 1995
+    Bounds the false discovery rate, the expected share of findings that are false, and not the
+    chance of any; for tests that are independent or positively dependent.
+""")
+
+#: Of columns of the tables.
+COLUMNS = _entries("""
+not worse, within: Schuirmann 1987
+    Not worse: one test that the difference is not beyond the margin on the bad side. Within:
+    two one-sided tests, of both sides, of which the larger p-value is shown.
+detectable: Bloom 1995
+    The smallest true difference that a two-sided test of one pair alone, with the standard
+    error found here, would find with a probability of 80%.
+effect: Hedges 1981
+    Hedges' g: the mean difference over the standard deviation of the differences, corrected for
+    small samples.
+""")
+
+#: Of tests of all systems together.
+TOGETHER = _entries("""
+Friedman F: Friedman 1937; Iman and Davenport 1980
+    Whether the systems rank alike on the units, by Iman and Davenport's F.
+Nemenyi: Nemenyi 1963; Demšar 2006
+    Every two systems by their mean ranks; a critical difference apart, they differ.
+ANOVA F, ω²: Carterette 2012
+    Analysis of variance by unit and system: whether the means of the systems differ, and what
+    share of the variance is theirs; below 0 where there is nothing.
+""")
+
+
+def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
+    """Name, sentence and source of every test, interval and adjustment in ``comparison``."""
+    used: dict[str, tuple[str, str]] = {}
+
+    def add(kind: str, name: str | None, known: dict[str, tuple[str, str]]) -> None:
+        found = next((of for word, of in known.items() if name and word in name), None)
+        if found is not None:
+            used.setdefault(f"{short(name)} ({kind})", found)
+
+    for d in comparison:
+        add("test", d.test, TESTS)
+        add("interval", d.method if d.has_interval else None, INTERVALS)
+        add("test of the margin", d.margin_test, TESTS)
+    if len(pairs(comparison)) > 1:
+        add("adjustment", comparison.adjustment, ADJUSTMENTS)
+    there = {
+        "not worse, within": any(d.margin_test for d in comparison),
+        "detectable": any(d.detectable == d.detectable for d in comparison),
+        "effect": any(d.effect == d.effect for d in comparison),
+    }
+    used |= {name: of for name, of in COLUMNS.items() if there[name]}
+    used |= TOGETHER if comparison.overall else {}
+    return [(name, *of) for name, of in used.items()]

@@ -1,0 +1,136 @@
+"""The tables of results, by column: text and Markdown lay them out, each in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from calipers.report import numbers
+from calipers.report.names import short
+from calipers.report.rows import (
+    OVERALL_HEAD,
+    arrow,
+    definitions_of,
+    difference_rows,
+    estimate_rows,
+    overall_rows,
+    unit_label,
+)
+from calipers.report.slices import MOST_IN_TEXT, left_out_text, p_label, slice_groups
+from calipers.report.verdict import p_heading
+from calipers.results import Comparison, Evaluation, Slices
+
+
+class Kind(Enum):
+    """What the cells of a column are."""
+
+    #: What a row is about: a narrow terminal shows it before all else.
+    KEY = "key"
+    WORDS = "words"
+    NUMBER = "number"
+    #: An interval or several counts, which line up at the right where letters are of one width.
+    NUMBERS = "numbers"
+
+
+KEY, WORDS, NUMBER, NUMBERS = Kind
+
+
+class Column(NamedTuple):
+    """A column, whose cells are safe to show."""
+
+    name: str
+    kind: Kind
+    cells: Sequence[str]
+
+
+def filled(columns: Iterable[Column]) -> list[Column]:
+    """The columns that hold anything."""
+    return [column for column in columns if any(column.cells)]
+
+
+def _columns(rows: Sequence[Any], *columns: tuple[str, Kind, str]) -> list[Column]:
+    """Columns of attributes of the rows."""
+    return [Column(name, kind, list(map(attrgetter(of), rows))) for name, kind, of in columns]
+
+
+def of_estimates(evaluation: Evaluation, *, arrows: bool = False) -> list[Column]:
+    """A row an estimate; with ``arrows``, measures say which way is better."""
+    rows = estimate_rows(evaluation)
+    made = _columns(
+        rows,
+        ("measure", KEY, "measure"),
+        ("system", KEY, "system"),
+        ("value", NUMBER, "value"),
+        (f"{numbers.percent(evaluation.level)} interval", NUMBERS, "interval"),
+        ("judgments", NUMBERS, "judgments"),
+        ("method", WORDS, "method"),
+        (unit_label(evaluation), NUMBER, "n"),
+        ("default", NUMBER, "default"),
+        ("remarks", WORDS, "remarks"),
+    )
+    if arrows:
+        of = definitions_of(evaluation)
+        cells = [f"{r.measure} {arrow(of.get(r.estimate.measure))}".rstrip() for r in rows]
+        made[0] = Column("measure", KEY, cells)
+    return _without_lone_system(made, evaluation.systems)
+
+
+def _without_lone_system(made: list[Column], systems: Sequence[str]) -> list[Column]:
+    return [c for c in made if len(systems) != 1 or (c.name, c.kind) != ("system", KEY)]
+
+
+def of_differences(comparison: Comparison, *, verdict: bool = False) -> list[Column]:
+    """A row a difference, with its verdict in a word where no sentence says it."""
+    return _columns(
+        difference_rows(comparison),
+        ("measure", KEY, "measure"),
+        ("systems", KEY, "systems"),
+        ("difference", NUMBER, "value"),
+        (f"{numbers.percent(comparison.level)} interval", NUMBERS, "interval"),
+        (p_heading(comparison), NUMBER, "p"),
+        ("test", WORDS, "test"),
+        ("effect", NUMBER, "effect"),
+        ("wins/ties/losses", NUMBERS, "counts"),
+        ("detectable", NUMBER, "detectable"),
+        ("margin", NUMBER, "margin"),
+        ("p not worse", NUMBER, "not_inferior"),
+        ("p within", NUMBER, "equivalent"),
+        *([("verdict", WORDS, "outcome.value")] if verdict else []),
+        ("remarks", WORDS, "remarks"),
+    )
+
+
+def of_all_systems(comparison: Comparison) -> list[Column]:
+    """A row a measure, on which all systems are tested together; empty where they are not."""
+    kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
+    columns = zip(*overall_rows(comparison), strict=True)
+    return list(map(Column, OVERALL_HEAD, kinds, columns))
+
+
+def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
+    """By the column that cuts them a row a slice and measure, and what is said of rows that there
+    is no room for."""
+    groups, left_out = slice_groups(slices, MOST_IN_TEXT)
+    level = numbers.percent(slices.level)
+    systems = list(dict.fromkeys(s.estimate.system for s in slices))
+    made = {}
+    for column in map(short, slices.columns):
+        rows = [row for group in groups if group.column == column for row in group.rows]
+        columns = _columns(
+            rows,
+            ("measure", KEY, "measure"),
+            ("slice", KEY, "slice"),
+            ("system", KEY, "system"),
+            ("value", NUMBER, "value"),
+            (f"{level} interval", NUMBER, "interval"),
+            ("rows", NUMBER, "n"),
+            ("less the rest", NUMBER, "difference"),
+            (f"{level} interval of it", NUMBER, "difference_interval"),
+            (p_label(slices), NUMBER, "p"),
+            ("verdict", WORDS, "verdict"),
+            ("remarks", WORDS, "remarks"),
+        )
+        made[column] = _without_lone_system(columns, systems)
+    return made, left_out_text(left_out) if left_out else ""
