@@ -457,9 +457,8 @@ def test_bands_follow_the_settings(interval: str) -> None:
 
 def test_other_curves_have_the_bands_of_their_replicates() -> None:
     """Against replicates of whole tables, drawn by the same stream."""
-    from calipers.inference.settings import Settings
-
     from calipers.inference.scores import Drawn
+    from calipers.inference.settings import Settings
 
     truth, score, _ = rows(11, 250, 2)
     ev = evaluation(truth, score, interval="auto", resamples=200)

@@ -7,10 +7,10 @@ import pytest
 
 import calipers as cal
 from calipers import _core
-from calipers.systems.classes import top_label
 from calipers.measures import definitions
 from calipers.once import cached_property
 from calipers.statistics.calibration import Levels
+from calipers.systems.classes import top_label
 
 ALL = [d.example() for d in definitions("calibration")]
 

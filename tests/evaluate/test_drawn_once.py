@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.inference.settings import Settings
 
 import calipers as cal
 from calipers.evaluate.cuts import Cut
@@ -17,6 +16,7 @@ from calipers.evaluate.parts import Parts
 from calipers.inference.cells import Cells
 from calipers.inference.clusters import Clusters
 from calipers.inference.others import Others
+from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from calipers.inference.settings import Settings
 
 import calipers as cal
 from calipers.inference.cells import Cells, ClassCounts, cell_gradient
 from calipers.inference.clusters import Clusters
+from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.results import Confusion, OccupiedConfusion
 from calipers.statistics import ConfusionMatrix, OccupiedMatrix, confusion

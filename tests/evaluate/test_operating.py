@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.inference.settings import Settings
 from numpy.testing import assert_allclose
 
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.evaluate.operating import Rule, replicated_places
 from calipers.inference.scores import Drawn
+from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable

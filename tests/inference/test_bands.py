@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from calipers.inference.settings import Settings
 from scipy.stats import kstwo, norm
 
 import calipers as cal
 from calipers import _core
 from calipers.curves import scored
 from calipers.inference.bands import Counted, kolmogorov_distance, precision_limits, roc_limits
+from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
 
 GRID = np.linspace(0, 1, 101)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from calipers.inference.settings import Settings
 from scipy import stats
 
 import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, paired
 from calipers.inference.clusters import Clusters
+from calipers.inference.settings import Settings
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 Rows = dict[str, npt.NDArray[Any]]

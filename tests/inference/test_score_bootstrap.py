@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from calipers.inference.settings import Settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calipers as cal
 from calipers import _core
 from calipers.inference import scores
 from calipers.inference.scores import AREAS, Drawn
+from calipers.inference.settings import Settings
 from calipers.measures import Measure, definitions, parse
 from calipers.statistics import ScoreTable
 

@@ -234,7 +234,7 @@ def _threshold(text: str | None, costs: str | None, prevalence: float | None) ->
         if costs is not None:
             raise click.UsageError("--costs goes with a rule for --threshold, such as 'cost'")
         return number
-    from calipers.evaluate.operating import Rule
+    from calipers.systems.thresholds import Rule
 
     defaults = {} if prevalence is None else {"prevalence": prevalence}
     if costs is not None:

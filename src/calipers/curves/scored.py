@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from calipers.once import cached_property
 from calipers.results import Curve
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.statistics.calibration import Levels
+
+if TYPE_CHECKING:
+    from calipers.systems.binary import System
 
 #: Where bands are computed.
 GRID = np.linspace(0.0, 1.0, 101)
@@ -220,3 +224,20 @@ def band_of(
         band["wide_low"], band["wide_high"] = limits(fpr, tpr, scored.sizes, grid, settings.level)
         band["wide_method"] = "Kolmogorov bounds of both classes"
     return band
+
+
+def scored(system: System) -> Scored:
+    """What the curves of a system are made of."""
+    negative, positive = system.labels.names
+    clusters = system.clusters
+    return Scored(
+        system.name,
+        partial(getattr, system, "table"),
+        system.settings,
+        system.scored.rows(),
+        system.threshold,
+        probabilities=system.probability is not None,
+        names=(negative, positive),
+        bootstrap="bootstrap [B]" if clusters is None else clusters.bootstrap,
+        independent=clusters is None,
+    )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.curves.access import ScoreCurves
-from calipers.curves.scored import Scored
+from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_columns import is_one_column, is_per_class
 from calipers.data.classes import check_classes, coded, name_of
@@ -285,23 +285,6 @@ def _curves(systems: Mapping[str, System]) -> ScoreCurves:
 
 def _scored(systems: Sequence[System]) -> list[Scored]:
     return [scored(s) for s in systems if s.score is not None]
-
-
-def scored(system: System) -> Scored:
-    """What the curves of a system are made of."""
-    negative, positive = system.labels.names
-    clusters = system.clusters
-    return Scored(
-        system.name,
-        partial(getattr, system, "table"),
-        system.settings,
-        system.scored.rows(),
-        system.threshold,
-        probabilities=system.probability is not None,
-        names=(negative, positive),
-        bootstrap="bootstrap [B]" if clusters is None else clusters.bootstrap,
-        independent=clusters is None,
-    )
 
 
 #: What each system that has such things is measured by.

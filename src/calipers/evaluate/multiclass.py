@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 from calipers.curves.access import ScoreCurves
-from calipers.curves.scored import Scored, series_of
+from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
 from calipers.data.errors import InputError
-from calipers.evaluate.classification import scored
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.shared import (

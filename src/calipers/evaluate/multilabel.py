@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.curves.access import ScoreCurves
-from calipers.curves.scored import Scored, series_of
+from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.label_columns import (
@@ -32,7 +32,6 @@ from calipers.data.labels import (
 )
 from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
-from calipers.evaluate.classification import scored
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.shared import (

@@ -184,7 +184,7 @@ class Parts:
         levels = Levels.of(whole.table).clipped(delta)
         return sums[part].fit(levels.line if both else (levels.offset, 1.0), both=both)
 
-    def _sums(self, whole: System, delta: float) -> list[LogitSums] | None:
+    def _sums(self, whole: Binary, delta: float) -> list[LogitSums] | None:
         assert whole.probability is not None
         p = np.clip(whole.probability, delta, 1 - delta)
         with np.errstate(divide="ignore"):
@@ -276,7 +276,7 @@ class Rest:
             made,
             settings=self.settings,
             clusters=self.plain.clusters,
-            replicates=lambda: self.replicates(measure),
+            replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             alone=None,
             influence=lambda: self._influence(measure),
         )

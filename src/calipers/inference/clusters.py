@@ -177,7 +177,7 @@ class Clusters:
         live = np.ones(len(moved), bool) if self.weight is None else self.weight > 0
         parts, sizes = [], []
         for of_class in (positive, ~positive):
-            parts.append(np.bincount(self.code, moved * of_class, self.size))
+            parts.append(np.bincount(self.code, moved * of_class, self.size).astype(np.float64))
             sizes.append(len(np.unique(self.code[live & of_class])))
         f, g = parts
         return _root(

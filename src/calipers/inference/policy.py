@@ -442,12 +442,12 @@ def _way(reading: Reading) -> str:
     """What the interval of a difference is made from: ``"units"``, ``"error"``, ``"replicates"`` or
     ``"none"``."""
     known = reading.error is not None or reading.influence is not None
-    settings, by_error = reading.settings, BY_ERROR.get(reading.kind, lambda reading: False)
+    settings, enough = reading.settings, BY_ERROR.get(reading.kind)
     if settings.interval == "analytic":
         return "error" if known else "none"
     if reading.studentised is not None:
         return "units"
-    if known and not settings.prefers_bootstrap and by_error(reading):
+    if known and not settings.prefers_bootstrap and enough is not None and enough(reading):
         return "error"
     return "replicates"
 
@@ -503,7 +503,7 @@ def detectable(errors: Sequence[Error], level: float) -> FloatArray:
 # --- Tests ----------------------------------------------------------------------------------------
 
 
-def test(reading: Reading, question: Question = USUAL) -> Test:
+def test(reading: Reading, question: Question = USUAL) -> Test:  # noqa: PT028
     """The test asked for of no difference, or the usual one; undefined where it does not apply."""
     name = _named(reading, question.test)
     towards = question.towards(reading.higher_is_better)

@@ -46,8 +46,8 @@ class Topics:
     @cached_property
     def columns(self) -> FloatArray:
         """What the summary takes the means of, of the topics that have a value."""
-        own = self.summary.columns(self.values, self.weight)
-        return np.column_stack(own)[self.has]
+        own = np.column_stack(self.summary.columns(self.values, self.weight))
+        return np.asarray(own[self.has])
 
     def reading(self, draws: Draws, place: int) -> Reading:
         """The reading, drawn with those of other measures."""
@@ -161,11 +161,7 @@ class _OfTopics:
                 lambda: intervals.percentile(self.drawn()[0][:, 0], level)
             ),
             "bca": lambda level: self._of_mean(lambda: self._bca(level)),
-            "studentised": lambda level: self._of_mean(
-                lambda: intervals.bootstrap_t(
-                    self._mean, self._se, *(of[:, 0] for of in self.drawn()), level
-                )
-            ),
+            "studentised": lambda level: self._of_mean(lambda: self._studentised(level)),
             "student": lambda level: self._of_mean(
                 lambda: intervals.student(self._mean, self._se, len(self._first), level)
             ),
@@ -182,7 +178,7 @@ class _OfTopics:
 
     @property
     def _se(self) -> float:
-        return float(self._first.std(ddof=1)) / np.sqrt(len(self._first))
+        return float(self._first.std(ddof=1) / np.sqrt(len(self._first)))
 
     def _of_mean(self, make: Callable[[], Interval]) -> Interval:
         """An interval of the mean as one of the summary."""
@@ -193,6 +189,10 @@ class _OfTopics:
         ends = summary.of_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
         return Interval(float(ends[0]), float(ends[1]), method, made.reason)
+
+    def _studentised(self, level: float) -> Interval:
+        means, errors = (of[:, 0] for of in self.drawn())
+        return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
 
     def _bca(self, level: float) -> Interval:
         accelerated = intervals.acceleration(self._first - self._mean)

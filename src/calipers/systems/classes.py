@@ -298,12 +298,12 @@ class ClassSystem:
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
         if d.on is ScoreTable:
-            shares = weights_of(measure, self.problem.shares)
+            weights = weights_of(measure, self.problem.shares)
             tables = [self.against_rest(name).table.constant() for name in self._occurring]
             values = [float(measure.plain.apply(table)) for table in tables]
             if not values:
                 return NAN
-            return sum(w * value for w, value in zip(shares, values, strict=True))
+            return sum(w * value for w, value in zip(weights, values, strict=True))
         moments = self.problem.constant(measure) or self.statistic(measure)
         assert moments is not None
         return float(measure.apply(moments))
