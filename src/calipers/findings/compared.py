@@ -60,7 +60,7 @@ def not_told_apart(_: Subject, comparison: Comparison) -> Iterator[Said]:
     undecided = [
         d
         for d in leading.values()
-        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.high > d.low
+        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.standard_error > 0
     ]
     adjusted = comparison.adjustment != "none"
     for d in undecided[:MOST_PAIRS]:
@@ -81,7 +81,7 @@ def _not_told_apart(d: Difference, tests: int) -> Said:
     """A difference of (z + z_power)·se is found with that power, and se falls with the root of the
     number of units."""
     of_power = intervals.z_of(2 * POWER - 1)  # leaves 1 − POWER above
-    reach = (intervals.z_of(corrected(d.level, tests)) + of_power) * standard_error(d)
+    reach = (intervals.z_of(corrected(d.level, tests)) + of_power) * d.standard_error
     difference = Valued.of(d)
     values: dict[str, float | Valued] = {
         "difference": difference,
@@ -102,8 +102,3 @@ def _not_told_apart(d: Difference, tests: int) -> Said:
         d.level,
         systems=(d.system, d.baseline),
     )
-
-
-def standard_error(d: Difference) -> float:
-    """The standard error that an interval implies, were it a normal one."""
-    return (d.high - d.low) / (2 * intervals.z_of(d.level))

@@ -72,7 +72,7 @@ def by_error(reading: Reading, level: float) -> Interval | None:
             return intervals.missing(name, "area_at_its_limit" if se >= 0 else "too_few_rows")
         if clusters is not None:
             name, se = clusters.named(name), clusters.widened(se, level)
-        return intervals.on_logit(value, se, level, name)
+        return replace(intervals.on_logit(value, se, level, name), se=found.se)
     if np.isfinite(found.se) and not found.se > 0:
         return intervals.missing(found.name, "no_spread")
     if clusters is not None:
@@ -160,4 +160,5 @@ def _student(reading: Reading, level: float) -> Interval:
 
 
 def _scaled(reading: Reading, made: Interval) -> Interval:
-    return replace(made, low=made.low * reading.scale, high=made.high * reading.scale)
+    low, high, se = (x * reading.scale for x in (made.low, made.high, made.se))
+    return replace(made, low=low, high=high, se=se)
