@@ -298,7 +298,7 @@ def test_a_share_of_topics_is_wilsons() -> None:
 def test_a_geometric_mean_is_scaled() -> None:
     made = cal.plan("GMAP", TOPICS, half_width=0.02)
     d = TOPICS.comparison["gm-AP"]  # type: ignore[index]
-    assert made.n == math.ceil(50 * ((d.high - d.low) / 2 / 0.02) ** 2)
+    assert made.n == math.ceil(50 * (stats.norm.ppf(0.975) * d.standard_error / 0.02) ** 2)
     assert "scaled by 1/√n" in made.of
 
 

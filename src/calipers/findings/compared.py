@@ -11,7 +11,7 @@ from calipers.findings.words import Valued, first, quoted, rough, who
 from calipers.inference import intervals
 from calipers.report.names import short
 from calipers.report.numbers import count, number
-from calipers.report.verdict import Outcome, outcome
+from calipers.report.verdict import Outcome, outcome, pairs
 from calipers.results import Comparison, Difference, Slice, Slices
 
 #: The power at which a number of rows or topics is named.
@@ -53,13 +53,9 @@ def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
 def not_told_apart(_: Subject, comparison: Comparison) -> Iterator[Said]:
     """On the leading measure the adjusted p-value of two systems is not small, or the interval of
     their difference contains 0."""
-    # Of each pair the first difference, which is on the leading measure.
-    leading: dict[tuple[str, str], Difference] = {}
-    for d in comparison:
-        leading.setdefault((d.system, d.baseline), d)
     undecided = [
         d
-        for d in leading.values()
+        for d, *_ in pairs(comparison).values()  # of each pair that on the leading measure
         if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.standard_error > 0
     ]
     adjusted = comparison.adjustment != "none"
