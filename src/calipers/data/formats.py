@@ -23,7 +23,8 @@ from calipers.data.tables import (
     read_json,
     read_table,
 )
-from calipers.data.trec import FURTHER, GRADE, SCORE, STDIN, VALUES, Kind, buffers, has_header
+from calipers.data.trec import STDIN, has_header
+from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
 if TYPE_CHECKING:
     import pyarrow as pa

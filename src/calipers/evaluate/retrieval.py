@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError
-from calipers.data.trec import (
-    Origin,
-    Run,
-    TrecSource,
-    check_stdin,
-    holds_columns,
-    read_qrels,
-    read_runs,
-    run_name,
-)
+from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
+from calipers.data.trec_tables import holds_columns
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.findings import of_topics
 from calipers.evaluate.rankcurves import RankCurves
