@@ -11,21 +11,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
-from calipers.data import trec_tables
+from calipers.data import tables, trec_tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX, dataset_rows
-from calipers.data.tables import (
-    BINARIES,
-    COMPRESSED,
-    TEXTS,
-    check_file,
-    extension,
-    file_digest,
-    located,
-    read_errors,
-    read_json,
-    read_table,
-)
+from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import Kind, buffers, text_of
 
 if TYPE_CHECKING:
@@ -210,14 +199,14 @@ def taken(
     path = os.fspath(source)
     if lenient:
         if path != STDIN:
-            check_file(path, f"a TREC {kind} file")
+            tables.check_file(path, f"a TREC {kind} file")
         return path, Origin(name, path)
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), Origin(name, path)
     data = _read_file(path, kind, also)
     if isinstance(data, str):
         return data, Origin(name, path)
-    size, digest = file_digest(path)
+    size, digest = tables.file_digest(path)
     return data, Origin(name, path, bytes=size, sha256=digest)
 
 
@@ -229,11 +218,11 @@ def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:
 def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
     """What a file of judgments or a run holds: of TREC text its path, of JSON what it says, of
     other tables the columns that are wanted, with those of ``also`` where they are there."""
-    suffix, _ = extension(path)
+    suffix, _ = tables.extension(path)
     if path != STDIN:
-        check_file(path, f"a TREC {kind} file")
+        tables.check_file(path, f"a TREC {kind} file")
     if suffix == ".json":
-        data = read_json(path)
+        data = tables.read_json(path)
         if not isinstance(data, dict | list):
             raise InputError(
                 f"{path}: holds {type(data).__name__}, expected an object "
@@ -244,8 +233,8 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
         return path
     if suffix == ".tsv" and not has_header(path):
         return path  # TREC text with tabs
-    with located(path):
-        return read_table(
+    with tables.located(path):
+        return tables.read_table(
             path,
             text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *also),
             choose=lambda names: [
@@ -259,7 +248,7 @@ def has_header(path: str) -> bool:
     """Whether the first line names the columns of topics and documents."""
     import pyarrow as pa
 
-    with read_errors(path, "text"), pa.input_stream(path, compression="detect") as stream:
+    with tables.read_errors(path, "text"), pa.input_stream(path, compression="detect") as stream:
         line = stream.read(1 << 16).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     names = {name.strip('"\r ') for name in line.split("\t")}
     return not names.isdisjoint(trec_tables.TOPIC) and not names.isdisjoint(trec_tables.DOCUMENT)
@@ -277,7 +266,7 @@ def placed(data: Any, origin: Origin) -> Iterator[None]:
             raise InputError(str(error)) from None
         if origin.path is None:
             raise InputError(f"{origin.name}: {error}") from None
-        with located(origin.path):
+        with tables.located(origin.path):
             raise InputError(str(error)) from None
 
 
@@ -322,7 +311,7 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
 
 def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     """Topic, measure, mean and deviation of every line, the numbers as text."""
-    check_file(path, "a file of means and deviations")
+    tables.check_file(path, "a file of means and deviations")
     with placed(path, Origin("z-scores", path)):
         rows = _core.read_rows(path, "zscores", lenient=True)
     columns = []
@@ -357,5 +346,5 @@ def run_name(source: str | os.PathLike[str]) -> str:
         return "stdin"
     if str(source).startswith(PREFIX):
         return str(source)
-    stem, extension = os.path.splitext(os.path.basename(source))
-    return os.path.splitext(stem)[0] if extension in COMPRESSED else stem
+    stem, suffix = os.path.splitext(os.path.basename(source))
+    return os.path.splitext(stem)[0] if suffix in COMPRESSED else stem
