@@ -9,7 +9,8 @@ import click
 
 from calipers.cli.common import evaluating, inference_options
 from calipers.cli.files import Command, Group, InFile, asked
-from calipers.cli.output import FORMATS, format_and_file, format_options, parameters, write_out
+from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
+from calipers.cli.output import FORMATS, format_and_file, format_options, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -20,73 +21,62 @@ EVALUATING = ("retrieval", "classification", "multilabel", "regression")
 OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
-    "auto",
-    "t",
-    "wilcoxon",
-    "sign",
-    "randomisation",
-    "bootstrap",
-    "normal",
-    "mcnemar",
-    "mid-p",
+    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "mcnemar", "mid-p"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
 ADJUST = ("holm", "bonferroni", "benjamini-hochberg", "tukey", "none")
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
-def questions() -> list[click.Parameter]:
-    """What is asked of the differences, and how the answer is written."""
-    return [
-        click.Option(
-            ["--test"],
-            type=click.Choice(TESTS),
-            default="auto",
-            show_default=True,
-            help="Test of no difference; auto is the usual one of each measure.",
+#: What is asked of the differences.
+QUESTIONS = parameters(
+    stacked(
+        choice("--test", TESTS, "Test of no difference; auto is the usual one of each measure."),
+        choice(
+            "--alternative",
+            ALTERNATIVES,
+            "One-sided: is it better (worse) by the measure's direction, greater (less)?",
         ),
-        click.Option(
-            ["--alternative"],
-            type=click.Choice(ALTERNATIVES),
-            default="two-sided",
-            show_default=True,
-            help="One-sided: is it better (worse) by the measure's direction, greater (less)?",
+        choice(
+            "--adjust",
+            ADJUST,
+            "How p-values account for the pairs of systems; tukey is the randomised HSD.",
         ),
-        click.Option(
-            ["--adjust"],
-            type=click.Choice(ADJUST),
-            default="holm",
-            show_default=True,
-            help="How p-values account for the pairs of systems; tukey is the randomised HSD.",
-        ),
-        click.Option(
-            ["--margin", "margins"],
-            multiple=True,
-            metavar="[NAME=]X",
-            help="The difference that still counts as none, of all measures or of one: tests "
+        texts(
+            "--margin margins",
+            "[NAME=]X",
+            "The difference that still counts as none, of all measures or of one: tests "
             "non-inferiority and equivalence as well. Repeatable.",
         ),
-        *parameters(format_options),
-    ]
+    )
+)
 
+#: How the answer is written.
+WRITING = parameters(format_options)
 
-def designs() -> list[click.Parameter]:
-    """How test splits were made."""
-    return [
-        click.Option(
-            ["--design"],
+#: How test splits were made.
+DESIGN = parameters(
+    stacked(
+        click.option(
+            "--design",
             type=click.Choice(DESIGNS),
             help="Compare over test splits, made so: (repeated) cross-validation, repeated "
             "hold-out, five times two-fold cross-validation (F or t test), or splits that share "
             "no training rows.",
         ),
-        click.Option(
-            ["--train-rows", "train"], type=float, metavar="N", help="Rows that models trained on."
-        ),
-        click.Option(
-            ["--test-rows"], type=float, metavar="N", help="Rows that they were measured on."
-        ),
-    ]
+        number("--train-rows train", "N", "Rows that models trained on."),
+        number("--test-rows", "N", "Rows that they were measured on."),
+    )
+)
+
+#: The options that name columns of splits.
+COLUMNS = ("split", "repetition")
+SPLITS = parameters(
+    stacked(
+        text("--split", "COL", "Column of the test split of each row."),
+        text("--repetition", "COL", "Column of the repetition, with --split."),
+    )
+)
 
 
 class Comparisons(Group):
@@ -133,17 +123,7 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    further = questions()
-    if name in OF_ROWS:
-        further = [
-            *further[:4],
-            click.Option(["--split"], metavar="COL", help="Column of the test split of each row."),
-            click.Option(
-                ["--repetition"], metavar="COL", help="Column of the repetition, with --split."
-            ),
-            *designs(),
-            *further[4:],
-        ]
+    of_splits = [*SPLITS, *DESIGN] if name in OF_ROWS else []
 
     def callback(**options: Any) -> None:
         (kind, path), report = written(options), options.pop("report")
@@ -177,13 +157,9 @@ def of_evaluation(name: str) -> click.Command:
     return Command(
         name,
         callback=callback,
-        params=[*own, *further],
+        params=[*own, *QUESTIONS, *of_splits, *WRITING],
         help=f"Compare systems that are read as by `calipers {name}`.",
     )
-
-
-#: The options that name columns of splits.
-COLUMNS = ("split", "repetition")
 
 
 def _column(table: str, name: str | None) -> Any:
@@ -275,27 +251,18 @@ values = Command(
     callback=_values,
     params=[
         click.Argument(["files"], nargs=-1, required=True, type=InFile()),
-        click.Option(
-            ["--measure"], default="value", metavar="NAME", help="What they are, unless they say."
+        *parameters(
+            stacked(
+                text("--measure", "NAME", "What they are, unless they say.", default="value"),
+                texts("--lower-is-better", "NAME", "A measure of which that is true; repeatable."),
+                preset("--unit", "topics", "What the units are called.", metavar="NAME"),
+                text("--baseline", "NAME", "Compare with this system only."),
+                inference_options,
+            )
         ),
-        click.Option(
-            ["--lower-is-better"],
-            multiple=True,
-            metavar="NAME",
-            help="A measure of which that is true; repeatable.",
-        ),
-        click.Option(
-            ["--unit"],
-            default="topics",
-            show_default=True,
-            metavar="NAME",
-            help="What the units are called.",
-        ),
-        click.Option(["--baseline"], metavar="NAME", help="Compare with this system only."),
-        *parameters(inference_options),
-        *questions()[:4],
-        *designs(),
-        *questions()[4:],
+        *QUESTIONS,
+        *DESIGN,
+        *WRITING,
     ],
     help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "
     "FILES are tables with the columns system, topic (or unit), value and perhaps measure; or, one "
@@ -308,14 +275,12 @@ def margins(given: tuple[str, ...]) -> Any:
     if not given:
         return None
     named: dict[str, float] = {}
-    for text in given:
-        name, _, number = text.rpartition("=")
+    for one in given:
+        name, _, size = one.rpartition("=")
         try:
-            named[name] = float(number)
+            named[name] = float(size)
         except ValueError:
-            raise click.UsageError(
-                f"--margin {text!r}: expected a number, or NAME=number"
-            ) from None
+            raise click.UsageError(f"--margin {one!r}: expected a number, or NAME=number") from None
     if "" in named and len(named) > 1:
         raise click.UsageError("--margin: give a number for all measures, or one for each by name")
     return named.get("", named)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import DASH, OutFile
+from calipers.cli.options import Command, stacked, text
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation
@@ -35,30 +36,21 @@ _OTHERS = frozenset(
 
 
 def format_options(
-    command: Callable[..., Any], formats: Sequence[str] = FORMATS, *, report: bool = True
-) -> Callable[..., Any]:
+    command: Command, formats: Sequence[str] = FORMATS, *, report: bool = True
+) -> Command:
     """Options of how a result is written and where to."""
-    if report:
-        command = click.option(
-            "--report",
-            type=OutFile(page=True),
-            metavar="FILE.html",
-            help="Write an HTML report as well.",
-        )(command)
-    command = click.option(
-        "-o", "--output", type=OutFile(), metavar="FILE", help="Write there, not to stdout."
+    kind = click.Choice(formats)
+    page = text("--report", "FILE.html", "Write an HTML report as well.", type=OutFile(page=True))
+    return stacked(
+        click.option(
+            "--format",
+            "format_",
+            type=kind,
+            help="Format of the result; by the suffix of -o, else table.",
+        ),
+        text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
+        *([page] if report else []),
     )(command)
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(formats),
-        help="Format of the result; by the suffix of -o, else table.",
-    )(command)
-
-
-def parameters(options: Callable[[Callable[..., Any]], Any]) -> list[click.Parameter]:
-    """What a decorator of options adds to a command."""
-    return click.command()(options(lambda: None)).params
 
 
 def format_and_file(
@@ -120,6 +112,13 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
             "trec": lambda: trec_lines(evaluation, values),
         }
         write_out(texts[kind](), output)
+
+
+def print_below(name: str, table: str) -> None:
+    """A table of one system, below the result."""
+    from calipers.report.names import short
+
+    click.echo(f"\n{short(name)}\n\n{table}")
 
 
 def write_out(made: str | bytes, output: str | None) -> None:

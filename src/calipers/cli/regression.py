@@ -6,27 +6,18 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import (
-    Output,
-    measure_options,
-    output_options,
-)
+from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
+from calipers.cli.options import text, texts
 from calipers.cli.slices import part_columns, part_options
 from calipers.cli.tables import read
 
 
 @click.command("regression", cls=Command)
 @click.argument("table", type=InFile())
-@click.option("--truth", required=True, metavar="COL", help="Column of the true numbers.")
-@click.option(
-    "--predicted",
-    multiple=True,
-    required=True,
-    metavar="COL",
-    help="Column of predicted numbers; repeatable.",
-)
-@click.option("--weight", metavar="COL", help="Column of weights.")
+@text("--truth", "COL", "Column of the true numbers.", required=True)
+@texts("--predicted", "COL", "Column of predicted numbers; repeatable.", required=True)
+@text("--weight", "COL", "Column of weights.")
 @part_options
 @measure_options
 @output_options
@@ -35,9 +26,6 @@ def command(
     truth: str,
     predicted: tuple[str, ...],
     weight: str | None,
-    cluster: str | None,
-    slices: tuple[str, ...],
-    slice_bins: tuple[str, ...],
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -58,7 +46,7 @@ def command(
             column(rows, truth, table),
             {name: column(rows, name, table) for name in predicted},
             weight=None if weight is None else column(rows, weight, table),
-            **part_columns(rows, table, cluster, slices, slice_bins),
+            **part_columns(rows, table, options),
             measures=measures or None,
             inputs=[read(table).origin],
             **options,
