@@ -358,8 +358,8 @@ def _overall(
                 friedman_p=ranked.p_f,
                 critical_difference=critical,
                 groups=tuple(tuple(systems[j] for j in group) for group in groups),
-                anova_f=variance.f[0],
-                anova_p=variance.p[0],
+                anova_f=variance.f,
+                anova_p=variance.p,
                 omega_squared=variance.omega_squared,
                 higher_is_better=like.higher_is_better,
             )
