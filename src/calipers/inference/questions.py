@@ -58,9 +58,9 @@ ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 def standard_error(reading: Reading) -> Error:
     """The standard error of a difference, from whichever part the interval comes."""
-    found = reading.found_error
-    if isinstance(found, Error) and way(reading) != "percentile":
-        return found
+    # The error of what goes by replicates is not looked at, as it may be dear.
+    if way(reading) != "percentile" and isinstance(reading.found_error, Error):
+        return reading.found_error
     if reading.of_units and reading.units is not None:
         own = reading.units.error
         return Error(own.se * reading.scale, own.name, own.degrees)
