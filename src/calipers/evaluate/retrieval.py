@@ -32,6 +32,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.topics import Statistics, TopicScores
 from calipers.findings import Subject
+from calipers.findings.compared import Compared
 from calipers.findings.data import Topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -202,7 +203,7 @@ def retrieval(
         else (),
         per_unit=source.per_unit(),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
-        findings=findings.of([Subject(None, level, (Topics(estimates), comparison))]),
+        findings=findings.of([Subject(None, level, (Topics(estimates), Compared(comparison)))]),
         provenance=provenance(
             "retrieval", settings, conventions, [origin, *(r.origin for r in read.values())]
         ),
