@@ -272,10 +272,11 @@ class Rest:
         made = self._of_statistic(measure)
         if made is None:
             made = self.plain.reading(measure)
+        clustered = self.parts.system.clusters is not None
         return replace(
             made,
             settings=self.settings,
-            clusters=self.plain.clusters,
+            clusters=self.plain.clusters if clustered else None,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             alone=None,
             influence=lambda: self._influence(measure),

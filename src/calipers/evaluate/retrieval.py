@@ -23,6 +23,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.findings import Subject
+from calipers.findings.compared import Compared
 from calipers.findings.data import Topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -186,7 +187,7 @@ def retrieval(
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
     )
-    told = Subject(None, level, (Topics(made.estimates), made.comparison))
+    told = Subject(None, level, (Topics(made.estimates), Compared(made.comparison)))
     made = replace(made, findings=findings.of([told]))
     return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from calipers.findings.cells import corrected
 from calipers.findings.rules import Said, Subject, rule
@@ -12,7 +14,9 @@ from calipers.inference import intervals
 from calipers.report.names import short
 from calipers.report.numbers import count, number
 from calipers.report.verdict import Outcome, outcome, pairs
-from calipers.results import Comparison, Difference, Slice, Slices
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Difference, Slice, Slices
 
 #: The power at which a number of rows or topics is named.
 POWER = 0.8
@@ -22,11 +26,19 @@ MOST_PAIRS = 6
 MOST_NEEDED = 1e9
 
 
-@rule("slices-differ", "caution", Slices)
-def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Systems with one another, and slices with the rest, where there are any."""
+
+    comparison: Comparison | None
+    slices: Slices | None = None
+
+
+@rule("slices-differ", "caution", Compared)
+def slices_differ(_: Subject, compared: Compared) -> Iterator[Said]:
     """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
     slices, is small, and the interval of the difference leaves out 0."""
-    directed = [one for one in slices if one.to_rest.higher_is_better is not None]
+    directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
     differing: dict[tuple[str, str], list[Slice]] = {}
     for one in directed:
         leading = one.estimate.measure == directed[0].estimate.measure
@@ -49,10 +61,13 @@ def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
         )
 
 
-@rule("not-told-apart", "information", Comparison)
-def not_told_apart(_: Subject, comparison: Comparison) -> Iterator[Said]:
+@rule("not-told-apart", "information", Compared)
+def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
     """On the leading measure the adjusted p-value of two systems is not small, or the interval of
     their difference contains 0."""
+    comparison = compared.comparison
+    if comparison is None:
+        return
     undecided = [
         d
         for d, *_ in pairs(comparison).values()  # of each pair that on the leading measure
