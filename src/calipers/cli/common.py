@@ -19,7 +19,6 @@ from calipers.cli.output import (
     format_and_file,
     format_options,
     write,
-    write_out,
     write_units,
 )
 from calipers.cli.process import EXIT_UNMET, say
@@ -93,12 +92,10 @@ class Output:
             self.then(evaluation)
             return
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
-        if self.report is not None:
-            write_out(evaluation.to_html(**look), self.report)
         if self.units:
-            write_units(evaluation, self.kind, self.path)
+            write_units(evaluation, self.kind, self.path, self.report)
         else:
-            write(evaluation, self.kind, self.path, **look)
+            write(evaluation, self.kind, self.path, self.report, **look)
         for line in unmet:
             say(line)
         if unmet:

@@ -15,7 +15,7 @@ from calipers.cli.files import DASH, OutFile
 from calipers.cli.options import Command, stacked, text
 
 if TYPE_CHECKING:
-    from calipers.results import Evaluation
+    from calipers.results import Comparison, Evaluation
 
 FORMATS = ("table", "json", "csv", "markdown")
 #: Those of the values per unit, which only some commands have.
@@ -73,29 +73,32 @@ def format_and_file(
     return kind, path
 
 
-def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
-    """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
+def write(
+    result: Evaluation | Comparison, kind: str, output: str | None, page: str | None, **look: Any
+) -> None:
+    """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
+    is for the page and Markdown."""
+    if page is not None:
+        write_out(result.to_html(**look), page)
     if kind == "table" and output is None:
-        from calipers.report.text import print_evaluation
+        from calipers.report.text import print_result
 
-        print_evaluation(evaluation, sys.stdout)
-        return
-    texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(evaluation),
-        "json": evaluation.to_json,
-        "csv": evaluation.to_csv,
-        "markdown": lambda: evaluation.to_markdown(**look),
-    }
-    write_out(texts[kind](), output)
+        print_result(result, sys.stdout)
+    elif kind == "table":
+        write_out(str(result), output)
+    else:
+        write_out(getattr(result, f"to_{kind}")(**look if kind == "markdown" else {}), output)
 
 
-def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
-    """The value on every unit in one format, to a file or to stdout."""
+def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str | None) -> None:
+    """The value on every unit in one format, to a file or to stdout, and the page if asked."""
     from calipers.report.per_topic import print_units, trec_lines
     from calipers.report.text import printed
 
     values = evaluation.per_unit
     assert values is not None
+    if page is not None:
+        write_out(evaluation.to_html(), page)
     if kind == "parquet":
         from pyarrow import parquet
 

@@ -76,38 +76,29 @@ NUMBERS = parameters(
 )
 
 
+LINES = {
+    "assumed": "From assumed numbers; MEASURE alone means this.",
+    **{name: f"From a pilot, as `calipers {name}` reads it." for name in PILOTS},
+}
+
+
 class Plans(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, from numbers first."""
-        return ["assumed", *PILOTS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name in PILOTS:
-            return _of_pilot(cmd_name)
-        return assumed if cmd_name == "assumed" else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """``plan nDCG@10 …`` is ``plan assumed nDCG@10 …``."""
-        if args[0] not in self.list_commands(ctx):
-            args = ["assumed", *args]
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, without importing what evaluates."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [("assumed", "From assumed numbers; MEASURE alone means this.")]
-                + [(name, f"From a pilot, as `calipers {name}` reads it.") for name in PILOTS]
-            )
+        return super().resolve_command(ctx, args if args[0] in LINES else ["assumed", *args])
 
 
 @click.group(
-    "plan", cls=Plans, subcommand_metavar="MEASURE [OPTIONS] | COMMAND …", no_args_is_help=True
+    "plan",
+    cls=Plans,
+    lines=LINES,
+    find=lambda name: assumed if name == "assumed" else _of_pilot(name),
+    subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
+    no_args_is_help=True,
 )
 def command() -> None:
     """How many topics or rows are needed, and what those at hand could have shown.
@@ -128,12 +119,12 @@ def command() -> None:
 def _assumed(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
-    kind, path = _output(options)
+    kind, path = format_and_file(options, FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
     _write([plan(measure, **options)], kind, path)
 
 
-assumed = Command(
+assumed: click.Command = Command(
     "assumed",
     callback=_assumed,
     help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
@@ -146,7 +137,7 @@ def _of_pilot(name: str) -> click.Command:
     own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
-        kind, path = _output(options)
+        kind, path = format_and_file(options, FORMATS, "a plan")
         goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
@@ -179,11 +170,6 @@ def _of_pilot(name: str) -> click.Command:
         help=f"Plan from a pilot, read as by `calipers {name}`: two systems for a difference, one "
         "for its own value.",
     )
-
-
-def _output(options: dict[str, Any]) -> tuple[str, str | None]:
-    """Format and file, taken out of the options."""
-    return format_and_file(options, FORMATS, "a plan")
 
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
