@@ -249,7 +249,7 @@ def _found(measure: str, system: str, baseline: str, reading: Reading, question:
         "margin": math.nan if question.margin is None else question.margin,
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
-        "margin_test": None if inferior is None else inferior.test.name,
+        "margin_test": None if inferior is None else inferior.name,
         **questions.outcomes(reading),
     }
     return fields, error

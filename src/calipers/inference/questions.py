@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.inference import intervals, margins, paired
-from calipers.inference.margins import MarginTest, Shifted
+from calipers.inference.margins import Shifted
 from calipers.inference.paired import Test
 from calipers.inference.policy import POWER, randomisations, way
 from calipers.inference.reading import NAN, Error, Reading
@@ -136,7 +136,7 @@ def _named(reading: Reading, test: str) -> str:
     return "normal" if by_error else "bootstrap"
 
 
-def non_inferiority(reading: Reading, question: Question) -> MarginTest | None:
+def non_inferiority(reading: Reading, question: Question) -> Test | None:
     """Whether the first system is worse by less than the margin, if one is stated."""
     if question.margin is None or not np.isfinite(reading.value):
         return None
@@ -145,7 +145,7 @@ def non_inferiority(reading: Reading, question: Question) -> MarginTest | None:
     return margins.non_inferiority(asked, question.margin, higher_is_better=better)
 
 
-def equivalence(reading: Reading, question: Question) -> MarginTest | None:
+def equivalence(reading: Reading, question: Question) -> Test | None:
     """Whether the systems differ by less than the margin, if one is stated."""
     if question.margin is None or not np.isfinite(reading.value):
         return None
