@@ -13,6 +13,11 @@ from calipers.statistics.calibration import Levels
 from calipers.systems.classes import top_label
 
 ALL = [d.example() for d in definitions("calibration")]
+#: Of the confidence in the label that is given.
+OF_LABELS = [
+    *("ECE", "MCE", "calibration-slope", "calibration-intercept"),
+    *("Spiegelhalter-z", "Spiegelhalter-p"),
+]
 
 
 def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarray]:

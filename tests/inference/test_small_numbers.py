@@ -7,11 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import Settings, pooled_t
 from scipy import special, stats
 
 import calipers as cal
 from calipers.inference import intervals
+from calipers.inference.settings import Settings
+from calipers.readings.topics import pooled_t
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
