@@ -176,7 +176,7 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("percentile", lambda reading: _few_rows(reading) or _not_normal(reading)),
         Row("delta"),
     ),
-    "average of scores": (Row("delta"), Row("percentile")),
+    "average of scores": (Row("area"), Row("percentile")),
     "skill": (Row("percentile", _few_rows), Row("delta")),
     "share by rank": (Row("wilson"), Row("percentile")),
     "average over labels": (Row("delta", lambda reading: reading.few()), Row("percentile")),
@@ -256,6 +256,9 @@ def offers(reading: Reading) -> dict[str, Limits]:
     if reading.error is not None or reading.influence is not None:
         made["delta"] = lambda level: _delta(reading, level)
         made["delong"] = lambda level: _delong(reading, level)
+    if reading.kind == "average of scores" and reading.operands is None:
+        made["area"] = lambda level: by_error(reading, level)
+        made["delta"] = lambda level: by_error(_plain(reading), level)
     return {**made, **reading.methods}
 
 
@@ -266,6 +269,13 @@ def _delong(reading: Reading, level: float) -> Interval | None:
 
 def _delta(reading: Reading, level: float) -> Interval | None:
     return None if _is_delong(reading) else by_error(reading, level)
+
+
+def _plain(reading: Reading) -> Reading:
+    """The same on its own scale, its error called that of the delta method."""
+    found = reading.found_error
+    named = replace(found, name="delta") if isinstance(found, Error) else found
+    return replace(reading, transform=None, error=lambda: named)
 
 
 def _is_delong(reading: Reading) -> bool:

@@ -160,11 +160,12 @@ class _OfScores:
 
     def error(self) -> Error | None:
         """The standard error of the value."""
-        if self.rows.clusters is None:
+        clusters = self.rows.clusters
+        if clusters is None:
             se = error(self.measure, self._table)
             return None if se is None else Error(se, "delta")
         found = self.influence()
-        return None if found is None else Error(found.error.se, "delta")
+        return None if found is None else Error(clusters.sum_error(found.column), "delta")
 
     def methods(self) -> dict[str, Limits]:
         """What the law of an area has of its own, and that of a maximum."""
