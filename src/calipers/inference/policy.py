@@ -198,7 +198,10 @@ BOOTSTRAP = {
 
 
 #: What has no interval: a count of the data themselves, and a p-value.
-WITHOUT = {"count": ("count", "exact_count"), "p-value": ("none", "p_value")}
+WITHOUT = {
+    "count": intervals.missing("count", "exact_count"),
+    "p-value": intervals.missing("none", "p_value"),
+}
 
 
 def interval(reading: Reading, level: float | None = None) -> Interval:
@@ -207,7 +210,7 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     settings = reading.settings
     level = settings.level if level is None else level
     if reading.kind == "count":
-        return intervals.missing(*WITHOUT["count"])
+        return WITHOUT["count"]
     if not np.isfinite(reading.value):
         unasked = settings.interval == "none" and reading.operands is None
         return intervals.missing("none", "not_asked" if unasked else "undefined_value")
@@ -221,7 +224,7 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     if settings.interval == "none":
         return intervals.missing("none", "not_asked")
     if reading.kind in WITHOUT:
-        return intervals.missing(*WITHOUT[reading.kind])
+        return WITHOUT[reading.kind]
     for row in _rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and made.reason):
