@@ -225,7 +225,10 @@ BOOTSTRAP = ("turned", "percentile"), ("studentised", "percentile")
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
 #: What has no interval: a count of the data themselves, and a p-value.
-WITHOUT = {"count": ("count", "exact_count"), "p-value": ("none", "p_value")}
+WITHOUT = {
+    "count": intervals.missing("count", "exact_count"),
+    "p-value": intervals.missing("none", "p_value"),
+}
 
 
 def interval(reading: Reading, level: float | None = None) -> Interval:
@@ -234,7 +237,7 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     settings = reading.settings
     level = settings.level if level is None else level
     if reading.kind == "count":
-        return intervals.missing(*WITHOUT["count"])
+        return WITHOUT["count"]
     if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
         return intervals.missing("none", "not_asked")
     if not np.isfinite(reading.value):
@@ -247,7 +250,7 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     if settings.interval == "none":
         return intervals.missing("none", "not_asked")
     if reading.kind in WITHOUT:
-        return intervals.missing(*WITHOUT[reading.kind])
+        return WITHOUT[reading.kind]
     for row in rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and made.reason):
