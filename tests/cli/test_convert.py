@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from in_process import invoke
 
 import calipers as cal
-from calipers.data import formats, trec
+from calipers.data import formats, trec, trec_tables
 
 QRELS = "007 0 a 1\n007 0 b -1\n1 0 a 2\n"
 RUN = "2 Q0 b 1 0.1 t\n2 Q0 a 9 3e-5 t\n007 Q0 c 1 1 t\n007 Q0 d 1 1.0 t\n"
@@ -206,7 +206,7 @@ def written(nested: dict[str, dict[str, Any]], kind: Any, path: Path) -> None:
 def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
     rows, _ = trec.read_rows("input", path, kind)
     out: dict[str, dict[str, Any]] = {}
-    columns = (rows[name].to_pylist() for name in ("topic", "doc", trec.VALUES[kind][0]))
+    columns = (rows[name].to_pylist() for name in ("topic", "doc", trec_tables.VALUES[kind][0]))
     for topic, doc, value in zip(*columns, strict=True):
         out.setdefault(topic.decode(), {})[doc.decode()] = value
     return out
