@@ -16,7 +16,6 @@ said in :mod:`calipers.inference.policy`.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -324,14 +323,14 @@ class Reading:
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=_both(self.influence, other.influence, operator.sub)
+            influence=difference_of(self.influence, other.influence)
             if self.influence_of_pairs
             else None,
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
-            replicates=_both(self.replicates, other.replicates, operator.sub),
-            left_out=_both(self.left_out, other.left_out, operator.sub),
+            replicates=difference_of(self.replicates, other.replicates),
+            left_out=difference_of(self.left_out, other.left_out),
             few=lambda: self.few() or other.few(),
             pivotal=self.pivotal,
         )
@@ -391,16 +390,16 @@ class Reading:
 _SHARED = ("kind", "settings", "n", "unit", "higher_is_better", "weight", "clusters", "sizes")
 
 
-def _both(
-    first: Callable[[], Any] | None, second: Callable[[], Any] | None, join: Callable[..., Any]
+def difference_of(
+    first: Callable[[], Any] | None, second: Callable[[], Any] | None
 ) -> Callable[[], Any] | None:
-    """What two thunks give, joined; None where one is, or gives, None."""
+    """What the first thunk gives less what the second does; None where one is, or gives, None."""
     if first is None or second is None:
         return None
 
     def made() -> Any:
         a, b = first(), second()
-        return None if a is None or b is None else join(a, b)
+        return None if a is None or b is None else a - b
 
     return made
 

@@ -15,7 +15,14 @@ from calipers.inference.cells import Cells
 from calipers.inference.gradients import cell_gradient
 from calipers.inference.influence import MOST_GROUPS, STEP, grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Influence, Limits, Reading, Space
+from calipers.inference.reading import (
+    Error,
+    Influence,
+    Limits,
+    Reading,
+    Space,
+    difference_of,
+)
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -401,9 +408,10 @@ class _Counted:
 
         return first.difference(
             second,
+            influence=difference_of(first.influence, second.influence),
             error=error,
             replicates=lambda: both.drawn(measure),
             stratified=(lambda: both.by_class(measure)) if both.plain else None,
-            jackknife=(lambda: both.moved(measure)) if both.plain else None,
+            jackknife=lambda: both.moved(measure) if both.plain else None,
             discordant=(lambda: both.discordant(measure)) if of_rows and both.plain else None,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.inference.cells import Cells
-from calipers.inference.reading import Error, Influence, Reading, Space
+from calipers.inference.reading import Error, Influence, Reading, Space, difference_of
 from calipers.measures.ranks import credit_of
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
@@ -121,4 +121,10 @@ class _Credited:
             with np.errstate(invalid="ignore"):  # a replicate may be without weight
                 return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
-        return first.difference(second, error=error, replicates=replicates)
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            replicates=replicates,
+            jackknife=lambda: None,
+        )
