@@ -4,140 +4,39 @@ weight of a row, leaving rows out, formulas of textbooks, and SciPy."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds_of_readings import (
+    FEW,
+    KINDS,
+    NAMES,
+    Build,
+    Data,
+    classes,
+    data,
+    label_sets,
+    numbers,
+    two_classes,
+)
 from scipy import stats
 
-from calipers.data.classes import Classes
-from calipers.data.two_classes import Labels
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
 from calipers.inference import two_samples
-from calipers.inference.clusters import Clusters
 from calipers.inference.reading import Error, Reading, function, weighted
-from calipers.inference.settings import Settings
 from calipers.measures import Measure, parse
 from calipers.readings.topics import Topics, of_topics
-from calipers.statistics import ClassRows, FloatArray
-from calipers.systems.binary import System as Binary
-from calipers.systems.classes import ClassSystem, Problem
-from calipers.systems.numbers import Predictions
-from calipers.systems.sets import LabelSystem
+from calipers.statistics import FloatArray
 
-FEW = Settings(resamples=200)
-NAMES = ("a", "b", "c")
-
-
-@dataclass(frozen=True, eq=False)
-class Data:
-    """Rows, and what two systems that often agree say of them."""
-
-    code: Any
-    said: FloatArray  # (2, n, 3), probabilities
-    sets: Any  # (n, 3)
-    number: FloatArray
-    weight: FloatArray | None
-    cluster: Any | None
-
-    @classmethod
-    def drawn(cls, seed: int, n: int, *, weights: bool = False, clusters: int = 0) -> Data:
-        generator = np.random.default_rng(seed)
-        code = np.concatenate([np.tile(np.arange(3), 5), generator.integers(0, 3, n)])[:n]
-        own = generator.normal(size=(n, 3)) + 1.2 * np.eye(3)[code]
-        logits = own + generator.normal(scale=0.6, size=(2, n, 3))
-        said = np.round(np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True), 2) * 0.98
-        said = (said + 0.01) / (said + 0.01).sum(axis=-1, keepdims=True)
-        return cls(
-            code,
-            said,
-            (np.eye(3)[code] > 0) | (generator.random((n, 3)) < 0.3),
-            generator.normal(size=n),
-            generator.uniform(0.3, 3, n) if weights else None,
-            generator.integers(0, clusters, n).astype(np.uint32) if clusters else None,
-        )
-
-    def taken(self, rows: Any) -> Data:
-        """Some of the rows."""
-        weight, cluster = (c if c is None else c[rows] for c in (self.weight, self.cluster))
-        return Data(
-            self.code[rows], self.said[:, rows], self.sets[rows], self.number[rows], weight, cluster
-        )
-
-    @property
-    def clusters(self) -> Clusters | None:
-        if self.cluster is None:
-            return None
-        return Clusters(self.cluster, int(self.cluster.max()) + 1, self.weight)
-
-
-def two_classes(d: Data, system: int) -> Any:
-    p = d.said[system, :, 1]
-    labels = Labels(("not b", "b"), d.code == 1)
-    return Binary("s", labels, d.weight, FEW, p > 0.4, p, p, clusters=d.clusters)
-
-
-def classes(d: Data, system: int) -> Any:
-    problem = Problem(Classes(NAMES, d.code), d.weight, d.clusters, FEW)
-    said = d.said[system]
-    rows = ClassRows.of(d.code, said)
-    return ClassSystem("s", problem, said.argmax(axis=1), rows, is_probability=True)
-
-
-def label_sets(d: Data, system: int) -> Any:
-    p = d.said[system]
-    return LabelSystem("s", NAMES, d.sets, d.weight, d.clusters, FEW, p > 0.25, p, True)
-
-
-def numbers(d: Data, system: int) -> Any:
-    return Predictions("s", d.number, d.said[system, :, 0], d.weight, FEW, d.clusters)
-
-
-Build = Callable[[Data, int], Any]
-_OF: dict[Build, dict[str, tuple[str, ...]]] = {
-    two_classes: {
-        "counts": ("accuracy", "precision", "F1", "MCC"),
-        "scores": ("AUC", "Gini", "AP", "PR-AUC", "AP-DG", "pAUC(max_fpr=0.5)"),
-        "probabilities": ("log-loss", "perplexity"),
-        "calibration": ("calibration-slope", "calibration-intercept"),
-    },
-    classes: {
-        "counts": ("accuracy", "F1[b]", "macro-F1", "weighted-F1", "micro-precision", "kappa"),
-        "ranks": ("top-2-accuracy",),
-        "scores": ("AUC[b]", "macro-AUC", "macro-AP"),
-        "probabilities": ("Brier",),
-        "calibration": ("log-loss-skill", "Brier-skill"),
-    },
-    label_sets: {
-        "counts": ("macro-F1", "micro-F1", "F1[c]"),
-        "scores": ("macro-AUC", "micro-AUC"),
-        "multilabel": ("example-F1", "Hamming-loss"),
-    },
-    numbers: {"regression": ("RMSE", "MSE", "MAE")},
-}
-#: Every kind of reading of rows.
-KINDS = [
-    (build, parse(name, family))
-    for build, families in _OF.items()
-    for family, names in families.items()
-    for name in names
-]
 kinds = pytest.mark.parametrize(
     ("build", "measure"), KINDS, ids=[f"{b.__name__} {m}" for b, m in KINDS]
 )
 designs = pytest.mark.parametrize("design", ["plain", "weighted", "clustered", "both"])
 seeds = given(seed=st.integers(0, 10**6))
-
-
-@cache
-def data(design: str, n: int, seed: int) -> Data:
-    weights, clusters = design in ("weighted", "both"), design in ("clustered", "both")
-    return Data.drawn(seed, n, weights=weights, clusters=n // 4 if clusters else 0)
 
 
 def reading(build: Build, d: Data, measure: Measure, system: int = 0) -> Reading:
@@ -237,6 +136,8 @@ def test_what_is_taken_away_and_added_is_as_it_was(
         scale = np.abs(moved(a)).max()
         assert moved(again) == pytest.approx(moved(a), abs=1e-13 * scale + 1e-15)
         assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10)
+    if d.cluster is None:  # the corrections multiplied in, so that rows of all kinds add up
+        assert a.influence().plain.error.se == pytest.approx(by_influence(a), rel=1e-12)
     if (a - b).found_error is not None:
         assert se(a - b) == pytest.approx(by_influence(function(np.subtract, [a, b], [1, -1])))
         assert se(a - b) == pytest.approx(se(b - a))

@@ -98,6 +98,8 @@ class ByClass(Space):
 
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
     pairs: bool = field(kw_only=True, default=False)
+    #: The effective numbers of positive and negative rows of all, where these are a batch of them.
+    sizes: tuple[float, float] | None = field(kw_only=True, default=None)
 
     def error(self, column: FloatArray) -> float:
         """The norm."""
@@ -111,12 +113,15 @@ class ByClass(Space):
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
         squares = float(np.square(own).sum())
-        n = float(own.sum()) ** 2 / squares if squares > 0 else 0.0
-        return n / (n - 1) if n > 1 else NAN
+        return _corrected(float(own.sum()) ** 2 / squares if squares > 0 else 0.0)
 
     def corrected(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row."""
-        factor = np.sqrt([self._correction(~self.positive), self._correction(self.positive)])
+        if self.sizes is None:
+            squares = [self._correction(~self.positive), self._correction(self.positive)]
+        else:
+            squares = [_corrected(n) for n in self.sizes[::-1]]
+        factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
     def like(self, other: Space) -> bool:
@@ -131,6 +136,9 @@ class OfMeans(Space):
     """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
     mean, with n/(n − 1) for the effective number of rows, or C/(C − 1) for clusters."""
 
+    #: The moments of all values, where these are a batch of them.
+    whole: Moments | None = field(kw_only=True, default=None)
+
     def error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
@@ -139,12 +147,27 @@ class OfMeans(Space):
 
     def moved(self, column: FloatArray) -> FloatArray:
         """w(x − mean)/Σw."""
-        moments = Moments.from_rows(column, self.weight)
+        moments = self._moments(column)
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
             apart = (column - moments.mean) / moments.weight
             if self.weight is None:
                 return np.asarray(apart)
             return np.where(self.weight > 0, apart * self.weight, 0.0)
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """The same times √(n/(n − 1)); of clusters, the plain norm has their C/(C − 1) itself."""
+        moved = self.moved(column)
+        if self.clusters is not None:
+            return moved
+        return np.asarray(moved * np.sqrt(_corrected(self._moments(column).effective_size)))
+
+    def _moments(self, column: FloatArray) -> Moments:
+        return Moments.from_rows(column, self.weight) if self.whole is None else self.whole
+
+
+def _corrected(n: float) -> float:
+    """n/(n − 1); NaN of one."""
+    return n / (n - 1) if n > 1 else NAN
 
 
 @dataclass(frozen=True, eq=False)
