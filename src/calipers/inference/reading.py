@@ -16,7 +16,6 @@ said in :mod:`calipers.inference.policy`.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -99,6 +98,8 @@ class ByClass(Space):
 
     positive: npt.NDArray[np.bool_] = field(kw_only=True)
     pairs: bool = field(kw_only=True, default=False)
+    #: The effective numbers of positive and negative rows of all, where these are a batch of them.
+    sizes: tuple[float, float] | None = field(kw_only=True, default=None)
 
     def error(self, column: FloatArray) -> float:
         """The norm."""
@@ -112,12 +113,15 @@ class ByClass(Space):
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
         squares = float(np.square(own).sum())
-        n = float(own.sum()) ** 2 / squares if squares > 0 else 0.0
-        return n / (n - 1) if n > 1 else NAN
+        return _corrected(float(own.sum()) ** 2 / squares if squares > 0 else 0.0)
 
     def corrected(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row."""
-        factor = np.sqrt([self._correction(~self.positive), self._correction(self.positive)])
+        if self.sizes is None:
+            squares = [self._correction(~self.positive), self._correction(self.positive)]
+        else:
+            squares = [_corrected(n) for n in self.sizes[::-1]]
+        factor = np.sqrt(squares)
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 
     def like(self, other: Space) -> bool:
@@ -132,6 +136,9 @@ class OfMeans(Space):
     """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
     mean, with n/(n − 1) for the effective number of rows, or C/(C − 1) for clusters."""
 
+    #: The moments of all values, where these are a batch of them.
+    whole: Moments | None = field(kw_only=True, default=None)
+
     def error(self, column: FloatArray) -> float:
         """The norm."""
         if self.clusters is not None:
@@ -140,12 +147,27 @@ class OfMeans(Space):
 
     def moved(self, column: FloatArray) -> FloatArray:
         """w(x − mean)/Σw."""
-        moments = Moments.from_rows(column, self.weight)
+        moments = self._moments(column)
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
             apart = (column - moments.mean) / moments.weight
             if self.weight is None:
                 return np.asarray(apart)
             return np.where(self.weight > 0, apart * self.weight, 0.0)
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """The same times √(n/(n − 1)); of clusters, the plain norm has their C/(C − 1) itself."""
+        moved = self.moved(column)
+        if self.clusters is not None:
+            return moved
+        return np.asarray(moved * np.sqrt(_corrected(self._moments(column).effective_size)))
+
+    def _moments(self, column: FloatArray) -> Moments:
+        return Moments.from_rows(column, self.weight) if self.whole is None else self.whole
+
+
+def _corrected(n: float) -> float:
+    """n/(n − 1); NaN of one."""
+    return n / (n - 1) if n > 1 else NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,14 +346,14 @@ class Reading:
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=_both(self.influence, other.influence, operator.sub)
+            influence=difference_of(self.influence, other.influence)
             if self.influence_of_pairs
             else None,
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
-            replicates=_both(self.replicates, other.replicates, operator.sub),
-            left_out=_both(self.left_out, other.left_out, operator.sub),
+            replicates=difference_of(self.replicates, other.replicates),
+            left_out=difference_of(self.left_out, other.left_out),
             few=lambda: self.few() or other.few(),
             pivotal=self.pivotal,
         )
@@ -391,16 +413,16 @@ class Reading:
 _SHARED = ("kind", "settings", "n", "unit", "higher_is_better", "weight", "clusters", "sizes")
 
 
-def _both(
-    first: Callable[[], Any] | None, second: Callable[[], Any] | None, join: Callable[..., Any]
+def difference_of(
+    first: Callable[[], Any] | None, second: Callable[[], Any] | None
 ) -> Callable[[], Any] | None:
-    """What two thunks give, joined; None where one is, or gives, None."""
+    """What the first thunk gives less what the second does; None where one is, or gives, None."""
     if first is None or second is None:
         return None
 
     def made() -> Any:
         a, b = first(), second()
-        return None if a is None or b is None else join(a, b)
+        return None if a is None or b is None else a - b
 
     return made
 

@@ -17,7 +17,7 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import ByClass, Error, Influence, Reading
+from calipers.inference.reading import Error, Influence, Reading
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreTable
@@ -97,23 +97,10 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
     intercept with slope 1, whose model is wrong where the slope is not.
     """
 
-    def moved() -> FloatArray:
-        fit, delta = fitted(rows.table, measure), measure.parameters["delta"]
-        p = np.clip(rows.score, delta, 1 - delta)
-        weight = np.ones(len(p)) if rows.weight is None else rows.weight
-        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
-        logit = np.log(p) - np.log1p(-p)
-        residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
-        return np.asarray(residual * fit.to(logit))
-
-    def influence() -> Influence:
-        return Influence(
-            moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "influence"
-        )
-
     def error() -> Error:
         if rows.clusters is not None:
-            return Error(rows.clusters.sum_error(moved()), "Wald, sandwich")
+            moved = influence_of_line(rows, measure).column
+            return Error(rows.clusters.sum_error(moved), "Wald, sandwich")
         fit = fitted(rows.table, measure)
         if rows.weight is None and fit.both:
             return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
@@ -121,10 +108,25 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
 
     return replace(
         reading,
-        influence=influence,
+        influence=lambda: influence_of_line(rows, measure),
         error=error,
         jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
     )
+
+
+def influence_of_line(
+    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | None = None
+) -> Influence:
+    """By how much each row moves a coefficient; ``whole`` is the table of all rows, where these are
+    a batch of them."""
+    fit = fitted(rows.table if whole is None else whole, measure)
+    delta = measure.parameters["delta"]
+    p = np.clip(rows.score, delta, 1 - delta)
+    weight = np.ones(len(p)) if rows.weight is None else rows.weight
+    p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+    logit = np.log(p) - np.log1p(-p)
+    residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
+    return Influence(np.asarray(residual * fit.to(logit)), rows.space(whole), "influence")
 
 
 def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:

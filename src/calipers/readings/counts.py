@@ -15,7 +15,14 @@ from calipers.inference.cells import Cells
 from calipers.inference.gradients import cell_gradient
 from calipers.inference.influence import MOST_GROUPS, STEP, grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Influence, Limits, Reading, Space
+from calipers.inference.reading import (
+    Error,
+    Influence,
+    Limits,
+    Reading,
+    Space,
+    difference_of,
+)
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -98,7 +105,7 @@ class ClassCounts:
             clusters=self.clusters,
             sizes=lambda: () if seen is None else (_size(measure, seen),),
             law=_Counted(measure, self),
-            influence=lambda: Influence(self.moved(measure), Space(cells.weight, self.clusters)),
+            influence=lambda: self.influence(measure),
             error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
             stratified=lambda: self._stratified(measure),
@@ -179,15 +186,17 @@ class ClassCounts:
             counts[:, 0, 1] = counts[:, 1, 0]
         return ConfusionMatrix(counts, counts)
 
-    def _gradient(self, measure: Any) -> FloatArray:
+    def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
         """The derivative by each of the cells."""
         truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
-        return cell_gradient(measure, self.matrix, truth, predicted)
+        return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
 
-    def moved(self, measure: Any) -> FloatArray:
-        """How much each row moves the value, times its weight."""
-        moved = self._gradient(measure)[self.cells.row()]
-        return moved if self.cells.weight is None else moved * self.cells.weight
+    def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
+        """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
+        where these are a batch of them."""
+        moved = self._gradient(measure, whole)[self.cells.row()]
+        moved = moved if self.cells.weight is None else moved * self.cells.weight
+        return Influence(moved, Space(self.cells.weight, self.clusters))
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
@@ -401,9 +410,10 @@ class _Counted:
 
         return first.difference(
             second,
+            influence=difference_of(first.influence, second.influence),
             error=error,
             replicates=lambda: both.drawn(measure),
             stratified=(lambda: both.by_class(measure)) if both.plain else None,
-            jackknife=(lambda: both.moved(measure)) if both.plain else None,
+            jackknife=lambda: both.moved(measure) if both.plain else None,
             discordant=(lambda: both.discordant(measure)) if of_rows and both.plain else None,
         )

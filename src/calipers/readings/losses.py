@@ -54,17 +54,7 @@ def of_losses(
     """
     moments = Moments.from_rows(loss, weight)
     made = of_moments(measure, moments, settings, len(loss))
-    identity = measure.definition.interval not in ("root_mean", "exponential", "total")
     of = _Losses(measure, moments, loss, weight, clusters, settings)
-
-    def influence() -> Influence | None:
-        rate = slope(measure, made.value, moments)
-        if not np.isfinite(rate):
-            return None
-        space = OfMeans(weight, clusters)
-        if identity:
-            return Influence(loss, space, "normal", "clustered")
-        return Influence(rate * loss, space, "delta", "delta, clustered")
 
     return replace(
         made,
@@ -72,13 +62,39 @@ def of_losses(
         clusters=clusters,
         skew=of.skewness,
         error=None,
-        influence=influence,
+        influence=lambda: influence(measure, loss, weight, clusters),
         units=Units(loss, weight, clusters),
-        units_make_value=identity,
+        units_make_value=_is_mean(measure),
         replicates=of.replicates,
         jackknife=of.left_out,
         methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
     )
+
+
+def _is_mean(measure: MeasureLike) -> bool:
+    """Whether it is the mean itself."""
+    return measure.definition.interval not in ("root_mean", "exponential", "total")
+
+
+def influence(
+    measure: MeasureLike,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    whole: Moments | None = None,
+) -> Influence | None:
+    """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
+    the moments of all rows, where these are a batch of them."""
+    if _is_mean(measure):
+        space = OfMeans(weight, clusters, whole=whole)
+        return Influence(loss, space, "normal", "clustered")
+    moments = Moments.from_rows(loss, weight) if whole is None else whole
+    rate = slope(measure, float(measure.apply(moments)), moments)
+    if not np.isfinite(rate):
+        return None
+    scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
+    space = OfMeans(weight, clusters, whole=scaled)
+    return Influence(rate * loss, space, "delta", "delta, clustered")
 
 
 def slope(measure: MeasureLike, value: float, moments: Moments) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.inference.cells import Cells
-from calipers.inference.reading import Error, Influence, Reading, Space
+from calipers.inference.reading import Error, Influence, Reading, Space, difference_of
 from calipers.measures.ranks import credit_of
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
@@ -58,6 +58,14 @@ class RankedClasses:
         of = measure.parameters
         return credit_of(above, others, of["k"], of["tied"])
 
+    def influence(self, measure: MeasureLike, whole: ClassRanks | None = None) -> Influence:
+        """By how much each row moves the value; ``whole`` are the places in all rows, where these
+        are a batch of them."""
+        ranks = self.statistic if whole is None else whole
+        moved = (self.gain(measure) - float(measure.apply(ranks))) / float(ranks.total)
+        moved = moved if self.weight is None else moved * self.weight
+        return Influence(moved, Space(self.weight, self.clusters))
+
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
         rows."""
@@ -65,11 +73,6 @@ class RankedClasses:
         value, credit = float(measure.apply(ranks)), self._credit(measure)
         whole = not ((self.cells.counts > 0) & (credit > 0) & (credit < 1)).any()
         share = whole and self.clusters is None
-
-        def influence() -> Influence:
-            moved = (self.gain(measure) - value) / float(ranks.total)
-            moved = moved if self.weight is None else moved * self.weight
-            return Influence(moved, Space(self.weight, self.clusters))
 
         def replicates() -> FloatArray:
             drawn = self.cells.drawn(self.settings)
@@ -88,7 +91,7 @@ class RankedClasses:
             weight=self.weight,
             clusters=self.clusters,
             law=_Credited(measure, self),
-            influence=influence,
+            influence=lambda: self.influence(measure),
             error=lambda: Error(self.cells.error((credit - value) / float(ranks.total)), "delta"),
             replicates=replicates,
             methods=share_methods(value, size) if share else {},
@@ -121,4 +124,10 @@ class _Credited:
             with np.errstate(invalid="ignore"):  # a replicate may be without weight
                 return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
-        return first.difference(second, error=error, replicates=replicates)
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            replicates=replicates,
+            jackknife=lambda: None,
+        )

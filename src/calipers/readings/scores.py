@@ -71,6 +71,26 @@ class ScoredRows:
             return None
         return self.positive, self.order, self.weight, unit
 
+    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` is the table of all rows, where these are
+        a batch of them."""
+        found = influence(measure, self.table if whole is None else whole)
+        if found is None:
+            return None
+        area = measure.definition.area
+        place = self.order.place if whole is None else whole.place_of(self.score)
+        moved = found.at(self.positive, place)
+        moved = moved if self.weight is None else moved * self.weight
+        pairs = area is not None and area.name == "AUC"
+        space = self.space(whole, pairs=pairs)
+        names = ("DeLong", "Obuchowski") if pairs and area.scale == 1 else ("influence",)
+        return Influence(moved, space, *names)
+
+    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
+        """What influences of these rows live in."""
+        sizes = None if whole is None else intervals.class_sizes(whole)
+        return ByClass(self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes)
+
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of scores."""
         made = of_table(measure, self.table, self.settings, len(self.positive))
@@ -147,16 +167,7 @@ class _OfScores:
 
     def influence(self) -> Influence | None:
         """By how much each row moves the value."""
-        found = influence(self.measure, self._table)
-        if found is None:
-            return None
-        rows, area = self.rows, self.measure.definition.area
-        moved = found.of_rows(rows.positive, rows.order)
-        moved = moved if rows.weight is None else moved * rows.weight
-        pairs = area is not None and area.name == "AUC"
-        space = ByClass(rows.weight, rows.clusters, positive=rows.positive, pairs=pairs)
-        names = ("DeLong", "Obuchowski") if pairs and area.scale == 1 else ("influence",)
-        return Influence(moved, space, *names)
+        return self.rows.influence(self.measure)
 
     def error(self) -> Error | None:
         """The standard error of the value."""

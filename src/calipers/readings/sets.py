@@ -12,6 +12,7 @@ from calipers.inference.gradients import class_gradient
 from calipers.inference.reading import Influence, Reading, Space
 from calipers.inference.resampling import row_means
 from calipers.once import cached_property
+from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, LabelMatrices, Moments
@@ -51,9 +52,10 @@ class LabelCounts:
         counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
         return replace(self.matrices, counts=counts, squares=counts)
 
-    def influence(self, measure: MeasureLike) -> Influence:
-        """By how much each row moves an average of counts over labels."""
-        by_count = class_gradient(measure, self.matrices)
+    def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
+        """By how much each row moves an average of counts over labels; ``whole`` are the counts of
+        all rows, where these are a batch of them."""
+        by_count = class_gradient(measure, self.matrices if whole is None else whole)
         cell = self.truth * 2 + self.predicted
         out = np.zeros(len(cell))
         for label, of_label in enumerate(by_count.reshape(-1, 4)):
@@ -124,6 +126,18 @@ class RowValues:
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
             moved = np.nan_to_num(self.values - mean) * weight / weight[self.has].sum()
         return Influence(moved, Space(self.weight, self.clusters))
+
+    def of_batch(self, whole: Moments) -> Influence | None:
+        """By how much each of all rows moves the number, ``whole`` being the moments of all that
+        have a value, of which these are a batch."""
+        has, out = self.has, np.zeros(len(self.values))
+        weight = None if self.weight is None else self.weight[has]
+        clusters = None if self.clusters is None else self.clusters.taken(has)
+        found = of_mean(self.measure.plain, self.values[has], weight, clusters, whole)
+        if found is None:
+            return None
+        out[has] = found.plain.column
+        return replace(found, column=out, space=Space(self.weight, self.clusters))
 
     def reading(self, trials: float | None = None) -> Reading:
         """The reading, from the rows that have a value."""

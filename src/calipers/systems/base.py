@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.reading import Influence, Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
@@ -40,6 +40,10 @@ class System(Protocol):
 
     def statistic(self, measure: Measure) -> Statistic | None:
         """What a measure is a formula over; None where it takes more than one."""
+
+    def influence(self, measure: Measure, whole: Statistic) -> Influence | None:
+        """By how much each of these rows moves a measure, ``whole`` being its statistic of all rows
+        of which these are a batch; None where that is not known."""
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure, and how it varies."""

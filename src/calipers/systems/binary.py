@@ -10,8 +10,9 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.once import cached_property
-from calipers.readings.calibration import of_probabilities
+from calipers.readings.calibration import influence_of_line, of_probabilities
 from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses
 from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from calipers.data.two_classes import Labels
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.reading import Influence, Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
@@ -152,6 +153,17 @@ class System:
                 return of_probabilities(self.scored, measure)
             return self.scored.reading(measure)
         return of_losses(measure, self.losses(measure), self.weight, self.clusters, self.settings)
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        if measure.definition.on is ConfusionMatrix:
+            return self.counts.influence(measure, whole)
+        if measure.definition.coefficient is not None:
+            return influence_of_line(self.scored, measure, whole)
+        if measure.definition.on is ScoreTable:
+            scored = measure.definition.reads == "scores"
+            return self.scored.influence(measure, whole) if scored else None
+        return of_mean(measure, self.losses(measure), self.weight, self.clusters, whole)
 
     def losses(self, measure: Measure) -> FloatArray:
         """The loss of each row."""

@@ -14,6 +14,7 @@ from calipers.measures import parse
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
 from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses
 from calipers.readings.ranks import RankedClasses
 from calipers.readings.skill import ConstantAnswer, of_skill
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from calipers.data.classes import Classes
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.reading import Influence, Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
@@ -252,6 +253,17 @@ class ClassSystem:
         if d.on is ScoreTable:
             return self._average(measure)
         return of_losses(measure, self.losses(measure), p.weight, p.clusters, self.settings)
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        d, p, one = measure.definition, self.problem, self.problem_of(measure)
+        if d.on is ConfusionMatrix:
+            return self.counts.influence(measure, whole)
+        if one is not None:
+            return one.influence(measure.plain, whole)
+        if d.on is ClassRanks:
+            return self.ranks.influence(measure, whole)
+        return of_mean(measure, self.losses(measure), p.weight, p.clusters, whole)
 
     def _average(self, measure: Measure) -> Reading:
         """A measure of scores, averaged over the classes with rows."""

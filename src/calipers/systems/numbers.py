@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses
 from calipers.statistics import FloatArray, Moments
 from calipers.systems.base import NAN, columns_taken
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
+    from calipers.inference.reading import Influence, Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
@@ -51,6 +52,10 @@ class Predictions:
     def reading(self, measure: Measure) -> Reading:
         """The mean loss and how it varies."""
         return of_losses(measure, self.losses(measure), self.weight, self.clusters, self.settings)
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        return of_mean(measure, self.losses(measure), self.weight, self.clusters, whole)
 
     def losses(self, measure: Measure) -> FloatArray:
         """The loss of each row."""

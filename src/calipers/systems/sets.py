@@ -208,6 +208,14 @@ class LabelSystem:
         share = d.hits is not None and self.clusters is None
         return rows.reading(rows.moments.effective_size if share else None)
 
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch."""
+        if measure.label is not None:
+            return self.of_label(measure.label).influence(measure.plain, whole)
+        if measure.definition.on is ConfusionMatrix:
+            return self.counts.influence(measure, whole)
+        return self.rows(measure).of_batch(whole)
+
     def _average(self, measure: Measure) -> Reading:
         """A measure of scores averaged over labels; the micro average is that of all rows and
         labels taken together."""
