@@ -216,8 +216,6 @@ def classification(
         "classification",
         systems,
         chosen,
-        settings,
-        number,
         baseline=baseline,
         slices=cut_by,
         slice_bins=slice_bins,

@@ -48,7 +48,7 @@ class RankedClasses:
         )
         return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
 
-    def gain(self, measure: MeasureLike) -> FloatArray:
+    def per_row(self, measure: MeasureLike) -> FloatArray:
         """What each row counts for."""
         return np.asarray(self._credit(measure)[self.cells.row()])
 
@@ -67,7 +67,7 @@ class RankedClasses:
         share = whole and self.clusters is None
 
         def influence() -> Influence:
-            moved = (self.gain(measure) - value) / float(ranks.total)
+            moved = (self.per_row(measure) - value) / float(ranks.total)
             moved = moved if self.weight is None else moved * self.weight
             return Influence(moved, Space(self.weight, self.clusters))
 
@@ -107,7 +107,7 @@ class _Credited:
         """From the difference of what each row counts for."""
         assert isinstance(second.law, _Credited)
         rows, value = self.rows, first.value - second.value
-        apart = rows.gain(self.measure) - second.law.rows.gain(self.measure)
+        apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
         kinds, code = np.unique(apart, return_inverse=True)
         cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
         clusters = rows.clusters
