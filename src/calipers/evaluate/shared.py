@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -144,9 +144,7 @@ def column_name(what: str, system: str) -> str:
     return what if system == UNNAMED else f"{what} {system!r}"
 
 
-def columns_of(
-    given: Any, what: str, rows: int, read: Callable[[Any, str], Sized]
-) -> dict[str, Any]:
+def columns_of(given: Any, what: str, rows: int, read: Callable[[Any, str], Any]) -> dict[str, Any]:
     """A column of each system, by name, read and as long as there are rows."""
     columns = {}
     for name, values in named_systems(given, what).items():

@@ -43,7 +43,8 @@ def cell_gradient(
             try:
                 return margin_gradient(measure, matrix, truth, predicted)
             except _ReadsCellsError:
-                return _by_cell(measure, matrix)
+                place = truth.astype(np.int64) * matrix.classes + predicted
+                return _by_cell(measure, matrix)[np.searchsorted(matrix.place, place)]
         return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
     (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
     beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.inference.cells import Cells
 from calipers.inference.reading import Error, Influence, Reading, Space
-from calipers.measures.ranks import credit_of
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
@@ -52,11 +49,11 @@ class RankedClasses:
         """What each row counts for."""
         return np.asarray(self._credit(measure)[self.cells.row()])
 
-    def _credit(self, measure: MeasureLike) -> FloatArray:
+    def _credit(self, measure: Any) -> FloatArray:
         """What the rows of each of the cells count for."""
         above, others = np.unravel_index(self.cells.place, self.cells.shape)
-        of = measure.parameters
-        return credit_of(above, others, of["k"], of["tied"])
+        credit: FloatArray = measure.losses(above, others)
+        return credit
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of

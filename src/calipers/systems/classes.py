@@ -128,18 +128,18 @@ class ClassSystem(base.System):
         """Scores or probabilities, a column a class."""
         return None if self.rows is None else self.rows.table
 
-    @property  # type: ignore[override]
-    def settings(self) -> Settings:
+    @property
+    def settings(self) -> Settings:  # type: ignore[override]
         """How intervals are made."""
         return self.problem.settings
 
-    @property  # type: ignore[override]
-    def weight(self) -> FloatArray | None:
+    @property
+    def weight(self) -> FloatArray | None:  # type: ignore[override]
         """The weight of each row."""
         return self.problem.weight
 
-    @property  # type: ignore[override]
-    def clusters(self) -> Clusters | None:
+    @property
+    def clusters(self) -> Clusters | None:  # type: ignore[override]
         """What the rows come from."""
         return self.problem.clusters
 
@@ -253,7 +253,8 @@ class ClassSystem(base.System):
             return super().constant(measure)
         if d.on is ClassRanks:  # the constant answer lists the classes by frequency
             shares = np.sort(self.problem.shares)[::-1]
-            return float(shares[: measure.parameters["k"]].sum())
+            place: Any = np.arange(len(shares))  # none of which has an equal
+            return float((shares * measure.losses(place, np.zeros_like(place))).sum())
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
         if d.on is ScoreTable:
