@@ -697,7 +697,7 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
                     np.ptp(friedman.mean_ranks) / rank_error, systems, np.inf
                 )
             ),
-            "two-way ANOVA": many.anova(table).p[0],
+            "two-way ANOVA": many.anova(table).p,
         }
         for adjust in ("tukey", "holm", "none"):
             made = evaluation.compare(adjust=adjust)

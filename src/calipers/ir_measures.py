@@ -35,8 +35,6 @@ from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
 from calipers.statistics import GroupedRankings, JudgedRankings
 
-FAMILIES = TASKS["retrieval"]
-
 
 class CalipersMeasure(irm.Measure):
     """A measure of Calipers as one of ir_measures; :func:`measure` makes it."""
@@ -142,7 +140,7 @@ def _ours(measure: irm.Measure) -> Measure | None:
     if measure.NAME == "RBP" and "rel" not in measure.params:
         return None  # of grades, on a scale that is not said
     try:
-        found = parse(repr(measure), FAMILIES)
+        found = parse(repr(measure), TASKS["retrieval"])
     except UnknownMeasureError:
         return None
     if measure.NAME == "IPrec":  # the recall points of trec_eval 9
@@ -179,7 +177,7 @@ def measure(name: str | Measure) -> CalipersMeasure:
     >>> print(measure("gm-AP"), measure("nERR") @ 20)
     gm-AP nERR@20
     """
-    found = parse(name, FAMILIES) if isinstance(name, str) else name
+    found = parse(name, TASKS["retrieval"]) if isinstance(name, str) else name
     if found.definition.summary == "pooled":
         raise ValueError(f"{found} is pooled over topics; ir_measures sums up values of topics")
     return CalipersMeasure(found)

@@ -13,6 +13,11 @@ from calipers.statistics.calibration import Levels
 from calipers.systems.classes import top_label
 
 ALL = [d.example() for d in definitions("calibration")]
+#: Of the confidence in the label that is given.
+OF_LABELS = [
+    *("ECE", "MCE", "calibration-slope", "calibration-intercept"),
+    *("Spiegelhalter-z", "Spiegelhalter-p"),
+]
 
 
 def rows(seed: int, n: int, stretch: float = 1.7) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +72,7 @@ def test_the_pivotal_interval_of_an_error_takes_its_bias_off() -> None:
         ev = cal.classification(truth, probability=p, measures=["ECE"], resamples=300)
         estimate = ev["ECE"]
         assert 0 <= estimate.low <= estimate.high <= 1
-        drawn = ev.sources.by_name["system"].replicates(cal.measure("ECE"))
+        drawn = ev.sources.by_name["system"].reading(cal.measure("ECE")).own_replicates
         turned = max(2 * estimate.value - np.quantile(drawn, 0.975), 0)
         possible = cal.measure("Spiegelhalter-p")(truth, p) > 0.05
         assert estimate.method.startswith("pivotal bootstrap [B]")

@@ -11,14 +11,14 @@ import pytest
 
 import calipers as cal
 from calipers.evaluate.cuts import Cut
-from calipers.evaluate.multiclass import ClassPair, ClassSystem
-from calipers.evaluate.parts import Parts
+from calipers.evaluate.parts import Parts, Rest
 from calipers.inference.cells import Cells
 from calipers.inference.clusters import Clusters
 from calipers.inference.others import Others
 from calipers.inference.settings import Settings
-from calipers.measures import parse
-from calipers.statistics import ConfusionMatrix
+from calipers.measures import Measure, parse
+from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.systems.classes import ClassSystem
 
 RANDOM = np.random.default_rng(5)
 K, ROWS = 120, 8000
@@ -91,6 +91,12 @@ def system(weight: Any = None, cluster: Any = None, predicted: Any = WRONG[0]) -
     return alone.under(SETTINGS)
 
 
+def by_itself(rest: Rest, measure: Measure) -> FloatArray:
+    drawn = rest.rows.reading(measure).own_replicates
+    assert drawn is not None
+    return drawn
+
+
 def parts(of: ClassSystem) -> Parts:
     return Parts(of, Cut("s", ("a", "b", "c"), SLICE), [parse(m, "counts") for m in MEASURES])
 
@@ -121,9 +127,8 @@ def test_with_clusters_it_is_what_each_rest_draws_by_itself(weight: Any) -> None
         rest = cut.rest(which)
         assert rest is not None
         for measure in cut.measures:
-            drawn, alone = rest.replicates(measure), rest.rows.replicates(measure)
+            drawn, alone = rest.replicates(measure), by_itself(rest, measure)
             assert drawn is not None
-            assert alone is not None
             np.testing.assert_allclose(drawn, alone, rtol=1e-11 if weight is not None else 0)
 
 
@@ -133,9 +138,8 @@ def test_independent_rows_vary_as_they_do_drawn_by_themselves(weight: Any) -> No
     rest = cut.rest(1)
     assert rest is not None
     for measure in cut.measures:
-        drawn, alone = rest.replicates(measure), rest.rows.replicates(measure)
+        drawn, alone = rest.replicates(measure), by_itself(rest, measure)
         assert drawn is not None
-        assert alone is not None
         assert not np.array_equal(drawn, alone)
         spread = alone.std()
         assert drawn.std() == pytest.approx(spread, rel=0.12)
@@ -146,16 +150,17 @@ def test_a_measure_that_grows_with_the_rows_is_drawn_by_itself() -> None:
     cut = parts(system())
     rest, measure = cut.rest(0), parse("TN[7]", "counts")
     assert rest is not None
-    np.testing.assert_array_equal(rest.replicates(measure), rest.rows.replicates(measure))
+    np.testing.assert_array_equal(rest.replicates(measure), by_itself(rest, measure))
 
 
 @pytest.mark.parametrize("clusters", [None, CLUSTER], ids=["rows", "clusters"])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["rows", "weighted"])
 def test_a_pair_is_the_difference_of_its_cells(weight: Any, clusters: Any) -> None:
     a, b = (system(weight, clusters, predicted) for predicted in WRONG)
-    pair = ClassPair(a, b, tuple(parse(m, "counts") for m in MEASURES))._counts
+    pair = a.counts.beside(b.counts)
     assert pair._drawn_alike
-    again = pair._differences(pair.cells.drawn(SETTINGS), pair.measures)
+    assert len(pair._drawn) == len(MEASURES)
+    again = pair._differences(pair.cells.drawn(SETTINGS), list(pair._drawn))
     for measure, drawn in pair._drawn.items():
         tolerance = {"rtol": 1e-9, "atol": 1e-13} if weight is not None else {"rtol": 0, "atol": 0}
         np.testing.assert_allclose(drawn, again[measure], **tolerance)

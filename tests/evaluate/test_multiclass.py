@@ -16,7 +16,8 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.inference.cells import Cells, gradient
+from calipers.inference.cells import Cells
+from calipers.inference.gradients import gradient
 from calipers.measures import UnknownMeasureError, definitions, parse
 from calipers.measures.averages import AVERAGES
 from calipers.report.confusion import block_order

@@ -13,6 +13,7 @@ import calipers as cal
 from calipers.data.errors import InputError
 from calipers.measures import parse
 from calipers.statistics import LabelMatrices
+from calipers.systems import sets
 
 NAMES = ("a", "b", "c", "d")
 OF_ROWS = {
@@ -299,9 +300,7 @@ def test_macro_averages_of_scarce_labels_do_not_jump() -> None:
 def test_averages_of_very_many_numbers_go_by_the_delta_method(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from calipers.evaluate import multilabel as module
-
-    monkeypatch.setattr(module, "MOST_DRAWN", 100 * 5 * 3 * 2000)
+    monkeypatch.setattr(sets, "MOST_REDRAWN", 100 * 5 * 3 * 2000)
     truth, score, _ = scored(2, rows)
     ev = cal.multilabel(truth, score > 0.5, measures="micro-F1")
     assert ev["micro-F1"].method == ("delta" if rows > 100 else "bootstrap [B]")

@@ -14,12 +14,12 @@ from numpy.testing import assert_allclose
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.evaluate.operating import Rule, replicated_places
 from calipers.inference.scores import Drawn
 from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable
+from calipers.systems.thresholds import Rule, replicated_places
 
 EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
 TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")

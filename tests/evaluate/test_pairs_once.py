@@ -123,7 +123,7 @@ def test_pairs_share_what_they_draw(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_detectable_is_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search is as long for a thousand differences as for one, and finds the same."""
     se, degrees = RANDOM.random(1000), [None, 9, 49, 0.5] * 250
-    one_by_one = [power.detectable(*of, power=0.9) for of in zip(se, [0.95] * 1000, strict=True)]
+    one_by_one = [power.all_detectable([each], [None], power=0.9)[0] for each in se]
     steps = counting(monkeypatch, power, "_two_sided")
     power.all_detectable(se[:1], [49])
     alone = steps.total()

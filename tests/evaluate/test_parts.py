@@ -12,14 +12,17 @@ import pytest
 
 import calipers as cal
 from calipers import _core
-from calipers.evaluate.classification import System
 from calipers.evaluate.cuts import cuts, slice_columns
-from calipers.evaluate.multiclass import ClassSystem
-from calipers.evaluate.multilabel import LabelSystem
+from calipers.evaluate.estimates import estimate
 from calipers.evaluate.parts import Parts, Rest
-from calipers.evaluate.regression import Predictions
+from calipers.inference.intervals import z_of
+from calipers.inference.reading import Error
 from calipers.measures import Measure
 from calipers.results import Evaluation
+from calipers.systems.binary import System
+from calipers.systems.classes import ClassSystem
+from calipers.systems.numbers import Predictions
+from calipers.systems.sets import LabelSystem
 
 ROWS = 900
 #: One slice holds nearly all rows, and one a few.
@@ -114,11 +117,15 @@ def test_the_rest_is_as_if_measured_by_its_rows(task: str, kind: str) -> None:
         assert rest is not None
         alone = parts.system.taken(parts.cut.codes != k)
         for measure in measures:
-            ours, theirs = rest.value(measure), alone.estimate(measure)
+            ours, theirs = rest.reading(measure), estimate(alone, measure)
             assert ours.value == pytest.approx(theirs.value, rel=1e-11, abs=1e-12, nan_ok=True)
-            assert (ours.of, dict(ours.undefined)) == (theirs.of, dict(theirs.undefined))
+            of = ours.n if ours.of is None else ours.of
+            assert (of, dict(ours.undefined)) == (theirs.of, dict(theirs.undefined))
             if measure.definition.interval == "recalibration" and theirs.undefined == {}:
-                assert rest.width(measure) == pytest.approx(theirs.high - theirs.low, rel=1e-9)
+                error = ours.found_error
+                assert isinstance(error, Error)
+                width = 2 * z_of(0.95) * error.se
+                assert width == pytest.approx(theirs.high - theirs.low, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["none", "hostile"])
@@ -205,16 +212,16 @@ def test_scores_are_sorted_once_for_all_slices(monkeypatch: pytest.MonkeyPatch) 
     d["truth"] = random.random(ROWS) < 0.5
     TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "AP"])
     assert sum(rows) == 3 * ROWS
-    estimated = []
-    estimate = System.estimate
+    read = []
+    reading = System.reading
 
     def once(self: System, measure: Measure) -> Any:
-        estimated.append(len(self.labels.positive))
-        return estimate(self, measure)
+        read.append(len(self.labels.positive))
+        return reading(self, measure)
 
-    monkeypatch.setattr(System, "estimate", once)
+    monkeypatch.setattr(System, "reading", once)
     TASKS["two classes"](d, slices={"slice": d["slice"]}, resamples=100, measures=["AUC", "F1"])
-    assert sum(rows for rows in estimated if rows < ROWS) == 2 * ROWS
+    assert sum(rows for rows in read if rows < ROWS) == 2 * ROWS
 
 
 def test_the_rest_of_the_only_slice_is_nothing() -> None:

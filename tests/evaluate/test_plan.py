@@ -216,7 +216,7 @@ def test_margins() -> None:
 def test_what_a_number_of_units_gives() -> None:
     made = cal.plan("nDCG@10", sd=0.2, n=50)
     assert made.n == 50
-    assert made.detectable == pytest.approx(power.detectable(0.2 / math.sqrt(50), degrees=49))
+    assert made.detectable == pytest.approx(power.all_detectable([0.2 / math.sqrt(50)], [49])[0])
     assert made.half_width == sizes.mean_half_width(0.2, 50)
     made = cal.plan("nDCG@10", sd=0.2, n=50, difference=0.05)
     assert made.power == power.shift_power(0.05 * math.sqrt(50) / 0.2, degrees=49)
@@ -284,7 +284,7 @@ def test_what_a_test_set_could_have_seen() -> None:
     made = cal.plan("AP", TOPICS)
     assert made.n == 50
     assert made.detectable == pytest.approx(
-        power.detectable(d.std(ddof=1) / math.sqrt(50), degrees=49)
+        power.all_detectable([d.std(ddof=1) / math.sqrt(50)], [49])[0]
     )
     assert "or more in AP with 80% power" in made.sentence
 
@@ -298,7 +298,7 @@ def test_a_share_of_topics_is_wilsons() -> None:
 def test_a_geometric_mean_is_scaled() -> None:
     made = cal.plan("GMAP", TOPICS, half_width=0.02)
     d = TOPICS.comparison["gm-AP"]  # type: ignore[index]
-    assert made.n == math.ceil(50 * ((d.high - d.low) / 2 / 0.02) ** 2)
+    assert made.n == math.ceil(50 * (stats.norm.ppf(0.975) * d.standard_error / 0.02) ** 2)
     assert "scaled by 1/√n" in made.of
 
 

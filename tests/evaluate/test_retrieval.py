@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from calipers.inference.estimate import METHODS
 
 import calipers as cal
+from calipers.inference.settings import METHODS
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
 RUN = {"1": {"a": 0.9, "b": 0.8, "c": 0.7}, "2": {"b": 3.0, "a": 2.0}, "3": {"x": 1.0}}

@@ -14,9 +14,11 @@ from scipy import stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import intervals, paired
+from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
+from calipers.inference.influence import ByScore, influence
 from calipers.inference.settings import Settings
+from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 Rows = dict[str, npt.NDArray[Any]]
@@ -107,16 +109,24 @@ def obuchowski(truth: npt.NDArray[np.bool_], placed: FloatArray, user: Any) -> f
     return math.sqrt(s10 / m + s01 / n + 2 * s11 / (m * n))
 
 
+def auc_error(truth: npt.NDArray[np.bool_], score: FloatArray, clusters: Clusters) -> float:
+    """By how much rows move the AUC, put together by clusters."""
+    found = influence(parse("AUC"), ScoreTable.from_rows(truth, score, clusters.weight))
+    assert found is not None
+    moved = found.of_rows(truth, score)
+    moved = moved if clusters.weight is None else moved * clusters.weight
+    return clusters.error_by_class(moved, truth, pairs=True)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_the_error_of_an_auc_is_obuchowskis(seed: int) -> None:
     rows = clustered(14, 6, seed)
     score = np.round(rows["probability"], 1)  # ties
     placed = placements(rows["truth"], score)
-    assert paired.row_placements(
-        ScoreTable.from_rows(rows["truth"], score, None), rows["truth"], score
-    ) == pytest.approx(placed, abs=1e-12)
+    of_score = ByScore(*ScoreTable.from_rows(rows["truth"], score).placements())
+    assert of_score.of_rows(rows["truth"], score) == pytest.approx(placed, abs=1e-12)
     expected = obuchowski(rows["truth"], placed, rows["user"])
-    found = Clusters.from_names(rows["user"]).auc_error(rows["truth"], placed)
+    found = auc_error(rows["truth"], score, Clusters.from_names(rows["user"]))
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -125,15 +135,11 @@ def test_every_row_its_own_cluster_is_delong() -> None:
     truth, score = rows["truth"], rows["probability"]
     weight = np.random.default_rng(0).uniform(0.5, 2, 80)
     own = Clusters.from_names(np.arange(80))
-    found = own.auc_error(
-        truth, paired.row_placements(ScoreTable.from_rows(truth, score, None), truth, score)
-    )
+    found = auc_error(truth, score, own)
     assert found == pytest.approx(intervals.delong(ScoreTable.from_rows(truth, score)), rel=1e-12)
     # With weights the two differ by what they divide by: clusters less one, or Kish's size.
     weighted = Clusters.from_names(np.arange(80), weight)
-    found = weighted.auc_error(
-        truth, paired.row_placements(ScoreTable.from_rows(truth, score, weight), truth, score)
-    )
+    found = auc_error(truth, score, weighted)
     expected = intervals.delong(ScoreTable.from_rows(truth, score, weight))
     assert found == pytest.approx(expected, rel=0.02)
 
@@ -205,7 +211,7 @@ def test_replicates_are_those_of_clusters_repeated(measure: str) -> None:
 
     source = evaluated(rows, measures=measure, resamples=100, seed=5).sources
     system = source.by_name["system"]
-    found = system.replicates(source.measures[0])
+    found = system.reading(source.measures[0]).own_replicates
     expected = brute_force(rows, value, 5, 100)
     both = np.isfinite(expected) & np.isfinite(found)
     assert both.mean() > 0.9

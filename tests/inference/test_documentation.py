@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from calipers.inference.contrast import TESTS
-from calipers.inference.estimate import APPLIES, METHODS
+from applies import APPLIES
 
 import calipers as cal
 from calipers.evaluate.compare import ADJUST
 from calipers.evaluate.splits import DESIGNS
+from calipers.inference.policy import TESTS
+from calipers.inference.settings import METHODS
 from calipers.measures import TASKS, UnknownMeasureError, parse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inference.md").read_text(encoding="utf-8")

@@ -15,18 +15,11 @@ import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, paired
 from calipers.inference.clusters import Clusters
-from calipers.inference.influence import (
-    MOST_GROUPS,
-    Influence,
-    class_error,
-    grouped,
-    influence,
-    jackknife,
-    row_error,
-)
+from calipers.inference.influence import MOST_GROUPS, ByScore, grouped, influence, jackknife
+from calipers.inference.reading import ByClass, Space
 from calipers.inference.scores import ranked_rows
 from calipers.measures import parse
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import FloatArray, Moments, ScoreTable
 
 KNOWN = ("AUC", "Gini", "AP", "PR-AUC", "AP-DG")
 
@@ -48,7 +41,7 @@ def example(seed: int, *, weighted: bool = False) -> tuple[Any, FloatArray, Floa
     return truth, score, generator.uniform(0.2, 3, n) if weighted else None
 
 
-def of(name: str, table: ScoreTable) -> Influence:
+def of(name: str, table: ScoreTable) -> ByScore:
     found = influence(parse(name, "scores"), table)
     assert found is not None
     return found
@@ -57,6 +50,16 @@ def of(name: str, table: ScoreTable) -> Influence:
 def rows_of(name: str, truth: Any, score: FloatArray, weight: FloatArray | None) -> FloatArray:
     table = ScoreTable.from_rows(truth, score, weight)
     return of(name, table).of_rows(truth, score)
+
+
+def row_error(
+    moved: FloatArray, weight: FloatArray | None = None, clusters: Clusters | None = None
+) -> float:
+    return Space(weight, clusters).error(moved if weight is None else moved * weight)
+
+
+def class_error(moved: FloatArray, truth: Any, weight: FloatArray | None = None) -> float:
+    return ByClass(weight, positive=truth).error(moved if weight is None else moved * weight)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -158,8 +161,7 @@ def test_the_error_of_an_auc_is_delongs() -> None:
         expected = intervals.delong(table)
         assert float(of("AUC", table).error(table)) == pytest.approx(expected, abs=1e-12)
         moved = of("AUC", table).of_rows(truth, score)
-        by_class = class_error(moved if weight is None else moved * weight, truth, weight)
-        assert by_class == pytest.approx(expected, abs=1e-12)
+        assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_error_of_a_difference_of_aucs_is_delongs() -> None:
@@ -167,13 +169,16 @@ def test_the_error_of_a_difference_of_aucs_is_delongs() -> None:
         truth, score, weight = example(seed, weighted=seed % 2 == 0)
         other = score + np.random.default_rng(seed).normal(0, 1, len(score))
         moved = rows_of("AUC", truth, score, weight) - rows_of("AUC", truth, other, weight)
-        moved = moved if weight is None else moved * weight
-        placed = [
-            paired.row_placements(ScoreTable.from_rows(truth, s, weight), truth, s)
-            for s in (score, other)
+        placed = []
+        for s in (score, other):
+            of_score = ByScore(*ScoreTable.from_rows(truth, s, weight).placements())
+            placed.append(of_score.of_rows(truth, s))
+        apart = placed[0] - placed[1]
+        errors = [
+            Moments.from_rows(apart[rows], None if weight is None else weight[rows]).standard_error
+            for rows in (truth, ~truth)
         ]
-        expected = paired.placement_error(truth, placed[0] - placed[1], weight)
-        assert class_error(moved, truth, weight) == pytest.approx(expected, abs=1e-12)
+        assert class_error(moved, truth, weight) == pytest.approx(math.hypot(*errors), abs=1e-12)
 
 
 def test_clusters_of_one_row_each() -> None:

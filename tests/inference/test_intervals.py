@@ -11,8 +11,11 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
-from calipers.inference import intervals, paired
+from calipers.inference import intervals
+from calipers.inference.reading import Error
+from calipers.inference.settings import Settings
 from calipers.measures import parse
+from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 
 # ------------------------------------------------------------------------------------ proportions
@@ -160,6 +163,18 @@ def random_scores(seed: int) -> tuple[FloatArray, list[FloatArray]]:
     return truth, [np.round(s, 1) if seed % 2 else s for s in scores]
 
 
+def difference_error(
+    truth: Any, scores: list[FloatArray], weight: FloatArray | None = None
+) -> float:
+    """Of the difference of two AUCs."""
+    first, second = (
+        ScoredRows(truth, score, weight, None, Settings()).reading(parse("AUC")) for score in scores
+    )
+    found = (first - second).found_error
+    assert isinstance(found, Error)
+    return found.se
+
+
 def test_delong_by_brute_force() -> None:
     """200 random data sets, half of them with ties: single and paired."""
     for seed in range(200):
@@ -170,12 +185,7 @@ def test_delong_by_brute_force() -> None:
             assert float(parse("AUC").apply(table)) == pytest.approx(areas[k], abs=1e-12)
             assert intervals.delong(table) ** 2 == pytest.approx(covariance[k, k], abs=1e-12)
         expected = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
-        found = paired.placement_error(
-            truth,
-            paired.row_placements(ScoreTable.from_rows(truth, scores[0], None), truth, scores[0])
-            - paired.row_placements(ScoreTable.from_rows(truth, scores[1], None), truth, scores[1]),
-            None,
-        )
+        found = difference_error(truth, scores)
         assert found**2 == pytest.approx(expected, abs=1e-12)
 
 
@@ -220,14 +230,7 @@ def test_delong_with_weights() -> None:
             area = (both * pairs(truth, scores[k])).sum() / both.sum()
             assert float(parse("AUC").apply(table)) == pytest.approx(area, abs=1e-12)
             assert intervals.delong(table) == pytest.approx(corrected(slopes[:, k]), rel=1e-6)
-        found = paired.placement_error(
-            truth,
-            paired.row_placements(ScoreTable.from_rows(truth, scores[0], weight), truth, scores[0])
-            - paired.row_placements(
-                ScoreTable.from_rows(truth, scores[1], weight), truth, scores[1]
-            ),
-            weight,
-        )
+        found = difference_error(truth, scores, weight)
         assert found == pytest.approx(corrected(slopes[:, 0] - slopes[:, 1]), rel=1e-6)
 
 

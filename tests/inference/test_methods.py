@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calipers.inference.estimate import APPLIES, METHODS, Settings
+from applies import APPLIES
 from click.testing import CliRunner
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
@@ -17,10 +17,12 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers.cli import cli
 from calipers.data.errors import InputError
-from calipers.inference import estimate, intervals
-from calipers.inference.cells import ClassCounts, gradient
+from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
+from calipers.inference.gradients import gradient
+from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import parse
+from calipers.readings.counts import ClassCounts
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray
 
@@ -398,7 +400,7 @@ def test_one_cluster_is_none() -> None:
     made = two_classes("bca,wilson", cluster=np.zeros(N))
     for one in made:
         assert one.no_interval == "too_few_clusters"
-    assert estimate.INTERVALS == ("auto", "bootstrap", "analytic", "none")
+    assert INTERVALS == ("auto", "bootstrap", "analytic", "none")
 
 
 def average_precision(truth: FloatArray, score: FloatArray) -> float:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from calipers.inference.contrast import TESTS
 from test_public_verbs import BATCHES, TOPICS, cases, evaluation
 
 import calipers as cal
+from calipers.inference.policy import TESTS
 from calipers.measures import Definition, definitions, registry
 from calipers.measures.registration import measure
 from calipers.results import NO_INTERVAL

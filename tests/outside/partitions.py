@@ -115,4 +115,4 @@ def partitions(
 @output_options
 def command(**options: Any) -> None:
     """Evaluate clusterings of the rows of TABLE."""
-    evaluate_columns(partitions, **options)
+    evaluate_columns(partitions, options)

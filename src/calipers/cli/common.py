@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import NamedFile
+from calipers.cli.options import SHARE, Command, preset, stacked, text, texts
 from calipers.cli.output import (
     FORMATS,
     UNIT_FORMATS,
     format_and_file,
     format_options,
     write,
-    write_out,
     write_units,
 )
 from calipers.cli.process import EXIT_UNMET, say
@@ -27,111 +26,40 @@ from calipers.cli.process import EXIT_UNMET, say
 if TYPE_CHECKING:
     from calipers.results import Evaluation
 
-Command = Callable[..., Any]
+inference_options = stacked(
+    preset("--level", 0.95, "Level of the intervals.", type=SHARE),
+    preset(
+        "--interval",
+        "auto",
+        "How intervals are made: auto, bootstrap, analytic, none, or methods such as bca or "
+        "jeffreys,hanley, each used where it applies.",
+        metavar="NAMES",
+    ),
+    preset("--resamples", 2000, "Bootstrap replicates.", type=click.IntRange(min=100)),
+    preset("--seed", 0, "Seed of resampling.", type=click.IntRange(0, 2**63 - 1)),
+)
 
-#: More than any rank, grade or number of documents.
-MOST = 2**31 - 1
-
-SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
-
-
-def measure_options(command: Command) -> Command:
-    """Options of what is measured and how sure the numbers are."""
-    options = [
-        click.option(
-            "-m",
-            "--measure",
-            "measures",
-            multiple=True,
-            metavar="NAME",
-            help="A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' "
-            "stands for those that are shown if none is named.",
-        ),
-        click.option(
-            "--baseline", metavar="NAME", help="Compare with this system, not every pair."
-        ),
-    ]
-    return _apply(options, inference_options(command))
-
-
-def join_options(command: Command) -> Command:
-    """Options of tables that are joined, and of what is missing in them."""
-    options = [
-        click.option(
-            "--id",
-            "by",
-            metavar="COL",
-            help="Column of ids, by which the tables of --system are joined.",
-        ),
-        click.option(
-            "--system",
-            "tables",
-            multiple=True,
-            type=NamedFile(),
-            metavar="NAME=FILE",
-            help="A system in a table of its own, with the column of --id; repeatable.",
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop"]),
-            default="error",
-            show_default=True,
-            help="Refuse missing values and ids, or leave their rows out and say how many.",
-        ),
-    ]
-    return _apply(options, command)
-
-
-def inference_options(command: Command) -> Command:
-    """Options of how sure the numbers are."""
-    options = [
-        click.option(
-            "--level",
-            type=SHARE,
-            default=0.95,
-            show_default=True,
-            help="Level of the intervals.",
-        ),
-        click.option(
-            "--interval",
-            metavar="NAMES",
-            default="auto",
-            show_default=True,
-            help="How intervals are made: auto, bootstrap, analytic, none, or methods such as bca "
-            "or jeffreys,hanley, each used where it applies.",
-        ),
-        click.option(
-            "--resamples",
-            type=click.IntRange(min=100),
-            default=2000,
-            show_default=True,
-            help="Bootstrap replicates.",
-        ),
-        click.option(
-            "--seed",
-            type=click.IntRange(0, 2**63 - 1),
-            default=0,
-            show_default=True,
-            help="Seed of resampling.",
-        ),
-    ]
-    return _apply(options, command)
+#: What is measured and how sure the numbers are.
+measure_options = stacked(
+    texts(
+        "-m --measure measures",
+        "NAME",
+        "A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' stands "
+        "for those that are shown if none is named.",
+    ),
+    text("--baseline", "NAME", "Compare with this system, not every pair."),
+    inference_options,
+)
 
 
 def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Command:
     """Options of what becomes of the result."""
-    require = click.option(
-        "--require",
-        "requirements",
-        multiple=True,
-        metavar="'NAME>=VALUE'",
-        help="Exit with 1 unless every system's value meets this; repeatable.",
+    require = texts(
+        "--require requirements",
+        "'NAME>=VALUE'",
+        "Exit with 1 unless every system's value meets this; repeatable.",
     )
     return format_options(require(command), formats)
-
-
-def _apply(options: Sequence[Callable[[Command], Command]], command: Command) -> Command:
-    return functools.reduce(lambda made, option: option(made), reversed(options), command)
 
 
 @dataclass(frozen=True)
@@ -164,12 +92,10 @@ class Output:
             self.then(evaluation)
             return
         unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
-        if self.report is not None:
-            write_out(evaluation.to_html(**look), self.report)
         if self.units:
-            write_units(evaluation, self.kind, self.path)
+            write_units(evaluation, self.kind, self.path, self.report)
         else:
-            write(evaluation, self.kind, self.path, **look)
+            write(evaluation, self.kind, self.path, self.report, **look)
         for line in unmet:
             say(line)
         if unmet:

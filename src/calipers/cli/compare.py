@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.common import evaluating, inference_options
 from calipers.cli.files import Command, Group, InFile, asked
-from calipers.cli.output import FORMATS, format_and_file, format_options, parameters, write_out
+from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
+from calipers.cli.output import FORMATS, format_and_file, format_options, write
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -20,98 +20,79 @@ EVALUATING = ("retrieval", "classification", "multilabel", "regression")
 OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
-    "auto",
-    "t",
-    "wilcoxon",
-    "sign",
-    "randomisation",
-    "bootstrap",
-    "normal",
-    "mcnemar",
-    "mid-p",
+    *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "mcnemar", "mid-p"),
 )
 ALTERNATIVES = ("two-sided", "better", "worse", "greater", "less")
 ADJUST = ("holm", "bonferroni", "benjamini-hochberg", "tukey", "none")
 DESIGNS = ("k-fold", "resampled", "5x2-f", "5x2-t", "independent")
 
 
-def questions() -> list[click.Parameter]:
-    """What is asked of the differences, and how the answer is written."""
-    return [
-        click.Option(
-            ["--test"],
-            type=click.Choice(TESTS),
-            default="auto",
-            show_default=True,
-            help="Test of no difference; auto is the usual one of each measure.",
+#: What is asked of the differences.
+QUESTIONS = parameters(
+    stacked(
+        choice("--test", TESTS, "Test of no difference; auto is the usual one of each measure."),
+        choice(
+            "--alternative",
+            ALTERNATIVES,
+            "One-sided: is it better (worse) by the measure's direction, greater (less)?",
         ),
-        click.Option(
-            ["--alternative"],
-            type=click.Choice(ALTERNATIVES),
-            default="two-sided",
-            show_default=True,
-            help="One-sided: is it better (worse) by the measure's direction, greater (less)?",
+        choice(
+            "--adjust",
+            ADJUST,
+            "How p-values account for the pairs of systems; tukey is the randomised HSD.",
         ),
-        click.Option(
-            ["--adjust"],
-            type=click.Choice(ADJUST),
-            default="holm",
-            show_default=True,
-            help="How p-values account for the pairs of systems; tukey is the randomised HSD.",
-        ),
-        click.Option(
-            ["--margin", "margins"],
-            multiple=True,
-            metavar="[NAME=]X",
-            help="The difference that still counts as none, of all measures or of one: tests "
+        texts(
+            "--margin margins",
+            "[NAME=]X",
+            "The difference that still counts as none, of all measures or of one: tests "
             "non-inferiority and equivalence as well. Repeatable.",
         ),
-        *parameters(format_options),
-    ]
+    )
+)
 
+#: How the answer is written.
+WRITING = parameters(format_options)
 
-def designs() -> list[click.Parameter]:
-    """How test splits were made."""
-    return [
-        click.Option(
-            ["--design"],
+#: How test splits were made.
+DESIGN = parameters(
+    stacked(
+        click.option(
+            "--design",
             type=click.Choice(DESIGNS),
             help="Compare over test splits, made so: (repeated) cross-validation, repeated "
             "hold-out, five times two-fold cross-validation (F or t test), or splits that share "
             "no training rows.",
         ),
-        click.Option(
-            ["--train-rows", "train"], type=float, metavar="N", help="Rows that models trained on."
-        ),
-        click.Option(
-            ["--test-rows"], type=float, metavar="N", help="Rows that they were measured on."
-        ),
-    ]
+        number("--train-rows train", "N", "Rows that models trained on."),
+        number("--test-rows", "N", "Rows that they were measured on."),
+    )
+)
+
+#: The options that name columns of splits.
+COLUMNS = ("split", "repetition")
+SPLITS = parameters(
+    stacked(
+        text("--split", "COL", "Column of the test split of each row."),
+        text("--repetition", "COL", "Column of the repetition, with --split."),
+    )
+)
 
 
-class Comparisons(Group):
-    """The evaluating commands, whose results are compared, and values from elsewhere."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return [*EVALUATING, "values"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name == "values":
-            return values
-        return of_evaluation(cmd_name) if cmd_name in EVALUATING else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, without importing what evaluates."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, f"Systems that `calipers {name}` reads.") for name in EVALUATING]
-                + [("values", "Values by topic, data set or split that another tool computed.")]
-            )
+#: The evaluating commands, whose results are compared, and values from elsewhere.
+LINES = {
+    **{name: f"Systems that `calipers {name}` reads." for name in EVALUATING},
+    "values": "Values by topic, data set or split that another tool computed.",
+}
 
 
-@click.group("compare", cls=Comparisons, subcommand_metavar="COMMAND …", no_args_is_help=True)
+@click.group(
+    "compare",
+    cls=Group,
+    lines=LINES,
+    find=lambda name: values if name == "values" else of_evaluation(name),
+    subcommand_metavar="COMMAND …",
+    no_args_is_help=True,
+)
 def command() -> None:
     """Compare systems on the same data: every pair, or all with --baseline.
 
@@ -133,20 +114,10 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    further = questions()
-    if name in OF_ROWS:
-        further = [
-            *further[:4],
-            click.Option(["--split"], metavar="COL", help="Column of the test split of each row."),
-            click.Option(
-                ["--repetition"], metavar="COL", help="Column of the repetition, with --split."
-            ),
-            *designs(),
-            *further[4:],
-        ]
+    of_splits = [*SPLITS, *DESIGN] if name in OF_ROWS else []
 
     def callback(**options: Any) -> None:
-        (kind, path), report = written(options), options.pop("report")
+        out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
         wanted = asked_of(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
@@ -165,7 +136,7 @@ def of_evaluation(name: str) -> click.Command:
                     baseline=options["baseline"],
                     level=options["level"],
                 )
-            finish(made, kind, path, report)
+            write(made, *out)
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split goes with --design, and the other way round")
@@ -177,13 +148,9 @@ def of_evaluation(name: str) -> click.Command:
     return Command(
         name,
         callback=callback,
-        params=[*own, *further],
+        params=[*own, *QUESTIONS, *of_splits, *WRITING],
         help=f"Compare systems that are read as by `calipers {name}`.",
     )
-
-
-#: The options that name columns of splits.
-COLUMNS = ("split", "repetition")
 
 
 def _column(table: str, name: str | None) -> Any:
@@ -251,7 +218,7 @@ def over_splits(
 def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
-    (kind, path), report = written(options), options.pop("report")
+    out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit = options.pop("baseline"), options.pop("unit")
     interval = taken_interval(options)
@@ -267,35 +234,26 @@ def _values(
         made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
             baseline, interval=interval, **wanted
         )
-    finish(made, kind, path, report)
+    write(made, *out)
 
 
-values = Command(
+values: click.Command = Command(
     "values",
     callback=_values,
     params=[
         click.Argument(["files"], nargs=-1, required=True, type=InFile()),
-        click.Option(
-            ["--measure"], default="value", metavar="NAME", help="What they are, unless they say."
+        *parameters(
+            stacked(
+                text("--measure", "NAME", "What they are, unless they say.", default="value"),
+                texts("--lower-is-better", "NAME", "A measure of which that is true; repeatable."),
+                preset("--unit", "topics", "What the units are called.", metavar="NAME"),
+                text("--baseline", "NAME", "Compare with this system only."),
+                inference_options,
+            )
         ),
-        click.Option(
-            ["--lower-is-better"],
-            multiple=True,
-            metavar="NAME",
-            help="A measure of which that is true; repeatable.",
-        ),
-        click.Option(
-            ["--unit"],
-            default="topics",
-            show_default=True,
-            metavar="NAME",
-            help="What the units are called.",
-        ),
-        click.Option(["--baseline"], metavar="NAME", help="Compare with this system only."),
-        *parameters(inference_options),
-        *questions()[:4],
-        *designs(),
-        *questions()[4:],
+        *QUESTIONS,
+        *DESIGN,
+        *WRITING,
     ],
     help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "
     "FILES are tables with the columns system, topic (or unit), value and perhaps measure; or, one "
@@ -308,31 +266,12 @@ def margins(given: tuple[str, ...]) -> Any:
     if not given:
         return None
     named: dict[str, float] = {}
-    for text in given:
-        name, _, number = text.rpartition("=")
+    for one in given:
+        name, _, size = one.rpartition("=")
         try:
-            named[name] = float(number)
+            named[name] = float(size)
         except ValueError:
-            raise click.UsageError(
-                f"--margin {text!r}: expected a number, or NAME=number"
-            ) from None
+            raise click.UsageError(f"--margin {one!r}: expected a number, or NAME=number") from None
     if "" in named and len(named) > 1:
         raise click.UsageError("--margin: give a number for all measures, or one for each by name")
     return named.get("", named)
-
-
-def written(options: dict[str, Any]) -> tuple[str, str | None]:
-    """Format and file, taken out of the options."""
-    return format_and_file(options, FORMATS, "a comparison")
-
-
-def finish(comparison: Comparison, kind: str, path: str | None, report: str | None) -> None:
-    """Write the comparison."""
-    if report is not None:
-        write_out(comparison.to_html(), report)
-    if kind == "table" and path is None:
-        from calipers.report.text import print_comparison
-
-        print_comparison(comparison, sys.stdout)
-        return
-    write_out(str(comparison) if kind == "table" else getattr(comparison, f"to_{kind}")(), path)

@@ -13,7 +13,7 @@ from calipers.cli.files import DASH, Command, InFile, OutFile
 from calipers.cli.process import say
 
 if TYPE_CHECKING:
-    from calipers.data.trec import Kind
+    from calipers.data.trec_tables import Kind
 
 
 @click.command("convert", cls=Command)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,10 @@ class NamedPath(click.Path):
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
+    def files(self, value: Any) -> list[str]:
+        """The files of a value."""
+        return [os.fspath(value)]
+
 
 class InFile(NamedPath):
     """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
@@ -39,10 +43,6 @@ class InFile(NamedPath):
 
     def __init__(self) -> None:
         super().__init__(readable=False)
-
-    def files(self, value: Any) -> list[str]:
-        """The files of a value."""
-        return [os.fspath(value)]
 
 
 class NamedFile(click.ParamType):  # type: ignore[type-arg]
@@ -81,10 +81,6 @@ class OutFile(NamedPath):
             self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
         return super().convert(value, param, ctx)
 
-    def files(self, value: Any) -> list[str]:
-        """The files of a value."""
-        return [os.fspath(value)]
-
 
 class _Debug:
     """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
@@ -102,7 +98,29 @@ class _Debug:
 
 
 class Group(_Debug, click.Group):
-    """A group of commands."""
+    """A group of commands: their names with their lines in the help, in order, and what finds one,
+    which is imported when it is run, not when it is listed."""
+
+    def __init__(
+        self, *args: Any, lines: Mapping[str, str], find: Callable[[str], click.Command], **how: Any
+    ) -> None:
+        super().__init__(*args, **how)
+        self._lines, self._find = lines, find
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names, in the order of the lines; then those that were added."""
+        return [*self._lines, *self.commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        own = cmd_name in self._lines
+        return self._find(cmd_name) if own else super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help, from the lines alone; what was added says its own."""
+        added = ((name, own.get_short_help_str()) for name, own in self.commands.items())
+        with formatter.section("Commands"):
+            formatter.write_dl([*self._lines.items(), *added])
 
 
 class Command(_Debug, click.Command):

@@ -26,28 +26,17 @@ COMMANDS = {
 }
 
 
-class LazyGroup(Group):
-    """A group that imports a sub-command when it is run, not when it is listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of the table above; then those that were added."""
-        return [*COMMANDS, *(name for name in super().list_commands(ctx) if name not in COMMANDS)]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The sub-command of that name."""
-        if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command: click.Command = import_module(f"calipers.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, of its own commands from the table alone."""
-        added = ((name, own.get_short_help_str()) for name, own in self.commands.items())
-        with formatter.section("Commands"):
-            formatter.write_dl([*COMMANDS.items(), *added])
+def _imported(name: str) -> click.Command:
+    command: click.Command = import_module(f"calipers.cli.{name}").command
+    return command
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Group,
+    lines=COMMANDS,
+    find=_imported,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="calipers")
 def cli() -> None:
     """How good is it, and is it really better than the other one?

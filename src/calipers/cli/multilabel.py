@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, join_options, measure_options, output_options
+from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
+from calipers.cli.options import switch, text, texts
+from calipers.cli.output import print_below
 from calipers.cli.slices import part_columns, part_options
+from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-#: What a system may say of the labels.
-KINDS = ("predicted", "score", "probability")
 
 COLUMNS = (
     "a column of lists, a column of text (see --separator), or 'p_*' for a column of 0 and 1 for "
@@ -27,55 +27,43 @@ COLUMNS = (
 
 @click.command("multilabel", cls=Command)
 @click.argument("table", type=InFile())
-@click.option("--truth", required=True, metavar="COLS", help=f"The labels of each row: {COLUMNS}.")
-@click.option(
+@text("--truth", "COLS", f"The labels of each row: {COLUMNS}.", required=True)
+@texts(
     "--predicted",
-    multiple=True,
-    metavar="[NAME=]COLS",
-    help="The labels that a system names, in the same forms; repeatable.",
+    "[NAME=]COLS",
+    "The labels that a system names, in the same forms; repeatable.",
 )
-@click.option(
-    "--score",
-    multiple=True,
-    metavar="[NAME=]COLS",
-    help="A column of scores for each label, as 's_*'; repeatable.",
-)
-@click.option(
+@texts("--score", "[NAME=]COLS", "A column of scores for each label, as 's_*'; repeatable.")
+@texts(
     "--probability",
-    multiple=True,
-    metavar="[NAME=]COLS",
-    help="A column of probabilities for each label, as 'p_*'; repeatable.",
+    "[NAME=]COLS",
+    "A column of probabilities for each label, as 'p_*'; repeatable.",
 )
-@click.option(
+@text(
     "--separator",
-    metavar="TEXT",
-    help="What stands between the labels in a column of text, such as '|'. In CSV an empty field "
-    "is a row without labels.",
+    "TEXT",
+    "What stands between the labels in a column of text, such as '|'. In CSV an empty field is a "
+    "row without labels.",
 )
-@click.option("--labels", metavar="A,B,…", help="The labels in the order wanted.")
-@click.option(
+@text("--labels", "A,B,…", "The labels in the order wanted.")
+@text(
     "--threshold",
-    metavar="X|LABEL=X,…",
-    help="A row is said to have the labels whose score is at or above it (probabilities: 0.5): one "
+    "X|LABEL=X,…",
+    "A row is said to have the labels whose score is at or above it (probabilities: 0.5): one "
     "number, or one for each label.",
 )
 @join_options
-@click.option("--weight", metavar="COL", help="Column of weights.")
+@text("--weight", "COL", "Column of weights.")
 @part_options
-@click.option("--by-label", is_flag=True, help="Show the table of labels too.")
+@switch("--by-label", "Show the table of labels too.")
 @measure_options
 @output_options
 def command(
     table: str,
     truth: str,
-    by: str | None,
-    tables: tuple[tuple[str, str], ...],
     labels: str | None,
     separator: str | None,
     threshold: str | None,
-    cluster: str | None,
-    slices: tuple[str, ...],
-    slice_bins: tuple[str, ...],
     by_label: bool,
     measures: tuple[str, ...],
     **options: Any,
@@ -102,59 +90,61 @@ def command(
             "--by-label goes with a table on the standard output; --report has it, and the JSON of "
             "to_json(details=True)"
         )
-    specs = {kind: options.pop(kind) for kind in KINDS}
-    if not any(specs.values()):
-        raise click.UsageError("give at least one of --predicted, --score, --probability")
-    if (by is None) != (not tables):
-        raise click.UsageError("--id and --system go together")
+    systems = Systems.take(options, ("predicted", "score", "probability"))
     if separator == "":
         raise click.UsageError("--separator is empty")
-    from contextlib import nullcontext
-
+    rows, columns = _read(systems, table, truth, separator)
     from calipers.data.columns import by_name
-    from calipers.data.tables import located
     from calipers.evaluate.multilabel import multilabel
 
-    paths = dict(tables)
-    own = () if tables else [_columns_of(text) for text in specs["predicted"]]
-    rows = _table(table, separator, (truth, *own))
-    if tables:
-        systems = _of_tables(specs, paths, by or "", separator)
-    else:
-        systems = {kind: _of_columns(specs[kind], rows, table) for kind in KINDS}
-    if separator is not None and not tables:
-        named = [by_name(rows, truth, table), *(systems["predicted"] or {}).values()]
-        if all(isinstance(column, dict) for column in named):
-            raise click.UsageError("--separator is about columns of text, and none is named")
     if options["weight"] is not None:
         options["weight"] = by_name(rows, options["weight"], table)
-    # A message about one of several tables says itself which system it is about.
-    with nullcontext() if tables else located(table):
+    with systems.located(table):
         evaluation = multilabel(
             by_name(rows, truth, table),
-            **systems,
+            **columns,
             labels=None if labels is None else labels.split(","),
             separator=separator,
             threshold=_threshold(threshold),
-            **part_columns(rows, table, cluster, slices, slice_bins),
+            **part_columns(rows, table, options),
             data=rows,
-            id=by,
+            id=systems.by,
             measures=measures or None,
             curves=output.report is not None,
-            inputs=[read(path).origin for path in (table, *paths.values())],
+            inputs=systems.origins(table),
             **options,
         )
     try:
         output.finish(evaluation)
     finally:
-        if by_label:
+        for each in evaluation.label_tables if by_label else ():
             from calipers.report.columns import width_of
             from calipers.report.labels import text_table
-            from calipers.report.names import short
 
-            for each in evaluation.label_tables:
-                shown = text_table(each, width_of(sys.stdout))
-                click.echo(f"\n{short(each.system)}\n\n{shown}")
+            print_below(each.system, text_table(each, width_of(sys.stdout)))
+
+
+def _read(
+    systems: Systems, table: str, truth: str, separator: str | None
+) -> tuple[pa.Table, dict[str, Any]]:
+    """The table of the truth, and what the systems say."""
+    from calipers.data.columns import by_name
+
+    predicted = systems.columns["predicted"]
+    own = () if systems.tables else [text.rpartition("=")[2] for text in predicted]
+    rows = _table(table, separator, (truth, *own))
+    columns = systems.read(
+        rows,
+        table,
+        lambda text, of, where: by_name(of, text, where),
+        lambda path: _table(path, separator, predicted),
+        "columns",
+    )
+    if separator is not None and not systems.tables:
+        named = [by_name(rows, truth, table), *(columns["predicted"] or {}).values()]
+        if all(isinstance(column, dict) for column in named):
+            raise click.UsageError("--separator is about columns of text, and none is named")
+    return rows, columns
 
 
 def _table(path: str, separator: str | None, columns: Sequence[str]) -> pa.Table:
@@ -180,44 +170,3 @@ def _threshold(text: str | None) -> Any:
         raise click.UsageError(
             f"--threshold {text!r}: expected a number, or labels and numbers as in sun=0.3,sea=0.6"
         ) from None
-
-
-def _columns_of(text: str) -> str:
-    return text.rpartition("=")[2]
-
-
-def _of_columns(specs: Sequence[str], rows: pa.Table, where: str) -> dict[str, Any] | None:
-    """The systems whose columns stand in the table of the truth."""
-    from calipers.data.columns import by_name, system_name
-
-    made = {}
-    for text in specs:
-        name, equals, columns = text.partition("=")
-        if not equals or text in rows.column_names:
-            name, columns = system_name(text), text
-        made[name] = by_name(rows, columns, where)
-    return made or None
-
-
-def _of_tables(
-    specs: dict[str, Sequence[str]], paths: dict[str, str], by: str, separator: str | None
-) -> dict[str, Any]:
-    """The systems that have a table each: their columns with their ids, to be joined."""
-    import pyarrow as pa
-
-    from calipers.data.columns import by_name
-
-    systems: dict[str, Any] = dict.fromkeys(KINDS)
-    for name, path in paths.items():
-        rows = _table(path, separator, specs["predicted"])
-        ids = by_name(rows, by, path)
-        for kind, given in specs.items():
-            if len(given) > 1:
-                raise click.UsageError(
-                    f"--{kind}: give it once, for the columns that every --system has"
-                )
-            for text in given:
-                found = by_name(rows, text, path)
-                columns = found if isinstance(found, dict) else {kind: found}
-                systems[kind] = (systems[kind] or {}) | {name: pa.table({by: ids, **columns})}
-    return systems

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import DASH, OutFile
+from calipers.cli.options import Command, stacked, text
 
 if TYPE_CHECKING:
-    from calipers.results import Evaluation
+    from calipers.results import Comparison, Evaluation
 
 FORMATS = ("table", "json", "csv", "markdown")
 #: Those of the values per unit, which only some commands have.
@@ -35,30 +36,21 @@ _OTHERS = frozenset(
 
 
 def format_options(
-    command: Callable[..., Any], formats: Sequence[str] = FORMATS, *, report: bool = True
-) -> Callable[..., Any]:
+    command: Command, formats: Sequence[str] = FORMATS, *, report: bool = True
+) -> Command:
     """Options of how a result is written and where to."""
-    if report:
-        command = click.option(
-            "--report",
-            type=OutFile(page=True),
-            metavar="FILE.html",
-            help="Write an HTML report as well.",
-        )(command)
-    command = click.option(
-        "-o", "--output", type=OutFile(), metavar="FILE", help="Write there, not to stdout."
+    kind = click.Choice(formats)
+    page = text("--report", "FILE.html", "Write an HTML report as well.", type=OutFile(page=True))
+    return stacked(
+        click.option(
+            "--format",
+            "format_",
+            type=kind,
+            help="Format of the result; by the suffix of -o, else table.",
+        ),
+        text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
+        *([page] if report else []),
     )(command)
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(formats),
-        help="Format of the result; by the suffix of -o, else table.",
-    )(command)
-
-
-def parameters(options: Callable[[Callable[..., Any]], Any]) -> list[click.Parameter]:
-    """What a decorator of options adds to a command."""
-    return click.command()(options(lambda: None)).params
 
 
 def format_and_file(
@@ -81,29 +73,32 @@ def format_and_file(
     return kind, path
 
 
-def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
-    """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
+def write(
+    result: Evaluation | Comparison, kind: str, output: str | None, page: str | None, **look: Any
+) -> None:
+    """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
+    is for the page and Markdown."""
+    if page is not None:
+        write_out(result.to_html(**look), page)
     if kind == "table" and output is None:
-        from calipers.report.text import print_evaluation
+        from calipers.report.text import print_result
 
-        print_evaluation(evaluation, sys.stdout)
-        return
-    texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(evaluation),
-        "json": evaluation.to_json,
-        "csv": evaluation.to_csv,
-        "markdown": lambda: evaluation.to_markdown(**look),
-    }
-    write_out(texts[kind](), output)
+        print_result(result, sys.stdout)
+    elif kind == "table":
+        write_out(str(result), output)
+    else:
+        write_out(getattr(result, f"to_{kind}")(**look if kind == "markdown" else {}), output)
 
 
-def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
-    """The value on every unit in one format, to a file or to stdout."""
+def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str | None) -> None:
+    """The value on every unit in one format, to a file or to stdout, and the page if asked."""
     from calipers.report.per_topic import print_units, trec_lines
     from calipers.report.text import printed
 
     values = evaluation.per_unit
     assert values is not None
+    if page is not None:
+        write_out(evaluation.to_html(), page)
     if kind == "parquet":
         from pyarrow import parquet
 
@@ -120,6 +115,13 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:
             "trec": lambda: trec_lines(evaluation, values),
         }
         write_out(texts[kind](), output)
+
+
+def print_below(name: str, table: str) -> None:
+    """A table of one system, below the result."""
+    from calipers.report.names import short
+
+    click.echo(f"\n{short(name)}\n\n{table}")
 
 
 def write_out(made: str | bytes, output: str | None) -> None:

@@ -6,39 +6,31 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import MOST, SHARE, Output, inference_options, output_options
+from calipers.cli.common import Output, inference_options, output_options
 from calipers.cli.files import Command, InFile
+from calipers.cli.options import MOST, SHARE, choice, preset, text
 
 
 @click.command("overlap", cls=Command)
 @click.argument("runs", nargs=-1, required=True, type=InFile())
-@click.option(
-    "-p",
-    "--p",
+@preset(
+    "-p --p",
+    0.9,
+    "How much depth counts in RBO: the chance to look at one more document.",
     type=SHARE,
-    default=0.9,
-    show_default=True,
-    help="How much depth counts in RBO: the chance to look at one more document.",
 )
-@click.option(
-    "--depth", type=click.IntRange(1, MOST), metavar="K", help="Look at the first K documents only."
-)
-@click.option(
-    "-k",
-    "--cutoff",
-    "cutoffs",
+@text("--depth", "K", "Look at the first K documents only.", type=click.IntRange(1, MOST))
+@preset(
+    "-k --cutoff cutoffs",
+    (10, 100),
+    "A rank for overlap@k; repeatable.",
     type=click.IntRange(1, MOST),
     multiple=True,
-    default=(10, 100),
-    show_default=True,
-    help="A rank for overlap@k; repeatable.",
 )
-@click.option(
+@choice(
     "--ties",
-    type=click.Choice(["id", "average"]),
-    default="id",
-    show_default=True,
-    help="Order tied documents by descending id, or average RBO over all their orders.",
+    ["id", "average"],
+    "Order tied documents by descending id, or average RBO over all their orders.",
 )
 @inference_options
 @output_options

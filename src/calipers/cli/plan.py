@@ -13,7 +13,8 @@ import click
 
 from calipers.cli.common import evaluating
 from calipers.cli.files import Command, Group, asked
-from calipers.cli.output import format_and_file, format_options, parameters, write_out
+from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
+from calipers.cli.output import format_and_file, format_options, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
@@ -24,76 +25,80 @@ FORMATS = ("table", "json", "markdown")
 PILOTS = ("retrieval", "classification", "multilabel", "regression")
 
 
-def _number(flag: str, metavar: str, text: str, **extra: Any) -> click.Option:
-    return click.Option([flag], type=float, metavar=metavar, help=text, **extra)
-
-
-def _goals() -> list[click.Parameter]:
-    """What is asked for, and how it is written; the same from numbers and from a pilot."""
-    return [
-        _number("--half-width", "W", "Half the length that the interval may have."),
-        _number("--difference", "D", "The true difference that is to be found."),
-        _number("--margin", "M", "How much worse still counts as not inferior."),
-        click.Option(["--equivalence"], is_flag=True, help="With --margin: in both directions."),
-        _number("--reference", "X", "A known value that this one is to be told from."),
-        click.Option(
-            ["-n", "--units", "n"],
+#: What is asked for, and how it is written; the same from numbers and from a pilot.
+GOALS = parameters(
+    stacked(
+        number("--half-width", "W", "Half the length that the interval may have."),
+        number("--difference", "D", "The true difference that is to be found."),
+        number("--margin", "M", "How much worse still counts as not inferior."),
+        switch("--equivalence", "With --margin: in both directions."),
+        number("--reference", "X", "A known value that this one is to be told from."),
+        text(
+            "-n --units n",
+            "N",
+            "Say what so many topics or rows give, rather than how many it takes.",
             type=click.IntRange(2, 10**12),
-            metavar="N",
-            help="Say what so many topics or rows give, rather than how many it takes.",
         ),
-        _number("--power", "P", "Probability of success.", default=0.8, show_default=True),
-        click.Option(
-            ["--test"],
-            type=click.Choice(["t", "wilcoxon", "anova", "tukey"]),
-            default="t",
-            show_default=True,
-            help="Test of means that is planned for.",
-        ),
-        click.Option(
-            ["--comparisons"],
+        number("--power", "P", "Probability of success.", default=0.8, show_default=True),
+        choice("--test", ["t", "wilcoxon", "anova", "tukey"], "Test of means that is planned for."),
+        preset(
+            "--comparisons",
+            1,
+            "Comparisons made at once (Bonferroni).",
             type=click.IntRange(1, 10**6),
-            default=1,
-            show_default=True,
             metavar="M",
-            help="Comparisons made at once (Bonferroni).",
         ),
-        *parameters(partial(format_options, formats=FORMATS, report=False)),
-    ]
+        partial(format_options, formats=FORMATS, report=False),
+    )
+)
+
+#: What is assumed where there is no pilot.
+NUMBERS = parameters(
+    stacked(
+        number("--value", "V", "Value that is expected (of the baseline); of shares and areas."),
+        number("--sd", "S", "Standard deviation from unit to unit: of differences, where asked."),
+        number("--positives-share", "P", "Share of positive rows."),
+        number("--discordant", "P", "Share of rows on which one of two systems only is right."),
+        number(
+            "--correlation", "R", "Of the values of two systems over units, or of their two areas."
+        ),
+        switch("--independent", "Two systems see units of their own, N each."),
+        preset(
+            "--systems",
+            2,
+            "Systems compared at once by --test anova or tukey.",
+            type=click.IntRange(2, 1000),
+        ),
+        number("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
+        number("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
+        number("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
+    )
+)
+
+
+LINES = {
+    "assumed": "From assumed numbers; MEASURE alone means this.",
+    **{name: f"From a pilot, as `calipers {name}` reads it." for name in PILOTS},
+}
 
 
 class Plans(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, from numbers first."""
-        return ["assumed", *PILOTS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name in PILOTS:
-            return _of_pilot(cmd_name)
-        return assumed if cmd_name == "assumed" else None
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """``plan nDCG@10 …`` is ``plan assumed nDCG@10 …``."""
-        if args[0] not in self.list_commands(ctx):
-            args = ["assumed", *args]
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, without importing what evaluates."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [("assumed", "From assumed numbers; MEASURE alone means this.")]
-                + [(name, f"From a pilot, as `calipers {name}` reads it.") for name in PILOTS]
-            )
+        return super().resolve_command(ctx, args if args[0] in LINES else ["assumed", *args])
 
 
 @click.group(
-    "plan", cls=Plans, subcommand_metavar="MEASURE [OPTIONS] | COMMAND …", no_args_is_help=True
+    "plan",
+    cls=Plans,
+    lines=LINES,
+    find=lambda name: assumed if name == "assumed" else _of_pilot(name),
+    subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
+    no_args_is_help=True,
 )
 def command() -> None:
     """How many topics or rows are needed, and what those at hand could have shown.
@@ -114,39 +119,16 @@ def command() -> None:
 def _assumed(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
-    kind, path = _output(options)
+    kind, path = format_and_file(options, FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
     _write([plan(measure, **options)], kind, path)
 
 
-assumed = Command(
+assumed: click.Command = Command(
     "assumed",
     callback=_assumed,
     help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
-    params=[
-        click.Argument(["measure"]),
-        _number("--value", "V", "Value that is expected (of the baseline); of shares and areas."),
-        _number("--sd", "S", "Standard deviation from unit to unit: of differences, where asked."),
-        _number("--positives-share", "P", "Share of positive rows."),
-        _number("--discordant", "P", "Share of rows on which one of two systems only is right."),
-        _number(
-            "--correlation", "R", "Of the values of two systems over units, or of their two areas."
-        ),
-        click.Option(
-            ["--independent"], is_flag=True, help="Two systems see units of their own, N each."
-        ),
-        click.Option(
-            ["--systems"],
-            type=click.IntRange(2, 1000),
-            default=2,
-            show_default=True,
-            help="Systems compared at once by --test anova or tukey.",
-        ),
-        _number("--cluster-size", "M", "Rows of a cluster.", default=1, show_default=True),
-        _number("--icc", "R", "Correlation within clusters.", default=0, show_default=True),
-        _number("--level", "L", "Level of the intervals.", default=0.95, show_default=True),
-        *_goals(),
-    ],
+    params=[click.Argument(["measure"]), *NUMBERS, *GOALS],
 )
 
 
@@ -155,7 +137,7 @@ def _of_pilot(name: str) -> click.Command:
     own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
-        kind, path = _output(options)
+        kind, path = format_and_file(options, FORMATS, "a plan")
         goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
@@ -177,23 +159,17 @@ def _of_pilot(name: str) -> click.Command:
         # As the other command has them when nobody gives them.
         evaluate(**options, then=planned)
 
-    goals = _goals()
-    of_goals = [str(p.name) for p in goals if p.name not in ("format_", "output")]
+    of_goals = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
     of = click.Option(
         ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
     )
     return Command(
         name,
         callback=callback,
-        params=[*own, of, *goals],
+        params=[*own, of, *GOALS],
         help=f"Plan from a pilot, read as by `calipers {name}`: two systems for a difference, one "
         "for its own value.",
     )
-
-
-def _output(options: dict[str, Any]) -> tuple[str, str | None]:
-    """Format and file, taken out of the options."""
-    return format_and_file(options, FORMATS, "a plan")
 
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:

@@ -8,22 +8,16 @@ import click
 
 from calipers.cli.common import measure_options, output_options
 from calipers.cli.files import Command, InFile
+from calipers.cli.options import text, texts
 from calipers.cli.slices import part_options
 from calipers.cli.tables import evaluate_columns
 
 
 @click.command("regression", cls=Command)
 @click.argument("table", type=InFile())
-@click.option("--truth", required=True, metavar="COL", help="Column of the true numbers.")
-@click.option(
-    "--predicted",
-    "said",
-    multiple=True,
-    required=True,
-    metavar="COL",
-    help="Column of predicted numbers; repeatable.",
-)
-@click.option("--weight", metavar="COL", help="Column of weights.")
+@text("--truth", "COL", "Column of the true numbers.", required=True)
+@texts("--predicted said", "COL", "Column of predicted numbers; repeatable.", required=True)
+@text("--weight", "COL", "Column of weights.")
 @part_options
 @measure_options
 @output_options
@@ -37,4 +31,4 @@ def command(**options: Any) -> None:
     """
     from calipers.evaluate.regression import regression
 
-    evaluate_columns(regression, **options)
+    evaluate_columns(regression, options)

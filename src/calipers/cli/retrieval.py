@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import MOST, Output, measure_options, output_options
+from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
+from calipers.cli.options import MOST, choice, preset, switch, text
 from calipers.cli.output import FORMATS, UNIT_FORMATS
 
 
@@ -16,69 +17,42 @@ from calipers.cli.output import FORMATS, UNIT_FORMATS
 @click.argument("qrels", type=InFile())
 @click.argument("runs", nargs=-1, required=True, type=InFile())
 @measure_options
-@click.option(
-    "--rel",
-    type=click.IntRange(1, MOST),
-    default=1,
-    show_default=True,
-    help="Lowest grade that counts as relevant.",
+@preset("--rel", 1, "Lowest grade that counts as relevant.", type=click.IntRange(1, MOST))
+@text(
+    "--collection", "N", "Documents in the collection, for fall-out.", type=click.IntRange(1, MOST)
 )
-@click.option(
-    "--collection",
-    type=click.IntRange(1, MOST),
-    metavar="N",
-    help="Documents in the collection, for fall-out.",
-)
-@click.option(
-    "--topics",
-    type=click.Choice(["qrels", "both"]),
-    default="qrels",
-    show_default=True,
-    help="All judged topics, or only those that every run has too.",
-)
-@click.option(
+@choice("--topics", ["qrels", "both"], "All judged topics, or only those that every run has too.")
+@choice(
     "--undefined",
-    type=click.Choice(["nan", "zero"]),
-    default="nan",
-    show_default=True,
-    help="Leave topics without a value out of the mean, or let them score 0.",
+    ["nan", "zero"],
+    "Leave topics without a value out of the mean, or let them score 0.",
 )
-@click.option("--float32", is_flag=True, help="Round scores to 32 bits, as trec_eval up to 9 does.")
-@click.option(
+@switch("--float32", "Round scores to 32 bits, as trec_eval up to 9 does.")
+@choice(
     "--ties",
-    type=click.Choice(["id", "average", "best", "worst"]),
-    default="id",
-    show_default=True,
-    help="Order tied documents by descending id, or take the expected, best or worst value over "
-    "all their orders.",
+    ["id", "average", "best", "worst"],
+    "Order tied documents by descending id, or take the expected, best or worst value over all "
+    "their orders.",
 )
-@click.option(
-    "--judged-only", is_flag=True, help="Take unjudged documents out first (condensed lists)."
-)
-@click.option(
-    "--incomplete",
-    is_flag=True,
-    help="Also tell what judging every document could make of each number.",
-)
-@click.option(
+@switch("--judged-only", "Take unjudged documents out first (condensed lists).")
+@switch("--incomplete", "Also tell what judging every document could make of each number.")
+@text(
     "--unfound",
+    "N",
+    "With --incomplete: at most N more relevant documents a topic that the run does not retrieve; "
+    "any number unless given.",
     type=click.IntRange(0, MOST),
-    metavar="N",
-    help="With --incomplete: at most N more relevant documents a topic that the run does not "
-    "retrieve; any number unless given.",
 )
-@click.option(
+@text(
     "--max-grade",
+    "N",
+    "With --incomplete: the highest grade of an unjudged document; that of the judgments unless "
+    "given.",
     type=click.IntRange(1, MOST),
-    metavar="N",
-    help="With --incomplete: the highest grade of an unjudged document; that of the judgments "
-    "unless given.",
 )
-@click.option(
+@switch(
     "--per-topic",
-    is_flag=True,
-    help="The value on every topic: table, csv, json, parquet, or trec for the lines of "
-    "trec_eval -q.",
+    "The value on every topic: table, csv, json, parquet, or trec for the lines of trec_eval -q.",
 )
 @partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
 def command(

@@ -2,61 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.options import stacked, text, texts
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Command = Callable[..., None]
+part_options = stacked(
+    text(
+        "--cluster-by cluster",
+        "COL",
+        "Column of what the rows come from: users, patients, sites.",
+    ),
+    texts(
+        "--slice slices",
+        "COL",
+        "Column to cut the rows by: every measure on each part, and its difference to the rest. "
+        "Repeatable; 'age*site' crosses two columns.",
+    ),
+    texts(
+        "--slice-bins",
+        "COL=X,Y,…",
+        "Where to cut a column of numbers, rather than at its quartiles; repeatable.",
+    ),
+)
 
 
-def part_options(command: Command) -> Command:
-    """``--cluster-by``, ``--slice`` and ``--slice-bins``, whose columns :func:`part_columns`
-    finds."""
-    options = [
-        click.option(
-            "--cluster-by",
-            "cluster",
-            metavar="COL",
-            help="Column of what the rows come from: users, patients, sites.",
-        ),
-        click.option(
-            "--slice",
-            "slices",
-            multiple=True,
-            metavar="COL",
-            help="Column to cut the rows by: every measure on each part, and its difference to "
-            "the rest. Repeatable; 'age*site' crosses two columns.",
-        ),
-        click.option(
-            "--slice-bins",
-            multiple=True,
-            metavar="COL=X,Y,…",
-            help="Where to cut a column of numbers, rather than at its quartiles; repeatable.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def part_columns(
-    rows: pa.Table,
-    where: str,
-    cluster: str | None,
-    slices: Sequence[str],
-    slice_bins: Sequence[str],
-) -> dict[str, Any]:
-    """The keywords of an evaluation that the options stand for."""
+def part_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of an evaluation that the options stand for, which are taken out of them."""
     from calipers.data.tables import column
 
+    cluster, slices, bins = (options.pop(key) for key in ("cluster", "slices", "slice_bins"))
     return {
         "cluster": None if cluster is None else column(rows, cluster, where),
         "slices": {text: _crossed(text, rows, where) for text in slices} or None,
-        "slice_bins": dict(map(_bins, slice_bins)) or None,
+        "slice_bins": dict(map(_bins, bins)) or None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -39,30 +39,21 @@ class Table(NamedTuple):
         return kind in (".csv", ".tsv")
 
 
-def evaluate_columns(
-    verb: Callable[..., Evaluation],
-    table: str,
-    truth: str,
-    said: Sequence[str],
-    weight: str | None,
-    cluster: str | None,
-    slices: Sequence[str],
-    slice_bins: Sequence[str],
-    measures: Sequence[str],
-    **options: Any,
-) -> None:
+def evaluate_columns(verb: Callable[..., Evaluation], options: dict[str, Any]) -> None:
     """What a command does whose systems are columns of one table, ``said`` of what the column of
-    the truth holds; the arguments are those of its options."""
+    the truth holds."""
     output = Output.take(options)
     from calipers.data.tables import column, located
 
+    keys = "table", "truth", "said", "weight", "measures"
+    table, truth, said, weight, measures = (options.pop(key) for key in keys)
     rows = read(table).rows
     with located(table):
         evaluation = verb(
             column(rows, truth, table),
             {name: column(rows, name, table) for name in said},
             weight=None if weight is None else column(rows, weight, table),
-            **part_columns(rows, table, cluster, slices, slice_bins),
+            **part_columns(rows, table, options),
             measures=measures or None,
             inputs=[read(table).origin],
             **options,

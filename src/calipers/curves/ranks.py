@@ -69,8 +69,7 @@ class RankCurves(Sequence["Curve"]):
         """The curve of each run; ``at`` is ``"recalls"`` or ``"ranks"``."""
         if points is None:
             points = RECALLS if at == "recalls" else self._ranks()
-        made = self._at_recalls if at == "recalls" else self._at_ranks
-        return tuple(made(system, interpolated, points) for system in self.rankings)
+        return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
 
     def of_topic(self, topic: str, collection: int | None) -> tuple[Curve, ...]:
         """The curve of each run on one topic: ROC where the size of the collection is given."""
@@ -102,7 +101,6 @@ class RankCurves(Sequence["Curve"]):
                 )
         from calipers.results import Curve
 
-        nothing = np.zeros(0)
         return Curve(
             system=system,
             kind="PR of a topic" if collection is None else "ROC of a topic",
@@ -111,12 +109,9 @@ class RankCurves(Sequence["Curve"]):
             x=x,
             y=y,
             threshold=at,
-            band_x=nothing,
-            low=nothing,
-            high=nothing,
             level=self.settings.level,
-            method="none",
             at="rank",
+            **_no_band(),
         )
 
     def _ranks(self) -> list[int]:
@@ -126,72 +121,47 @@ class RankCurves(Sequence["Curve"]):
             k for before, k in zip((0, *RANKS), RANKS, strict=False) if before < max(deepest, 1)
         ]
 
-    def _at_recalls(self, system: str, interpolated: bool, recalls: Sequence[float]) -> Curve:
-        name = "IPrec" if interpolated else "P@recall"
-        measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in recalls]
-        return self._curve(
-            system,
-            "recalls",
-            interpolated,
-            np.asarray(recalls, np.float64),
-            measures,
-            [measure.apply(self.rankings[system]) for measure in measures],
-        )
+    def _averaged(self, system: str, at: str, interpolated: bool, points: Sequence[float]) -> Curve:
+        from calipers.results import Curve
 
-    def _at_ranks(self, system: str, interpolated: bool, ranks: Sequence[float]) -> Curve:
-        ranking = self.rankings[system]
-        measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in ranks]
-        recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in ranks]
-        if interpolated:
+        ranking, places = self.rankings[system], np.asarray(points, np.float64)
+        along: dict[str, Any]
+        if at == "recalls":
+            name = "IPrec" if interpolated else "P@recall"
+            measures = [_measure(name, recall=float(recall), rel=self.rel) for recall in points]
+            x, along = places, {"x_label": "Recall", "threshold": places * np.nan, "at": ""}
+        else:
+            measures = [_measure("P", cutoff=rank, rel=self.rel) for rank in points]
+            recalls = [_measure("R", cutoff=rank, rel=self.rel).apply(ranking) for rank in points]
+            x = self._means(recalls)
+            along = {"x_label": "Mean recall", "threshold": places, "at": "rank"}
+        if at == "ranks" and interpolated:
             precisions = [_interpolated(ranking, recall, self.rel) for recall in recalls]
         else:
             precisions = [measure.apply(ranking) for measure in measures]
-        return self._curve(
-            system,
-            "ranks",
-            interpolated,
-            self._means(recalls),
-            measures,
-            precisions,
-            np.asarray(ranks, np.float64),
-        )
-
-    def _curve(
-        self,
-        system: str,
-        at: str,
-        interpolated: bool,
-        x: FloatArray,
-        measures: list[Measure],
-        precisions: list[FloatArray],
-        ranks: FloatArray | None = None,
-    ) -> Curve:
-        from calipers.results import Curve
-
-        table = np.column_stack([self._filled(column) for column in precisions])
-        band: dict[str, Any] = {"band_x": x, "method": "none"}
-        if self.settings.interval == "none":
-            band["band_x"] = limits = np.zeros(0)
-            band["low"] = band["high"] = limits
-        else:
-            columns = zip(measures, table.T, strict=True)
-            readings = of_topics([Topics(m, x, None, self.settings) for m, x in columns])
-            made = [policy.interval(reading) for reading in readings]
-            band["low"] = np.array([interval.low for interval in made])
-            band["high"] = np.array([interval.high for interval in made])
-            band["method"] = next((i.method for i in made if i.reason is None), "none")
         return Curve(
             system=system,
             kind=_KINDS[at],
-            x_label="Recall" if at == "recalls" else "Mean recall",
-            y_label="Mean interpolated precision" if interpolated else "Mean precision",
             x=x,
+            y_label="Mean interpolated precision" if interpolated else "Mean precision",
             y=self._means(precisions),
-            threshold=np.full(len(x), np.nan) if ranks is None else ranks,
             level=self.settings.level,
-            at="" if ranks is None else "rank",
-            **band,
+            **along,
+            **self._band(x, measures, precisions),
         )
+
+    def _band(
+        self, x: FloatArray, measures: list[Measure], precisions: list[FloatArray]
+    ) -> dict[str, Any]:
+        if self.settings.interval == "none":
+            return _no_band()
+        table = np.column_stack([self._filled(column) for column in precisions])
+        columns = zip(measures, table.T, strict=True)
+        readings = of_topics([Topics(m, values, None, self.settings) for m, values in columns])
+        made = [policy.interval(reading) for reading in readings]
+        low, high = np.array([(i.low, i.high) for i in made]).T
+        method = next((i.method for i in made if i.reason is None), "none")
+        return {"band_x": x, "low": low, "high": high, "method": method}
 
     def _filled(self, column: FloatArray) -> FloatArray:
         return np.where(np.isnan(column), 0.0, column) if self.zero else column
@@ -201,6 +171,11 @@ class RankCurves(Sequence["Curve"]):
         filled = [self._filled(column) for column in columns]
         defined = [column[~np.isnan(column)] for column in filled]
         return np.array([column.mean() if len(column) else np.nan for column in defined])
+
+
+def _no_band() -> dict[str, Any]:
+    nothing = np.zeros(0)
+    return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
 def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:

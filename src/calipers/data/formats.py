@@ -10,20 +10,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX
-from calipers.data.tables import (
-    BINARIES,
-    COMPRESSED,
-    TEXTS,
-    check_file,
-    extension,
-    joined,
-    read_errors,
-    read_json,
-    read_table,
-)
-from calipers.data.trec import FURTHER, GRADE, SCORE, STDIN, VALUES, Kind, buffers, has_header
+from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
+from calipers.data.trec import STDIN, has_header
+from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,14 +47,14 @@ def kind_of(path: str) -> Kind | None:
         return None
     if path.startswith(PREFIX):
         return "qrels"
-    check_file(path, "judgments or a run")
+    tables.check_file(path, "judgments or a run")
     if not os.path.isfile(path):
         return None
-    suffix, _ = extension(path)
+    suffix, _ = tables.extension(path)
     if suffix == ".json":
-        return _kind_of_json(read_json(path))
+        return _kind_of_json(tables.read_json(path))
     if suffix in BINARIES or (suffix in TEXTS and (suffix != ".tsv" or has_header(path))):
-        table = read_table(path)
+        table = tables.read_table(path)
         return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
     return _kind_of_text(path)
 
@@ -107,7 +99,7 @@ def _kind_of_text(path: str) -> Kind | None:
     with open(path, "rb") as file:
         begin = file.read(4)
     packed = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
-    with read_errors(path, "text"), pa.input_stream(path, compression=packed) as stream:
+    with tables.read_errors(path, "text"), pa.input_stream(path, compression=packed) as stream:
         start = stream.read(1 << 20)
     lines = (line.split() for line in start.split(b"\n"))
     fields = next((len(line) for line in lines if line and not line[0].startswith(b"#")), 0)
@@ -118,7 +110,7 @@ def _kind_of_text(path: str) -> Kind | None:
 
 def check_writable(path: str) -> None:
     """That the extension is one of a format that can be written."""
-    suffix, packed = extension(path)
+    suffix, packed = tables.extension(path)
     if suffix in BINARIES and packed:
         raise InputError(f"{path}: {suffix} is compressed inside; leave out {packed}")
     if suffix in _UNWRITTEN:
@@ -127,7 +119,7 @@ def check_writable(path: str) -> None:
 
 def left_out(table: pa.Table, kind: Kind, path: str) -> list[str]:
     """The columns of text that the format of ``path`` has no place for."""
-    if extension(path)[0] != ".json":
+    if tables.extension(path)[0] != ".json":
         return []
     return [
         name
@@ -145,7 +137,7 @@ def write_rows(
     is the shortest text that reads back as the same number. ``tag`` is that of TREC text where the
     table has none.
     """
-    suffix, packed = extension(path)
+    suffix, packed = tables.extension(path)
     rows = _ranked(table) if kind == "run" else table
     if suffix not in TEXTS and suffix not in BINARIES and suffix != ".json":
         rows = _with_fields(rows, kind, tag)
@@ -217,7 +209,7 @@ def _ranked(table: pa.Table) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    topics = joined(table["topic"]).dictionary_encode().indices
+    topics = tables.joined(table["topic"]).dictionary_encode().indices
     keys = pa.table({"topic": topics, "score": table["score"], "doc": table["doc"]})
     order = pc.sort_indices(
         keys, [("topic", "ascending"), ("score", "descending"), ("doc", "descending")]
@@ -265,7 +257,7 @@ def _check_fields(table: pa.Table, path: str) -> None:
     import pyarrow as pa
 
     for name in table.column_names:
-        column = joined(table[name])
+        column = tables.joined(table[name])
         if not pa.types.is_large_binary(column.type):
             continue
         offsets, data = buffers(column)
@@ -332,7 +324,7 @@ def _write_binary(table: pa.Table, format_: str, stream: IO[bytes]) -> None:
 
 def _write_json(table: pa.Table, kind: Kind, stream: IO[bytes]) -> None:
     """``{topic: {document: value}}``, a topic a line."""
-    codes = joined(table["topic"]).dictionary_encode()
+    codes = tables.joined(table["topic"]).dictionary_encode()
     topics, code = codes.dictionary.to_pylist(), codes.indices.to_numpy()
     rows = table.take(np.argsort(code, kind="stable"))
     ends = np.cumsum(np.bincount(code)).tolist()

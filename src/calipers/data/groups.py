@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeAlias
@@ -11,29 +11,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from calipers import _core
+from calipers.data import trec_tables
 from calipers.data.arrays import is_missing
 from calipers.data.errors import InputError, shown
-from calipers.data.trec import (
-    DOCUMENT,
-    GRADE,
-    TOPIC,
-    Origin,
-    Qrels,
-    Run,
-    TrecSource,
-    _binary,
-    _find,
-    _ids,
-    _numbers,
-    _placed,
-    _read,
-    _table,
-    _taken,
-    buffers,
-    holds_columns,
-    read_run,
-    text_of,
-)
+from calipers.data.trec import Origin, Qrels, Run, TrecSource, noted, placed, read_run, taken
+from calipers.data.trec_tables import buffers, text_of
 
 #: What may stand for grouped judgments: a path, a dict ``{topic: {group: {document: level}}}``, or
 #: a frame or a dict of columns.
@@ -104,15 +86,15 @@ def read_groups(
     With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
     is told with it.
     """
-    data, origin = _taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
-    with _placed(data, origin):
+    data, origin = taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
+    with placed(data, origin):
         if isinstance(data, str):
             rows, stored = _of_file(data, lines, lenient)
-        elif isinstance(data, Mapping) and not holds_columns(data):
+        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             rows, stored = _of_dict(data), {}
         else:
             rows, stored = _of_table(data), {}
-        return _grouped(rows, _read(origin, {"lines": len(rows.level), **stored}), lenient)
+        return _grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient)
 
 
 def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> Run:
@@ -133,10 +115,10 @@ def _of_file(path: str, lines: Lines, lenient: bool) -> tuple[_Rows, Mapping[str
     stored = _core.read_rows(path, lines, lenient)
     whole = lines == "qrels"
     rows = _Rows(
-        _binary(*stored["topic"]),
-        _binary(*stored["iteration" if whole else "group"]),
-        _binary(*stored["part"]) if "part" in stored else None,
-        _binary(*stored["doc"]),
+        trec_tables.binary(*stored["topic"]),
+        trec_tables.binary(*stored["iteration" if whole else "group"]),
+        trec_tables.binary(*stored["part"]) if "part" in stored else None,
+        trec_tables.binary(*stored["doc"]),
         stored["grade"].astype(np.float64) if whole else stored["level"],
         path,
         stored["line"],
@@ -180,14 +162,18 @@ def _id(key: Any) -> bytes:
 
 
 def _of_table(source: Any) -> _Rows:
-    table = _table(_by_subtopic(source), "qrels")
+    table = trec_tables.table_of(_by_subtopic(source), "qrels")
     names = table.column_names
+
+    def ids(accepted: Sequence[str]) -> Any:
+        return trec_tables.ids(table, trec_tables.find(names, accepted))
+
     return _Rows(
-        _ids(table, _find(names, TOPIC)),
-        _ids(table, _find(names, GROUP)),
-        _ids(table, _find(names, PART)) if any(name in names for name in PART) else None,
-        _ids(table, _find(names, DOCUMENT)),
-        _numbers(table, _find(names, GRADE)).astype(np.float64),
+        ids(trec_tables.TOPIC),
+        ids(GROUP),
+        ids(PART) if any(name in names for name in PART) else None,
+        ids(trec_tables.DOCUMENT),
+        trec_tables.numbers(table, trec_tables.find(names, trec_tables.GRADE)).astype(np.float64),
     )
 
 

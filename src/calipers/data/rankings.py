@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from calipers import _core
-from calipers.data.trec import Origin, TrecSource, buffers, read_rows, text_of
+from calipers.data.trec import Origin, TrecSource, read_rows
+from calipers.data.trec_tables import buffers, text_of
 
 
 @dataclass(frozen=True)

@@ -8,28 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
-from calipers.data.errors import InputError, did_you_mean, shown
-from calipers.data.irds import PREFIX, ROWS, dataset_rows
-from calipers.data.tables import (
-    BINARIES,
-    COMPRESSED,
-    TEXTS,
-    as_arrow,
-    check_file,
-    extension,
-    file_digest,
-    joined,
-    located,
-    read_errors,
-    read_json,
-    read_table,
-)
+from calipers.data import tables, trec_tables
+from calipers.data.errors import InputError
+from calipers.data.irds import PREFIX, dataset_rows
+from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
+from calipers.data.trec_tables import Kind, buffers, text_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,18 +23,6 @@ if TYPE_CHECKING:
 #: What may stand for judgments or a run: a path, a dict of dicts, a frame or a dict with the three
 #: columns, or rows with query_id, doc_id and relevance or score.
 TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]] | Any"
-
-Kind: TypeAlias = Literal["qrels", "run"]
-
-#: Names under which the columns of a table are found, in this order.
-TOPIC = ("topic", "query_id", "query-id", "qid", "query", "topic_id", "q_id")
-DOCUMENT = ("doc", "doc_id", "corpus-id", "docno", "docid", "document", "did")
-GRADE = ("grade", "relevance", "label", "rel", "score", "level")
-SCORE = ("score", "sim")
-VALUES: dict[Kind, tuple[str, ...]] = {"qrels": GRADE, "run": SCORE}
-
-#: Further columns that TREC text has, and other tables may have.
-FURTHER: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iteration", "tag")}
 
 #: What stands for the standard input.
 STDIN = "-"
@@ -102,14 +76,14 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
     With ``lenient`` every file is TREC text, read as trec_eval does: what is wrong with one topic
     is told with it.
     """
-    data, origin = _taken(source, "qrels", "qrels", lenient=lenient)
-    with _placed(data, origin):
+    data, origin = taken(source, "qrels", "qrels", lenient=lenient)
+    with placed(data, origin):
         if isinstance(data, str):
             judgments = _core.Judgments.from_file(data, lenient)
-        elif isinstance(data, Mapping) and not holds_columns(data):
-            judgments = _core.Judgments.from_dict(_nested(data, "grade"))
+        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+            judgments = _core.Judgments.from_dict(trec_tables.nested(data, "grade"))
         else:
-            topics, documents, grades = columns(data, "qrels")
+            topics, documents, grades = trec_tables.columns(data, "qrels")
             judgments = _core.Judgments.from_columns(buffers(topics), buffers(documents), grades)
     offsets, grade, count = judgments.grades()
     return Qrels(
@@ -118,7 +92,7 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
         offsets,
         grade,
         count,
-        _read(origin, judgments.source),
+        noted(origin, judgments.source),
         judgments.wrong,
     )
 
@@ -170,16 +144,18 @@ def read_run(
     is told with it, and a document may stand twice below the ``depth`` highest. ``threads`` is how
     many may read one file; called from another than the main thread, it reads until ``stop``.
     """
-    data, origin = _taken(source, name, "run", lenient=lenient)
-    with _placed(data, origin):
+    data, origin = taken(source, name, "run", lenient=lenient)
+    with placed(data, origin):
         if isinstance(data, str):
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
-        elif isinstance(data, Mapping) and not holds_columns(data):
-            judged = qrels.judgments.rank_dict(_nested(data, "score"), float32, ascending=ascending)
+        elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+            judged = qrels.judgments.rank_dict(
+                trec_tables.nested(data, "score"), float32, ascending=ascending
+            )
         else:
-            topics, documents, scores = columns(data, "run")
+            topics, documents, scores = trec_tables.columns(data, "run")
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
@@ -200,7 +176,7 @@ def read_run(
         judged.unjudged_topics,
         tuple(text_of(topic) for topic in judged.unjudged_topic_names),
         None if judged.tag is None else text_of(judged.tag),
-        _read(origin, judged.source),
+        noted(origin, judged.source),
         judged.tag,
         judged.wrong,
     )
@@ -213,7 +189,7 @@ def check_stdin(sources: Iterable[TrecSource]) -> None:
         raise InputError("- (the standard input) is given more than once, and can be read once")
 
 
-def _taken(
+def taken(
     source: TrecSource, name: str, kind: Kind, also: Sequence[str] = (), *, lenient: bool = False
 ) -> tuple[Any, Origin]:
     """What there is to read, and where it came from: a path means TREC text; the rest is in
@@ -223,18 +199,18 @@ def _taken(
     path = os.fspath(source)
     if lenient:
         if path != STDIN:
-            check_file(path, f"a TREC {kind} file")
+            tables.check_file(path, f"a TREC {kind} file")
         return path, Origin(name, path)
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), Origin(name, path)
     data = _read_file(path, kind, also)
     if isinstance(data, str):
         return data, Origin(name, path)
-    size, digest = file_digest(path)
+    size, digest = tables.file_digest(path)
     return data, Origin(name, path, bytes=size, sha256=digest)
 
 
-def _read(origin: Origin, stored: Mapping[str, Any]) -> Origin:
+def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:
     """The origin, with what the core has seen of it."""
     return replace(origin, **{fact: value for fact, value in stored.items() if value is not None})
 
@@ -242,11 +218,11 @@ def _read(origin: Origin, stored: Mapping[str, Any]) -> Origin:
 def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
     """What a file of judgments or a run holds: of TREC text its path, of JSON what it says, of
     other tables the columns that are wanted, with those of ``also`` where they are there."""
-    suffix, _ = extension(path)
+    suffix, _ = tables.extension(path)
     if path != STDIN:
-        check_file(path, f"a TREC {kind} file")
+        tables.check_file(path, f"a TREC {kind} file")
     if suffix == ".json":
-        data = read_json(path)
+        data = tables.read_json(path)
         if not isinstance(data, dict | list):
             raise InputError(
                 f"{path}: holds {type(data).__name__}, expected an object "
@@ -257,12 +233,12 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
         return path
     if suffix == ".tsv" and not has_header(path):
         return path  # TREC text with tabs
-    with located(path):
-        return read_table(
+    with tables.located(path):
+        return tables.read_table(
             path,
-            text=(*TOPIC, *DOCUMENT, *also),
+            text=(*trec_tables.TOPIC, *trec_tables.DOCUMENT, *also),
             choose=lambda names: [
-                *find_columns(names, kind),
+                *trec_tables.find_columns(names, kind),
                 *(name for name in also if name in names),
             ],
         )
@@ -272,14 +248,14 @@ def has_header(path: str) -> bool:
     """Whether the first line names the columns of topics and documents."""
     import pyarrow as pa
 
-    with read_errors(path, "text"), pa.input_stream(path, compression="detect") as stream:
+    with tables.read_errors(path, "text"), pa.input_stream(path, compression="detect") as stream:
         line = stream.read(1 << 16).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
     names = {name.strip('"\r ') for name in line.split("\t")}
-    return not names.isdisjoint(TOPIC) and not names.isdisjoint(DOCUMENT)
+    return not names.isdisjoint(trec_tables.TOPIC) and not names.isdisjoint(trec_tables.DOCUMENT)
 
 
 @contextmanager
-def _placed(data: Any, origin: Origin) -> Iterator[None]:
+def placed(data: Any, origin: Origin) -> Iterator[None]:
     """Turns what is raised into an :class:`InputError` that says in which input it was."""
     try:
         yield
@@ -290,7 +266,7 @@ def _placed(data: Any, origin: Origin) -> Iterator[None]:
             raise InputError(str(error)) from None
         if origin.path is None:
             raise InputError(f"{origin.name}: {error}") from None
-        with located(origin.path):
+        with tables.located(origin.path):
             raise InputError(str(error)) from None
 
 
@@ -302,25 +278,32 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
     """
     import pyarrow as pa
 
-    value = VALUES[kind][0]
-    data, origin = _taken(source, name, kind, FURTHER[kind])
-    with _placed(data, origin):
+    value = trec_tables.VALUES[kind][0]
+    data, origin = taken(source, name, kind, trec_tables.FURTHER[kind])
+    with placed(data, origin):
         if isinstance(data, str):
             rows = _core.read_rows(data, kind)
-            texts = {column: _binary(*rows[column]) for column in ("topic", "doc", *FURTHER[kind])}
+            texts = {
+                column: trec_tables.binary(*rows[column])
+                for column in ("topic", "doc", *trec_tables.FURTHER[kind])
+            }
             table = pa.table(texts | {value: rows[value]})
             _check_rows(table, kind, data, rows["line"])
-            return table, _read(origin, rows["source"])
-        if isinstance(data, Mapping) and not holds_columns(data):
-            data = _nested(data, value)
+            return table, noted(origin, rows["source"])
+        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+            data = trec_tables.nested(data, value)
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],
                 "doc": [document for documents in data.values() for document in documents],
                 value: [number for documents in data.values() for number in documents.values()],
             }
-        given = _table(data, kind)
-        topics, documents, values = columns(given, kind)
-        further = {name: _ids(given, name) for name in FURTHER[kind] if name in given.column_names}
+        given = trec_tables.table_of(data, kind)
+        topics, documents, values = trec_tables.columns(given, kind)
+        further = {
+            name: trec_tables.ids(given, name)
+            for name in trec_tables.FURTHER[kind]
+            if name in given.column_names
+        }
         table = pa.table(further | {"topic": topics, "doc": documents, value: values})
         _check_rows(table, kind)
         return table, replace(origin, lines=table.num_rows)
@@ -328,8 +311,8 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
 
 def read_zscores(path: str) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
     """Topic, measure, mean and deviation of every line, the numbers as text."""
-    check_file(path, "a file of means and deviations")
-    with _placed(path, Origin("z-scores", path)):
+    tables.check_file(path, "a file of means and deviations")
+    with placed(path, Origin("z-scores", path)):
         rows = _core.read_rows(path, "zscores", lenient=True)
     columns = []
     for name in ("topic", "measure", "mean", "deviation"):
@@ -343,7 +326,7 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
     """That no document stands there twice and no score is NaN; rows are told by their lines where
     these are given."""
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
-    values = table.column(VALUES[kind][0]).to_numpy()
+    values = table.column(trec_tables.VALUES[kind][0]).to_numpy()
     try:
         if kind == "qrels":
             _core.Judgments.from_columns(topics, documents, values)
@@ -357,184 +340,11 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
         raise InputError(told) from None
 
 
-def holds_columns(source: Mapping[Any, Any]) -> bool:
-    """Whether a dict holds columns of topics and documents, not topics or runs by name."""
-    return any(name in source for name in TOPIC) and any(
-        name in source and not isinstance(source[name], Mapping | str) for name in DOCUMENT
-    )
-
-
 def run_name(source: str | os.PathLike[str]) -> str:
     """The name of a run by its file: without folder, compression and extension."""
     if str(source) == STDIN:
         return "stdin"
     if str(source).startswith(PREFIX):
         return str(source)
-    stem, extension = os.path.splitext(os.path.basename(source))
-    return os.path.splitext(stem)[0] if extension in COMPRESSED else stem
-
-
-def text_of(raw: bytes) -> str:
-    """An id as text: UTF-8 where it is that, else Latin-1, which takes any bytes."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
-
-
-def _nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
-    """Dicts in a dict, as the core takes them, of mappings of any kind."""
-    for topic, documents in source.items():
-        if not isinstance(documents, Mapping):
-            raise InputError(
-                f"topic {topic!r} holds {type(documents).__name__}, "
-                f"expected a dict of document to {value}"
-            )
-    return {
-        topic: documents if isinstance(documents, dict) else dict(documents)
-        for topic, documents in source.items()
-    }
-
-
-def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
-    """Topics and documents of a table as Arrow's binary arrays, and its grades or scores."""
-    table = _table(source, kind)
-    topic, document, value = find_columns(table.column_names, kind)
-    values = _numbers(table, value)
-    return (
-        _ids(table, topic),
-        _ids(table, document),
-        _whole(values) if kind == "qrels" else values.astype(np.float64, copy=False),
-    )
-
-
-def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, str, str]:
-    """The names of the columns of topics, documents, and grades or scores."""
-    return _find(names, TOPIC), _find(names, DOCUMENT), _find(names, VALUES[kind])
-
-
-def _find(names: Sequence[str], accepted: Sequence[str]) -> str:
-    for name in accepted:
-        if name in names:
-            return name
-    raise InputError(
-        f"no column {accepted[0]!r} (nor {', '.join(accepted[1:])}); "
-        + did_you_mean(accepted[0], names)
-    )
-
-
-def _table(source: Any, kind: Kind) -> pa.Table:
-    """A frame, columns or rows as a table."""
-    iterate = getattr(source, ROWS[kind][1], None)  # a dataset of ir_datasets
-    if iterate is not None:
-        source = iterate()
-    elif isinstance(source, Mapping) or hasattr(source, "__arrow_c_stream__"):
-        return as_arrow(source)
-    if not isinstance(source, Iterable) or isinstance(source, str | bytes):
-        return as_arrow(source)
-    rows = list(source)
-    if not rows:
-        raise InputError("no rows")
-    if hasattr(rows[0], "subtopic_id"):
-        raise InputError("is judged by subtopic, expected one grade a document")
-    if isinstance(rows[0], Mapping):
-        keys = dict.fromkeys(key for row in rows for key in row)
-        return as_arrow({key: [row.get(key) for row in rows] for key in keys})
-    names = ("query_id", "doc_id", "relevance" if kind == "qrels" else "score")
-    take = attrgetter(*names)
-    try:
-        values = [take(row) for row in rows]
-    except AttributeError:
-        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
-    return as_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
-
-
-def _present(table: pa.Table, name: str) -> Any:
-    """A column without missing values, in which no value is encoded."""
-    import pyarrow as pa
-
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        kind = column.type.value_type
-        if pa.types.is_string_view(kind):  # of these, values cannot be taken
-            kind = pa.large_string()
-        parts = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
-        column = pa.chunked_array(parts, kind)
-    if column.null_count:
-        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-        raise InputError(
-            f"column {name!r} is missing {column.null_count} values, the first in row {row}"
-        )
-    return column
-
-
-def _ids(table: pa.Table, name: str) -> Any:
-    """A column of ids as one array of Arrow's large binary; whole numbers as their digits."""
-    import pyarrow as pa
-
-    column = _present(table, name)
-    kind = column.type
-    if pa.types.is_integer(kind):
-        column = column.cast(pa.large_string())
-    elif not (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-        or pa.types.is_binary(kind)
-        or pa.types.is_large_binary(kind)
-    ):
-        raise InputError(f"column {name!r} is of type {kind}, expected text or whole numbers")
-    # Cast first: together the chunks may be more than the offsets of smaller types reach.
-    return joined(column.cast(pa.large_binary()))
-
-
-def buffers(column: Any) -> tuple[Any, Any]:
-    """The offsets and the bytes of a large binary array, as the core takes them."""
-    _, offsets, data = column.buffers()
-    offset = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    return offset, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-
-
-def _binary(offsets: Any, data: Any) -> Any:
-    """What :func:`buffers` takes apart."""
-    import pyarrow as pa
-
-    parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, parts)
-
-
-def _numbers(table: pa.Table, name: str) -> Any:
-    import pyarrow as pa
-
-    column = _present(table, name)
-    if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
-        first = next((row for row, v in enumerate(column.to_pylist()) if not _is_number(v)), None)
-        example = "" if first is None else f": {column[first].as_py()!r} in row {first}"
-        raise InputError(f"column {name!r} is of type {column.type}, expected numbers{example}")
-    return column.to_numpy()
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _whole(grades: Any) -> Any:
-    limits = np.iinfo(np.int32)
-    with np.errstate(invalid="ignore"):
-        for wrong, text in (
-            (grades != np.trunc(grades), "is no whole number"),
-            (
-                ~((grades >= limits.min) & (grades <= limits.max)),
-                f"is out of range, expected {limits.min} to {limits.max}",
-            ),
-        ):
-            if wrong.any():
-                row = int(np.argmax(wrong))
-                raise InputError(f"grade {grades[row]} in row {row} {text}")
-    return grades.astype(np.int64)
+    stem, suffix = os.path.splitext(os.path.basename(source))
+    return os.path.splitext(stem)[0] if suffix in COMPRESSED else stem

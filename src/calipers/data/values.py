@@ -9,20 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from calipers.data import tables
 from calipers.data.arrays import LARGEST, as_array, is_missing, kept, missing_rows
 from calipers.data.errors import InputError, shown
 from calipers.data.sources import Source
-from calipers.data.tables import (
-    BINARIES,
-    TEXTS,
-    as_arrow,
-    check_file,
-    extension,
-    file_digest,
-    joined,
-    read_errors,
-    read_table,
-)
 from calipers.data.trec import Origin, run_name
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -124,7 +114,7 @@ def _is_tidy(given: Mapping[Any, Any]) -> bool:
 
 def _table(given: Any) -> Any:
     try:
-        return as_arrow(given)
+        return tables.as_arrow(given)
     except InputError:
         if isinstance(given, Mapping):
             raise
@@ -159,9 +149,9 @@ def _of_file(
     system: str, path: str | os.PathLike[str], measure: str, *, repeated: bool
 ) -> list[Row]:
     """The rows of a file."""
-    kind = extension(path)[0]
-    if kind in BINARIES or kind in TEXTS:
-        return _rows(os.fspath(path), read_table(path), system, measure, repeated=repeated)
+    kind = tables.extension(path)[0]
+    if kind in tables.BINARIES or kind in tables.TEXTS:
+        return _rows(os.fspath(path), tables.read_table(path), system, measure, repeated=repeated)
     return _printed(os.fspath(path), system)
 
 
@@ -171,7 +161,7 @@ def _rows(where: str, table: Any, system: str | None, measure: str, *, repeated:
 
     def column(kinds: Sequence[str]) -> list[Any] | None:
         name = _column_name(table.column_names, kinds, where)
-        return None if name is None else joined(table.column(name)).to_pylist()
+        return None if name is None else tables.joined(table.column(name)).to_pylist()
 
     def labels(kinds: Sequence[str], default: str | None) -> list[str]:
         found = column(kinds)
@@ -220,9 +210,9 @@ def _no_column(where: str, table: Any, kinds: Sequence[str]) -> InputError:
 
 def _printed(path: str, system: str) -> list[Row]:
     """What trec_eval -q printed: measure, topic and value in a line; averages are left out."""
-    check_file(path, "a table, or what trec_eval -q printed")
+    tables.check_file(path, "a table, or what trec_eval -q printed")
     rows: list[Row] = []
-    with read_errors(path, "text"), Source.of(path).text() as text:
+    with tables.read_errors(path, "text"), Source.of(path).text() as text:
         for number, raw in text.lines():
             line = raw.decode()
             fields = line.split()
@@ -331,5 +321,5 @@ def _numbers(values: Any, what: str) -> Array:
 
 
 def _origin(path: str | os.PathLike[str]) -> Origin:
-    size, digest = file_digest(path)
+    size, digest = tables.file_digest(path)
     return Origin("values", os.fspath(path), bytes=size, sha256=digest)

@@ -172,7 +172,7 @@ def _interval(columns: list[FloatArray], value: float, correlation: Any, setting
     if spread <= 1e-12:
         return missing(name, "no_spread")
     half = z_of(settings.level) * spread
-    return Interval(value - half, value + half, name).within(-1.0, 1.0)
+    return Interval(value - half, value + half, name, se=spread).within(-1.0, 1.0)
 
 
 def _correlation(method: str) -> Any:

@@ -13,16 +13,10 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import Source, inference_of, make_settings
-from calipers.inference import many, policy
+from calipers.inference import many, policy, questions
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.policy import (
-    ALTERNATIVES,
-    TESTS,
-    USUAL,
-    Question,
-    detectable,
-    randomisations,
-)
+from calipers.inference.policy import randomisations
+from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question, detectable
 from calipers.inference.reading import Error, Reading
 from calipers.inference.settings import Settings
 from calipers.measures import Measure
@@ -160,7 +154,7 @@ def paired_comparison(
     # One after another: what a difference has drawn goes with it.
     for pair, measure, reading in source.differences(pairs, settings):
         asked = replace(question, margin=_margin(margin, measure))
-        applies = applies or policy.applies(reading, question.test)
+        applies = applies or questions.applies(reading, question.test)
         of.setdefault(measure, []).append(_found(str(measure), *pair, reading, asked))
     _check_margins(margin, list(of))
     if of and not applies:
@@ -229,10 +223,10 @@ Found = tuple[dict[str, Any], Error]
 
 
 def _found(measure: str, system: str, baseline: str, reading: Reading, question: Question) -> Found:
-    made, test = policy.interval(reading), policy.test(reading, question)
-    inferior = policy.non_inferiority(reading, question)
-    equivalent = policy.equivalence(reading, question)
-    error = policy.standard_error(reading)
+    made, test = policy.interval(reading), questions.test(reading, question)
+    inferior = questions.non_inferiority(reading, question)
+    equivalent = questions.equivalence(reading, question)
+    error = questions.standard_error(reading)
     fields = {
         "measure": measure,
         "system": system,
@@ -245,7 +239,7 @@ def _found(measure: str, system: str, baseline: str, reading: Reading, question:
         "p": test.p,
         "test": test.name,
         "alternative": test.alternative,
-        "effect": policy.effect(reading),
+        "effect": questions.effect(reading),
         "n": reading.n,
         "unit": reading.unit,
         "undefined": reading.undefined,
@@ -255,8 +249,8 @@ def _found(measure: str, system: str, baseline: str, reading: Reading, question:
         "margin": math.nan if question.margin is None else question.margin,
         "p_not_inferior": math.nan if inferior is None else inferior.p,
         "p_equivalent": math.nan if equivalent is None else equivalent.p,
-        "margin_test": None if inferior is None else inferior.test.name,
-        **policy.outcomes(reading),
+        "margin_test": None if inferior is None else inferior.name,
+        **questions.outcomes(reading),
     }
     return fields, error
 
@@ -364,8 +358,8 @@ def _overall(
                 friedman_p=ranked.p_f,
                 critical_difference=critical,
                 groups=tuple(tuple(systems[j] for j in group) for group in groups),
-                anova_f=variance.f[0],
-                anova_p=variance.p[0],
+                anova_f=variance.f,
+                anova_p=variance.p,
                 omega_squared=variance.omega_squared,
                 higher_is_better=like.higher_is_better,
             )

@@ -36,6 +36,7 @@ def estimate_of(
         unit=reading.unit,
         undefined=reading.undefined,
         no_interval=made.reason,
+        standard_error=made.se,
         default=default,
         system=system,
         **beside,

@@ -274,7 +274,7 @@ class Rest:
         return replace(
             made,
             settings=self.settings,
-            clusters=self.plain.clusters,
+            clusters=None if self.parts.system.clusters is None else self.plain.clusters,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             alone=None,
             influence=lambda: self._influence(measure),
@@ -288,6 +288,8 @@ class Rest:
         line = self.line(measure)
         if line is not None:
             return self._of_line(measure, line)
+        if measure.definition.coefficient is not None:
+            return None  # how it varies takes the rows
         added = self.parts.others(measure) is not None
         if not added and scored_of(self.parts.system, measure) is None:
             return None

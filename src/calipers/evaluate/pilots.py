@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumed import parsed
 from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread, half
-from calipers.inference.intervals import wilson, z_of
+from calipers.inference.intervals import wilson
 from calipers.measures import Measure, UnknownMeasureError
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.statistics import FloatArray
@@ -142,7 +142,7 @@ def _of_value(name: str, pilot: Evaluation, system: str) -> Known:
         return _of_units(name, values[np.isfinite(values)], e.unit, pair=False)
     on_logits = "logit" in e.method and e.low > 0 and e.high < 1
     if on_logits and definition.interval in ("auc", "pr_logit"):
-        spread = _error_on_logits(e) * math.sqrt(e.n)
+        spread = e.standard_error * math.sqrt(e.n)
         area = Area(
             e.value, lambda _, n: spread / math.sqrt(n), _scaled_name(e.method), scaled=True
         )
@@ -163,13 +163,13 @@ def _of_units(name: str, values: FloatArray, unit: str, *, pair: bool) -> Known:
 
 
 def _scaled(name: str, found: Difference | Estimate, *, pair: bool) -> Known:
-    """The standard error that an interval amounts to, to be scaled with 1/√n."""
-    if not found.has_interval or not found.high > found.low:
+    """The standard error, to be scaled with 1/√n."""
+    if not found.has_interval or not found.standard_error > 0:
         why = f" ({found.no_interval})" if found.no_interval else ""
         raise InputError(
             f"the pilot has no interval of {name}{why}, so there is no spread to go by"
         )
-    se, value = _error(found), NAN if pair else found.value
+    se, value = found.standard_error, NAN if pair else found.value
     source = _scaled_name(found.method)
     design = Spread(se * math.sqrt(found.n), pair, student=False, value=value, source=source)
     return Known(name, design, found.unit, 1.0, {"standard error": se}, found.n)
@@ -184,17 +184,6 @@ def _effective_rows(e: Estimate) -> float:
         return half(wilson(e.value, math.exp(log), e.level)) - (e.high - e.low) / 2
 
     return math.exp(float(brentq(excess, -5, 40, xtol=1e-12)))
-
-
-def _error(found: Difference | Estimate) -> float:
-    """The standard error of a normal interval of this length."""
-    return (found.high - found.low) / (2 * z_of(found.level))
-
-
-def _error_on_logits(e: Estimate) -> float:
-    """The standard error of an interval that is normal on the logit scale."""
-    low, high = (math.log(x / (1 - x)) for x in (e.low, e.high))
-    return (high - low) / (2 * z_of(e.level)) * e.value * (1 - e.value)
 
 
 def _scaled_name(method: str) -> str:

@@ -138,12 +138,8 @@ def plan(
     make_settings("auto", level, resamples, seed)
     if test not in TESTS:
         raise InputError(f"test is {test!r}; {did_you_mean(test, TESTS)}")
-    goal, targets = _goal(numbers)
+    goal, targets = _goal(numbers, paired=paired, equivalence=equivalence)
     given = {name: x for name in ASSUMED if (x := numbers[name]) is not None}
-    if not paired and ("correlation" in given or "discordant" in given):
-        raise InputError("correlation= and discordant= are about systems on the same units")
-    if equivalence and goal != "margin":
-        raise InputError("equivalence= goes with margin=")
     if pilot is None:
         if (cluster_size == 1) != (icc == 0):
             raise InputError(
@@ -157,23 +153,23 @@ def plan(
         )
     else:
         known = of_pilot(measure, pilot, system, baseline, goal, test, systems)
-    if goal == "size" and n is None:
-        n = known.pilot
-        if n is None:
-            raise InputError(
-                "ask for something: half_width=, difference=, margin= or reference=; or give n="
-            )
     each, effect = sizes.bonferroni(level, comparisons), sizes.design_effect(cluster_size, icc)
     ask = Ask(known, goal, targets, power, each, effect, equivalence=equivalence)
     return ask.planned(n, level=level, resamples=resamples, seed=seed)
 
 
-def _goal(numbers: Mapping[str, float | None]) -> tuple[str, dict[str, float]]:
+def _goal(
+    numbers: Mapping[str, float | None], *, paired: bool, equivalence: bool
+) -> tuple[str, dict[str, float]]:
     """What is asked for, and the numbers that say how much of it."""
     targets = {name: x for name in GOALS if (x := numbers[name]) is not None}
     goals = [name for name in targets if name != "difference" or "margin" not in targets]
     if len(goals) > 1:
         raise InputError(f"ask for one thing at a time, not for {' and '.join(goals)}")
+    if not paired and (numbers["correlation"], numbers["discordant"]) != (None, None):
+        raise InputError("correlation= and discordant= are about systems on the same units")
+    if equivalence and "margin" not in targets:
+        raise InputError("equivalence= goes with margin=")
     if "margin" in targets:
         targets.setdefault("difference", 0.0)
     return goals[0] if goals else "size", targets

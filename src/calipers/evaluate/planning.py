@@ -125,8 +125,13 @@ class Ask:
     def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
         """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
         self.check()
-        known, design, searched = self.known, self.known.design, n is None
-        n = self.search() if n is None else n
+        known, design = self.known, self.known.design
+        n = known.pilot if n is None and self.goal == "size" else n
+        if n is None and self.goal == "size":
+            raise InputError(
+                "ask for something: half_width=, difference=, margin= or reference=; or give n="
+            )
+        searched, n = n is None, self.search() if n is None else n
         rows = {
             size: PlanRow(size, self.half_width(size), self.power(size), self.detectable(size))
             for size in {n, *(max(2, round(n * step)) for step in AROUND)}

@@ -12,16 +12,8 @@ import numpy as np
 from calipers import findings
 from calipers.curves.ranks import RankCurves
 from calipers.data.errors import InputError
-from calipers.data.trec import (
-    Origin,
-    Run,
-    TrecSource,
-    check_stdin,
-    holds_columns,
-    read_qrels,
-    read_runs,
-    run_name,
-)
+from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
+from calipers.data.trec_tables import holds_columns
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.shared import (
@@ -31,6 +23,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.findings import Subject
+from calipers.findings.compared import Compared
 from calipers.findings.data import Topics
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -194,7 +187,7 @@ def retrieval(
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
     )
-    told = Subject(None, level, (Topics(made.estimates), made.comparison))
+    told = Subject(None, level, (Topics(made.estimates), Compared(made.comparison)))
     made = replace(made, findings=findings.of([told]))
     return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)
 

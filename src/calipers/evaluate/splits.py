@@ -20,7 +20,7 @@ from calipers.evaluate.estimates import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.policy import ALTERNATIVES, Question
+from calipers.inference.questions import ALTERNATIVES, Question
 from calipers.measures import Measure
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 from calipers.statistics import FloatArray

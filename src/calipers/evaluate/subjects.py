@@ -17,6 +17,7 @@ from calipers.findings import Subject
 from calipers.findings.answers import Tuned
 from calipers.findings.cells import Cells, ManyCells, TwoCells
 from calipers.findings.chance import Numbers
+from calipers.findings.compared import Compared
 from calipers.findings.data import Classes
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.measures import TASKS, parse
@@ -99,7 +100,7 @@ def _of(
     task: str, source: Rows, has: Mapping[str, tuple[Any, ...]], data: object, told: Told
 ) -> tuple[Finding, ...]:
     """What there is to say of the data, of each system by what it has, and of what was computed."""
-    (estimates, *compared), settings = told, source.settings
+    (estimates, comparison, slices), settings = told, source.settings
 
     def subject(s: Any) -> Subject:
         known = {e.measure: e for e in estimates if e.system == s.name}
@@ -111,5 +112,5 @@ def _of(
         return Subject(s.name, settings.level, has[s.name], shown, cache(estimate), inference)
 
     subjects = [subject(s) for s in source.by_name.values()]
-    whole = Subject(None, settings.level, tuple(compared))
+    whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=(data,)), *subjects, whole])

@@ -115,26 +115,13 @@ class ManyCells(Cells):
     """Those of more classes."""
 
 
-def true(code: int, m: ConfusionMatrix) -> FloatArray:
-    """The rows of a class."""
-    return np.asarray(m.truth[..., code])
+class OfClass:
+    """The rows of a class by what they are and what is answered."""
 
-
-def others(code: int, m: ConfusionMatrix) -> FloatArray:
-    """The rows of all other classes."""
-    return np.asarray(m.one_vs_rest().negative[..., code])
-
-
-def hit(code: int, m: ConfusionMatrix) -> FloatArray:
-    """The rows of a class that are predicted so."""
-    return np.asarray(m.hits[..., code])
-
-
-def missed(code: int, m: ConfusionMatrix) -> FloatArray:
-    """The rows of a class that are predicted to be something else."""
-    return np.asarray(m.one_vs_rest().fn[..., code])
-
-
-def right_elsewhere(code: int, m: ConfusionMatrix) -> FloatArray:
-    """The rows of all other classes that are predicted as what they are."""
-    return np.maximum(m.correct - m.hits[..., code], 0.0)
+    def __init__(self, code: int) -> None:
+        self.true: Part = lambda m: m.truth[..., code]
+        self.others: Part = lambda m: m.one_vs_rest().negative[..., code]
+        self.hit: Part = lambda m: m.hits[..., code]
+        self.missed: Part = lambda m: m.one_vs_rest().fn[..., code]
+        #: Rows of other classes that are predicted as what they are.
+        self.right_elsewhere: Part = lambda m: np.maximum(m.correct - m.hits[..., code], 0.0)

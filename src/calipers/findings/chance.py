@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.cells import Cells, TwoCells, corrected, missed, right_elsewhere
+from calipers.findings.cells import Cells, OfClass, TwoCells, corrected
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
@@ -92,7 +91,8 @@ def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
     frequent = int(m.truth.argmax())
     # Of two classes only one can be the better answer; of more, any of them by chance.
     level = corrected(s.level, m.classes / 2)
-    gain = cells.apart(partial(right_elsewhere, frequent), partial(missed, frequent), level)
+    of = OfClass(frequent)
+    gain = cells.apart(of.right_elsewhere, of.missed, level)
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
     yield from beside_constant(s, "accuracy", s.of("accuracy"), answer, always, gain, level)
 

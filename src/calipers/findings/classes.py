@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import ManyCells, corrected, hit, missed, others, right_elsewhere, true
+from calipers.findings.cells import ManyCells, OfClass, corrected
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.report.numbers import number
@@ -24,8 +23,9 @@ def weak_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
     m = cells.matrix
     each, level = m.one_vs_rest(), corrected(s.level, m.classes)
     for code, label in enumerate(m.labels):
-        recall = cells.share(partial(hit, code), partial(true, code), level)
-        rest = cells.share(partial(right_elsewhere, code), partial(others, code), level)
+        of = OfClass(code)
+        recall = cells.share(of.hit, of.true, level)
+        rest = cells.share(of.right_elsewhere, of.others, level)
         gap = recall - rest
         if not gap.high < 0:
             continue
@@ -64,8 +64,8 @@ def confused_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
         def there(m: ConfusionMatrix, at: tuple[int, int] = (code, other)) -> FloatArray:
             return m.cell(*at)
 
-        of_errors = cells.share(there, partial(missed, code), level, exact=True)
-        of_rows = cells.share(there, partial(true, code), level, exact=True)
+        of_errors = cells.share(there, OfClass(code).missed, level, exact=True)
+        of_rows = cells.share(there, OfClass(code).true, level, exact=True)
         if not (of_errors.low > 0.5 and of_rows.low > CONFUSED):
             continue
         values: dict[str, float | Valued] = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from calipers.findings.cells import corrected
 from calipers.findings.rules import Said, Subject, rule
@@ -11,8 +13,10 @@ from calipers.findings.words import Valued, first, quoted, rough, who
 from calipers.inference import intervals
 from calipers.report.names import short
 from calipers.report.numbers import count, number
-from calipers.report.verdict import Outcome, outcome
-from calipers.results import Comparison, Difference, Slice, Slices
+from calipers.report.verdict import Outcome, outcome, pairs
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Difference, Slice, Slices
 
 #: The power at which a number of rows or topics is named.
 POWER = 0.8
@@ -22,11 +26,19 @@ MOST_PAIRS = 6
 MOST_NEEDED = 1e9
 
 
-@rule("slices-differ", "caution", Slices)
-def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Systems with one another, and slices with the rest, where there are any."""
+
+    comparison: Comparison | None
+    slices: Slices | None = None
+
+
+@rule("slices-differ", "caution", Compared)
+def slices_differ(_: Subject, compared: Compared) -> Iterator[Said]:
     """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
     slices, is small, and the interval of the difference leaves out 0."""
-    directed = [one for one in slices if one.to_rest.higher_is_better is not None]
+    directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
     differing: dict[tuple[str, str], list[Slice]] = {}
     for one in directed:
         leading = one.estimate.measure == directed[0].estimate.measure
@@ -49,18 +61,17 @@ def slices_differ(_: Subject, slices: Slices) -> Iterator[Said]:
         )
 
 
-@rule("not-told-apart", "information", Comparison)
-def not_told_apart(_: Subject, comparison: Comparison) -> Iterator[Said]:
+@rule("not-told-apart", "information", Compared)
+def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
     """On the leading measure the adjusted p-value of two systems is not small, or the interval of
     their difference contains 0."""
-    # Of each pair the first difference, which is on the leading measure.
-    leading: dict[tuple[str, str], Difference] = {}
-    for d in comparison:
-        leading.setdefault((d.system, d.baseline), d)
+    comparison = compared.comparison
+    if comparison is None:
+        return
     undecided = [
         d
-        for d in leading.values()
-        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.high > d.low
+        for d, *_ in pairs(comparison).values()  # of each pair that on the leading measure
+        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.standard_error > 0
     ]
     adjusted = comparison.adjustment != "none"
     for d in undecided[:MOST_PAIRS]:
@@ -81,7 +92,7 @@ def _not_told_apart(d: Difference, tests: int) -> Said:
     """A difference of (z + z_power)·se is found with that power, and se falls with the root of the
     number of units."""
     of_power = intervals.z_of(2 * POWER - 1)  # leaves 1 − POWER above
-    reach = (intervals.z_of(corrected(d.level, tests)) + of_power) * standard_error(d)
+    reach = (intervals.z_of(corrected(d.level, tests)) + of_power) * d.standard_error
     difference = Valued.of(d)
     values: dict[str, float | Valued] = {
         "difference": difference,
@@ -102,8 +113,3 @@ def _not_told_apart(d: Difference, tests: int) -> Said:
         d.level,
         systems=(d.system, d.baseline),
     )
-
-
-def standard_error(d: Difference) -> float:
-    """The standard error that an interval implies, were it a normal one."""
-    return (d.high - d.low) / (2 * intervals.z_of(d.level))

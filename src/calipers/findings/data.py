@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from calipers.findings.cells import Cells, corrected, true
+from calipers.findings.cells import Cells, OfClass, corrected, effective
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import first, joined
 from calipers.report.numbers import count, number
@@ -45,7 +44,7 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
     k, total = len(weight), float(weight.sum())
     level = s.level if k == 2 else corrected(s.level, k)
     shares = {
-        cells.label(code): cells.share(partial(true, code), lambda m: m.truth.sum(axis=-1), level)
+        cells.label(code): cells.share(OfClass(code).true, lambda m: m.truth.sum(axis=-1), level)
         for code in range(k)
     }
     rare = {label: share for label, share in shares.items() if share.high < RARE / k}
@@ -72,8 +71,9 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
 def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
-    cells, sizes = classes.cells, classes.cells.matrix.effective_size("truth")
-    few = {cells.label(code): float(n) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
+    cells, m = classes.cells, classes.cells.matrix
+    sizes = map(effective, m.truth, m.squared.truth)
+    few = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
     if few:
         step = 1 / min(few.values())
         yield Said(

@@ -185,20 +185,17 @@ class Clusters:
         )
 
     def widened(self, se: float, level: float) -> float:
-        """A standard error times t/z, t being Student's quantile with C − 1 degrees of freedom, so
-        that normal limits become his."""
-        from scipy.special import stdtrit
-
+        """A standard error as Student's with C − 1 degrees of freedom; NaN of one cluster."""
         if self.number < 2:
             return float("nan")
-        return se * float(stdtrit(self.number - 1, (1 + level) / 2)) / intervals.z_of(level)
+        return intervals.as_student(se, self.number - 1, level)
 
     def normal(self, value: float, se: float, level: float, method: str) -> Interval:
         """Student's interval of an estimate with this standard error."""
         if self.number < 2:
             return intervals.missing("none", "too_few_clusters")
         made = intervals.normal_mean(value, self.widened(se, level), level)
-        return replace(made, method=self.named(method))
+        return replace(made, method=self.named(method), se=se)
 
     def share_error(self, value: float, share: FloatArray, margin: FloatArray) -> float:
         """Standard error of a share of a margin: a ratio of the sums of clusters, which hold
@@ -245,10 +242,11 @@ class Clusters:
             of_class = [len(np.unique(self.code[live & c])) for c in (positive, ~positive)]
             made = intervals.separated(area, min(*of_class, self.number // 2), level)
             return replace(made, method=self.named(made.method))
-        se = self.widened(se, level)
-        if not se > 0:
+        widened = self.widened(se, level)
+        if not widened > 0:
             return intervals.missing("none", "too_few_clusters")
-        return intervals.on_logit(area, se, level, self.named("Obuchowski, logit"))
+        made = intervals.on_logit(area, widened, level, self.named("Obuchowski, logit"))
+        return replace(made, se=se)
 
     def notes(self) -> list[str]:
         """What a reader has to know before the numbers."""

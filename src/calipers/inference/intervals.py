@@ -22,12 +22,14 @@ MOST_DEGENERATE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Limits and the method that made them, or NaN and the reason why there are none."""
+    """Limits, the method that made them and the standard error behind it, if it has one; or NaN and
+    the reason why there are none."""
 
     low: float
     high: float
     method: str
     reason: str | None = None
+    se: float = NAN
 
     def but(self, caution: str) -> Interval:
         """Whose method says what speaks against it; the same where there is none."""
@@ -35,7 +37,7 @@ class Interval:
 
     def within(self, lowest: float, highest: float) -> Interval:
         """The part of the interval that the measure can reach at all."""
-        return Interval(max(self.low, lowest), min(self.high, highest), self.method, self.reason)
+        return replace(self, low=max(self.low, lowest), high=min(self.high, highest))
 
 
 def missing(method: str, reason: str) -> Interval:
@@ -58,7 +60,12 @@ def wilson(share: float, n: float, level: float) -> Interval:
     (0.6857, 0.8049)
     """
     low, high = wilson_limits(np.float64(share), np.float64(n), level)
-    return Interval(float(low), float(high), "Wilson [W]")
+    return Interval(float(low), float(high), "Wilson [W]", se=_of_share(share, n))
+
+
+def _of_share(share: float, n: float) -> float:
+    """The standard error of a share of ``n`` trials."""
+    return math.sqrt(max(share * (1 - share), 0.0) / n) if n > 0 else NAN
 
 
 def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
@@ -90,7 +97,7 @@ def clopper_pearson(share: float, n: float, level: float) -> Interval:
     hits, tail = share * n, (1 - level) / 2
     low = 0.0 if share <= 0 else float(betaincinv(hits, n - hits + 1, tail))
     high = 1.0 if share >= 1 else float(betaincinv(hits + 1, n - hits, 1 - tail))
-    return Interval(low, high, method)
+    return Interval(low, high, method, se=_of_share(share, n))
 
 
 def jeffreys(share: float, n: float, level: float) -> Interval:
@@ -109,7 +116,8 @@ def jeffreys(share: float, n: float, level: float) -> Interval:
         return missing(method, "too_few_rows")
     hits, tail = share * n, (1 - level) / 2
     low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, p)) for p in (tail, 1 - tail))
-    return Interval(0.0 if share <= 0 else low, 1.0 if share >= 1 else high, method)
+    low, high = 0.0 if share <= 0 else low, 1.0 if share >= 1 else high
+    return Interval(low, high, method, se=_of_share(share, n))
 
 
 def agresti_coull(share: float, n: float, level: float) -> Interval:
@@ -127,7 +135,8 @@ def agresti_coull(share: float, n: float, level: float) -> Interval:
     trials = n + z**2
     centre = (share * n + z**2 / 2) / trials
     half = z * math.sqrt(centre * (1 - centre) / trials)
-    return Interval(centre - half, centre + half, method).within(0.0, 1.0)
+    made = Interval(centre - half, centre + half, method, se=_of_share(share, n))
+    return made.within(0.0, 1.0)
 
 
 def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
@@ -144,6 +153,7 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
         value - math.hypot(first - a.low, b.high - second),
         value + math.hypot(a.high - first, second - b.low),
         "MOVER",
+        se=math.hypot(a.se, b.se),
     )
 
 
@@ -159,15 +169,16 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
     (-0.0017, 0.1585)
     """
     a, b = ((share * n + 1) / (n + 2) for share in (first, second))
-    half = z_of(level) * math.sqrt((a + b - (a - b) ** 2) / (n + 2))
-    return Interval(a - b - half, a - b + half, "Bonett-Price").within(-1.0, 1.0)
+    se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
+    half = z_of(level) * se
+    return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).within(-1.0, 1.0)
 
 
 def on_logit(value: float, se: float, level: float, method: str) -> Interval:
     """Normal on the logit scale, with the standard error of the value itself."""
     eta = math.log(value / (1 - value))
     tau = z_of(level) * se / (value * (1 - value))
-    return Interval(_expit(eta - tau), _expit(eta + tau), method)
+    return Interval(_expit(eta - tau), _expit(eta + tau), method, se=se)
 
 
 def _expit(x: float) -> float:
@@ -223,7 +234,7 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
         return made
     hanley = hanley_interval(area, table, level)
     low, high = min(made.low, hanley.low), max(made.high, hanley.high)
-    return Interval(low, high, "Hanley-McNeil [H] or DeLong, logit: the wider")
+    return Interval(low, high, "Hanley-McNeil [H] or DeLong, logit: the wider", se=se)
 
 
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
@@ -240,8 +251,8 @@ def _kish(total: FloatArray, squares: FloatArray) -> float:
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:
     """Wald's interval of an AUC with Hanley and McNeil's standard error [H]."""
-    half = z_of(level) * hanley_mcneil(area, *class_sizes(table))
-    return Interval(area - half, area + half, "Hanley-McNeil [H]").within(0.0, 1.0)
+    made = normal_mean(area, hanley_mcneil(area, *class_sizes(table)), level)
+    return replace(made, method="Hanley-McNeil [H]").within(0.0, 1.0)
 
 
 def delong_interval(area: float, table: ScoreTable, level: float) -> Interval:
@@ -270,7 +281,7 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
     if se == 0:
         return missing("normal", "no_spread")
     half = z_of(level) * se
-    return Interval(mean - half, mean + half, "normal")
+    return Interval(mean - half, mean + half, "normal", se=se)
 
 
 def root_mean(mean: float, se: float, level: float) -> Interval:
@@ -281,8 +292,8 @@ def root_mean(mean: float, se: float, level: float) -> Interval:
     """
     if not math.isfinite(se) or mean <= 0:
         return missing("log-delta", "too_few_rows" if mean > 0 else "no_spread")
-    factor = math.exp(z_of(level) * se / (2 * mean))
-    return Interval(math.sqrt(mean) / factor, math.sqrt(mean) * factor, "log-delta")
+    root, factor = math.sqrt(mean), math.exp(z_of(level) * se / (2 * mean))
+    return Interval(root / factor, root * factor, "log-delta", se=se / (2 * root))
 
 
 #: A kurtosis this far from 3, or three of its standard errors, is not that of normal residuals.
@@ -313,7 +324,7 @@ def chi_square(root: float, n: float, kurtosis: float, level: float) -> Interval
     # chdtri inverts the upper tail.
     quantiles = (float(chdtri(n, tail)) for tail in ((1 - level) / 2, (1 + level) / 2))
     low, high = (root * math.sqrt(n / quantile) for quantile in quantiles)
-    return Interval(low, high, method)
+    return Interval(low, high, method, se=root / math.sqrt(2 * n))
 
 
 def student(mean: float, se: float, n: float, level: float) -> Interval:
@@ -325,7 +336,7 @@ def student(mean: float, se: float, n: float, level: float) -> Interval:
     if not se > 0:
         return missing("Student t", "no_spread")
     half = float(stdtrit(n - 1, (1 + level) / 2)) * se
-    return Interval(mean - half, mean + half, "Student t")
+    return Interval(mean - half, mean + half, "Student t", se=se)
 
 
 def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B]") -> Interval:
@@ -337,7 +348,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
     if isinstance(usable, Interval):
         return usable
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), method)
+    return Interval(float(low), float(high), method, se=float(usable.std(ddof=1)))
 
 
 def turned_on_logit(
@@ -366,7 +377,7 @@ def turned_on_logit(
     ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (_expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
-    return Interval(low, high, method).within(0.0, 1.0)
+    return Interval(low, high, method, se=float(usable.std(ddof=1))).within(0.0, 1.0)
 
 
 def _usable(replicates: FloatArray, method: str) -> FloatArray | Interval:
@@ -442,7 +453,7 @@ def bca(
             return missing(method, "replicates_on_one_side")
         shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
     low, high = np.quantile(usable, shares)
-    return Interval(float(low), float(high), method)
+    return Interval(float(low), float(high), method, se=float(usable.std(ddof=1)))
 
 
 def bootstrap_t(
@@ -458,4 +469,12 @@ def bootstrap_t(
         return missing(method, "degenerate_replicates")
     t = (replicates[usable] - value) / errors[usable]
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(value - high * se), float(value - low * se), method)
+    return Interval(float(value - high * se), float(value - low * se), method, se=se)
+
+
+def as_student(se: float, degrees: float, level: float) -> float:
+    """A standard error times t/z, t being Student's quantile with these degrees of freedom, so that
+    normal limits become his."""
+    from scipy.special import stdtrit
+
+    return se * float(stdtrit(degrees, (1 + level) / 2)) / z_of(level)

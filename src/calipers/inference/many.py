@@ -25,7 +25,6 @@ class Pairwise:
 
     name: str
     p: FloatArray
-    n: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +32,7 @@ class Friedman:
     """Friedman's test: ``chi_square`` on k − 1 degrees of freedom with its ``p``, and Iman and
     Davenport's ``f`` on (k − 1, (k − 1)(n − 1)) with its ``p_f``, the better of the two.
 
-    ``mean_ranks`` has the mean rank of each system over ``n`` units, 1 the best.
+    ``mean_ranks`` has the mean rank of each system over the units, 1 the best.
     """
 
     mean_ranks: FloatArray
@@ -41,27 +40,19 @@ class Friedman:
     p: float
     f: float
     p_f: float
-    n: int
-    left_out: int
 
 
 @dataclass(frozen=True, eq=False)
 class Anova:
     """Analysis of variance of values by unit and system, without interaction.
 
-    ``sums``, ``degrees`` of freedom and mean ``squares`` of ``systems``, ``units`` and
-    ``residual``, in this order; ``f`` and ``p`` of systems and of units. ω² = (SS −
-    df·MS_residual)/(SS_total + MS_residual) is the effect size of the systems and may be below 0.
+    ``f`` and ``p`` are those of the systems. ω² = (SS − df·MS_residual)/(SS_total + MS_residual) is
+    their effect size and may be below 0.
     """
 
-    sums: tuple[float, float, float]
-    degrees: tuple[int, int, int]
-    squares: tuple[float, float, float]
-    f: tuple[float, float]
-    p: tuple[float, float]
+    f: float
+    p: float
     omega_squared: float
-    n: int
-    left_out: int
 
 
 def _complete(values: FloatArray) -> FloatArray:
@@ -118,14 +109,14 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
     from scipy.special import chdtrc, fdtrc
 
     table = _complete(values)
-    (n, k), left_out = table.shape, len(values) - len(table)
+    n, k = table.shape
     if n == 0:
-        return Friedman(np.full(k, NAN), NAN, NAN, NAN, NAN, 0, left_out)
+        return Friedman(np.full(k, NAN), NAN, NAN, NAN, NAN)
     ranked = ranks(table, higher_is_better=higher_is_better)
     means, middle = ranked.mean(axis=0), (k + 1) / 2
     spread = float(np.square(ranked - middle).sum())
     if spread == 0:
-        return Friedman(means, NAN, NAN, NAN, NAN, n, left_out)
+        return Friedman(means, NAN, NAN, NAN, NAN)
     chi_square = n**2 * (k - 1) * float(np.square(means - middle).sum()) / spread
     # Rounding alone must not leave a hair of what units disagree about.
     rest = n * (k - 1) - chi_square
@@ -135,7 +126,7 @@ def friedman(values: FloatArray, *, higher_is_better: bool = True) -> Friedman:
         f = p_f = NAN
     else:
         p_f = float(fdtrc(k - 1, (k - 1) * (n - 1), f)) if rest > 0 else 0.0
-    return Friedman(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f, n, left_out)
+    return Friedman(means, chi_square, float(chdtrc(k - 1, chi_square)), f, p_f)
 
 
 def critical_difference(systems: int, units: int, level: float = 0.95) -> float:
@@ -183,18 +174,15 @@ def anova(values: FloatArray) -> Anova:
     Source: Carterette 2012 for its use on topics.
 
     >>> table = [[0.3, 0.5, 0.4], [0.1, 0.2, 0.3], [0.6, 0.6, 0.8], [0.4, 0.5, 0.5]]
-    >>> found = anova(np.array(table))
-    >>> [round(s, 4) for s in found.sums], found.degrees, round(found.f[0], 3)
-    ([0.0467, 0.3333, 0.0267], (2, 3, 6), 5.25)
+    >>> round(anova(np.array(table)).f, 3)
+    5.25
     """
     from scipy.special import fdtrc
 
     table = _complete(values)
-    (n, k), left_out = table.shape, len(values) - len(table)
-    degrees = (k - 1, max(n - 1, 0), max(n - 1, 0) * (k - 1))
+    n, k = table.shape
     if n < 2 or np.isinf(table).any():
-        none = (NAN, NAN, NAN)
-        return Anova(none, degrees, none, (NAN, NAN), (NAN, NAN), NAN, n, left_out)
+        return Anova(NAN, NAN, NAN)
     means, centre = table.mean(axis=0), table.mean()
     # What rounding leaves of effects that are none is nothing.
     hair = ROUNDING * float(np.abs(table).max())
@@ -211,24 +199,15 @@ def anova(values: FloatArray) -> Anova:
         k * float(by_unit @ by_unit),
         float(np.square(rest).sum()),
     )
-    squares = tuple(s / d for s, d in zip(sums, degrees, strict=True))
-    residual, total = squares[2], sum(sums)
-    if residual > 0:
-        f = (squares[0] / residual, squares[1] / residual)
-        p = tuple(float(fdtrc(d, degrees[2], of)) for d, of in zip(degrees, f, strict=False))
-    else:
-        f = (NAN, NAN) if total == 0 else (math.inf, math.inf)
-        p = (NAN, NAN) if total == 0 else (0.0, 0.0)
-    return Anova(
-        sums=sums,
-        degrees=degrees,
-        squares=(squares[0], squares[1], squares[2]),
-        f=f,
-        p=(p[0], p[1]),
-        omega_squared=(sums[0] - degrees[0] * residual) / (total + residual) if total > 0 else NAN,
-        n=n,
-        left_out=left_out,
-    )
+    between, within = k - 1, (n - 1) * (k - 1)
+    residual, total = sums[2] / within, sum(sums)
+    if total == 0:
+        return Anova(NAN, NAN, NAN)
+    omega_squared = (sums[0] - between * residual) / (total + residual)
+    if not residual > 0:
+        return Anova(math.inf, 0.0, omega_squared)
+    f = sums[0] / between / residual
+    return Anova(f, float(fdtrc(between, within, f)), omega_squared)
 
 
 def _range_quantile(level: float, k: int) -> float:
@@ -300,10 +279,10 @@ def randomised_tukey(values: FloatArray, resamples: int = 10_000, seed: int = 0)
         sums = centred[:, :, measure].sum(axis=0)
         slack = ROUNDING * float(np.abs(centred[:, :, measure]).sum())
         if n == 0 or infinite[measure]:
-            out.append(Pairwise(name, np.full((k, k), NAN), n))
+            out.append(Pairwise(name, np.full((k, k), NAN)))
             continue
         extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
         p = (extreme + seen) / (tried + seen)
         np.fill_diagonal(p, 1.0)
-        out.append(Pairwise(name, p, n))
+        out.append(Pairwise(name, p))
     return out

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from calipers.inference import paired
 from calipers.inference.paired import Test
@@ -22,67 +21,32 @@ from calipers.statistics import FloatArray
 Shifted = Callable[[float, str], Test]
 
 
-@dataclass(frozen=True, slots=True)
-class MarginTest:
-    """The result of a margin test: ``kind`` is ``"non-inferiority"`` or ``"equivalence"``.
-
-    ``margin`` is a size. ``test`` is the one-sided test that decides: for equivalence the less
-    convincing of ``parts``, the tests against −margin and against +margin.
-    """
-
-    kind: str
-    margin: float
-    test: Test
-    parts: tuple[Test, ...]
-    higher_is_better: bool = True
-
-    @property
-    def p(self) -> float:
-        """Small where the claim (no worse, or as good) is shown."""
-        return self.test.p
-
-    @property
-    def name(self) -> str:
-        """The kind and the test behind it."""
-        one_sided = "two one-sided tests" if self.kind == "equivalence" else "one-sided"
-        return f"{self.kind} ({self.test.name}, {one_sided})"
-
-    def shown(self, level: float = 0.95) -> bool:
-        """Whether the claim holds at this level; False where p is undefined."""
-        return self.p <= 1 - level
-
-
-def non_inferiority(test: Shifted, margin: float, *, higher_is_better: bool = True) -> MarginTest:
+def non_inferiority(test: Shifted, margin: float, *, higher_is_better: bool = True) -> Test:
     """Test that the first system is not worse than the second by ``margin`` or more.
 
     Where higher is better H₀ is difference ≤ −margin, against ``greater``; where lower is better
     difference ≥ margin, against ``less``. Undefined where the test is. Raises ValueError where the
     margin is not above 0.
 
-    >>> found = non_inferiority(by_error(-0.01, 0.02, "DeLong, paired"), 0.05)
-    >>> found.name, round(found.p, 4)  # z = (−0.01 + 0.05)/0.02 = 2
-    ('non-inferiority (DeLong, paired, one-sided)', 0.0228)
+    >>> print(non_inferiority(by_error(-0.01, 0.02, "DeLong, paired"), 0.05))  # z = 2
+    DeLong, paired, one-sided (greater): p = 0.02275
     """
     _check(margin)
-    found = test(-margin, "greater") if higher_is_better else test(margin, "less")
-    return MarginTest("non-inferiority", margin, found, (found,), higher_is_better)
+    return test(-margin, "greater") if higher_is_better else test(margin, "less")
 
 
-def equivalence(test: Shifted, margin: float, *, higher_is_better: bool = True) -> MarginTest:
-    """Two one-sided tests that the systems differ by less than ``margin`` either way.
+def equivalence(test: Shifted, margin: float) -> Test:
+    """Two one-sided tests that the systems differ by less than ``margin`` either way: the less
+    convincing of those against difference ≤ −margin and difference ≥ margin, and the undefined one
+    if either is (Schuirmann 1987). Raises ValueError where the margin is not above 0.
 
-    p is the larger of those against difference ≤ −margin and difference ≥ margin, and NaN if either
-    is undefined (Schuirmann 1987). Raises ValueError where the margin is not above 0.
-
-    >>> found = equivalence(by_error(-0.01, 0.02, "paired t", degrees=24), 0.05)
-    >>> round(found.p, 4), [round(part.p, 4) for part in found.parts]  # t = 2 and −3
-    (0.0285, [0.0285, 0.0031])
+    >>> print(equivalence(by_error(-0.01, 0.02, "paired t", degrees=24), 0.05))  # t = 2 and -3
+    paired t, one-sided (greater): p = 0.02847
     """
     _check(margin)
     parts = (test(-margin, "greater"), test(margin, "less"))
     undefined = [part for part in parts if math.isnan(part.p)]
-    deciding = undefined[0] if undefined else max(parts, key=lambda part: part.p)
-    return MarginTest("equivalence", margin, deciding, parts, higher_is_better)
+    return undefined[0] if undefined else max(parts, key=lambda part: part.p)
 
 
 def _check(margin: float) -> None:

@@ -64,30 +64,19 @@ def _above(critical: Any, shift: Any, degrees: Any) -> Any:
     return np.where(np.isnan(inside), ndtr(shift - critical), 1 - inside)
 
 
-def detectable(
-    se: float, level: float = 0.95, power: float = 0.8, degrees: float | None = None
-) -> float:
-    """The smallest true difference that a two-sided test would find with probability ``power``.
-
-    ``se`` is the standard error of the difference; with ``degrees`` of freedom the test is
-    Student's and the power exact by the noncentral t, else both are normal, and the answer is
-    (z_{(1+level)/2} + z_power)·se but for the far tail. NaN where there is no spread to go by. It
-    says what data of this size could have shown and nothing of the difference observed.
-
-    >>> round(detectable(0.01), 4), round(detectable(0.01, degrees=24), 4)
-    (0.028, 0.0292)
-    """
-    return float(all_detectable([se], [degrees], level, power)[0])
-
-
 def all_detectable(
     se: Sequence[float],
     degrees: Sequence[float | None],
     level: float = 0.95,
     power: float = 0.8,
 ) -> FloatArray:
-    """:func:`detectable` of each of several differences. Those of equal degrees of freedom, as the
-    differences on the same topics are, share the search.
+    """The smallest true differences that two-sided tests would find with probability ``power``.
+
+    ``se`` are the standard errors of the differences; with ``degrees`` of freedom a test is
+    Student's and the power exact by the noncentral t, else both are normal, and the answer is
+    (z_{(1+level)/2} + z_power)·se but for the far tail. NaN where there is no spread to go by. It
+    says what data of this size could have shown and nothing of the difference observed. Those of
+    equal degrees of freedom, as the differences on the same topics are, share the search.
 
     >>> all_detectable([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
     [0.0292, 0.0584, 0.028]

@@ -438,7 +438,7 @@ def function(
     first, drawn = readings[0], all(reading.replicates is not None for reading in readings)
     made: dict[str, Any] = {
         **{name: getattr(first, name) for name in _SHARED},
-        "value": float(f(*(reading.value for reading in readings))),
+        "value": parts["value"] if "value" in parts else float(f(*(of.value for of in readings))),
         "influence": influence,
         "replicates": replicates if drawn else None,
     }

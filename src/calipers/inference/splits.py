@@ -34,14 +34,12 @@ class SplitTest:
     """The test over splits.
 
     ``value`` is the difference averaged over ``splits``, ``interval`` the one that belongs to the
-    test, if there is one, and ``degrees`` its degrees of freedom. ``caution`` says what speaks
-    against the test, where something does.
+    test, if there is one. ``caution`` says what speaks against the test, where something does.
     """
 
     value: float
     interval: Interval
     test: Test
-    degrees: tuple[int, ...]
     splits: int
     caution: str | None = None
 
@@ -107,7 +105,7 @@ def _student(
         # Equal differences have no spread, whatever rounding leaves.
         se = 0.0 if spread <= ROUNDING * abs(value) else spread * math.sqrt(1 / j + overlap)
     made = replace(intervals.student(value, se, j, level), method=name)
-    return SplitTest(value, made, student(value, se, j, name, alternative), (j - 1,), j)
+    return SplitTest(value, made, student(value, se, j, name, alternative), j)
 
 
 def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> SplitTest:
@@ -127,7 +125,7 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
     # Six "units" make five degrees of freedom.
     test = student(float(values[0, 0]), math.sqrt(variance / 5), 6, name, alternative)
     no = intervals.missing(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, (5,), 10, f"{FIRST}. It {ERRATIC}")
+    return SplitTest(float(values.mean()), no, test, 10, f"{FIRST}. It {ERRATIC}")
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
@@ -154,7 +152,7 @@ def five_by_two_f(differences: FloatArray) -> SplitTest:
     else:
         test = Test(1.0 if total == 0 else NAN, name)
     no = intervals.missing(name, "no_interval_of_test")
-    return SplitTest(float(values.mean()), no, test, (10, 5), 10, ERRATIC)
+    return SplitTest(float(values.mean()), no, test, 10, ERRATIC)
 
 
 def _five_by_two(differences: FloatArray) -> tuple[FloatArray, float]:

@@ -59,7 +59,7 @@ def by_error(
         return intervals.missing(name, "no_spread"), Test(1.0 if value == 0 else NAN, name)
     half = float(stdtrit(degrees, (1 + level) / 2)) * se
     p = 2 * float(stdtr(degrees, -abs(value) / se))
-    return Interval(value - half, value + half, name), Test(p, name)
+    return Interval(value - half, value + half, name, se=se), Test(p, name)
 
 
 def inverted(interval: Callable[[float], Interval], name: str) -> Test:

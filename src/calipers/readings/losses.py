@@ -167,13 +167,26 @@ class _Losses:
         spread = Moments.from_rows(np.square(apart), own).mean
         return float(abs(Moments.from_rows(apart**3, own).mean) / (spread**1.5 * np.sqrt(n)))
 
+    @property
+    def mean_error(self) -> float:
+        """The standard error of the mean."""
+        if self.clusters is not None:
+            return self.clusters.mean_error(self.loss)
+        return self.moments.standard_error
+
+    @property
+    def error(self) -> float:
+        """That of the measure."""
+        value = float(self.measure.apply(self.moments))
+        return slope(self.measure, value, self.moments) * self.mean_error
+
     def by_error(self, level: float) -> Interval:
         """From the standard error of the mean."""
         if self.clusters is None:
-            return self.of_mean(self.moments.standard_error, level)
-        se = self.clusters.widened(self.clusters.mean_error(self.loss), level)
-        made = self.of_mean(se, level)
-        return replace(made, method=self.clusters.named(f"{made.method}, clustered"))
+            return self.of_mean(self.mean_error, level)
+        made = self.of_mean(self.clusters.widened(self.mean_error, level), level)
+        name = self.clusters.named(f"{made.method}, clustered")
+        return replace(made, method=name, se=self.error)
 
     def of_mean(self, se: float, level: float) -> Interval:
         """From a standard error of the mean, as the measure takes it."""
@@ -185,18 +198,18 @@ class _Losses:
             return made
         ends = np.maximum([made.low, made.high], 0.0)  # what a mean loss can be
         low, high = self.at(ends).tolist()
-        return Interval(low, high, "normal, of the mean")
+        return Interval(low, high, "normal, of the mean", se=self.error)
 
     def student(self, level: float) -> Interval:
         """Student's t."""
         if self.clusters is not None:
             return replace(self.by_error(level), method=self.clusters.named("Student t"))
-        moments = self.moments
-        t = intervals.student(moments.mean, moments.standard_error, moments.effective_size, level)
+        n, se = self.moments.effective_size, self.mean_error
+        t = intervals.student(self.moments.mean, se, n, level)
         if t.reason is not None:
             return t
-        made = self.of_mean((t.high - t.low) / (2 * intervals.z_of(level)), level)
-        return replace(made, method=made.method.replace("normal", "Student t"))
+        made = self.of_mean(intervals.as_student(se, n - 1, level), level)
+        return replace(made, method=made.method.replace("normal", "Student t"), se=self.error)
 
     def chi_square(self, level: float) -> Interval | None:
         """Of normal residuals."""
@@ -233,7 +246,7 @@ class _Losses:
             made = intervals.bootstrap_t(0.0, se / (2 * mean), logs, of_logs, level)
             with np.errstate(over="ignore"):  # of few rows the upper end may be beyond all numbers
                 ends = np.sqrt(mean) * np.exp([made.low, made.high])
-            return replace(made, low=float(ends[0]), high=float(ends[1]))
+            return replace(made, low=float(ends[0]), high=float(ends[1]), se=self.error)
         made = intervals.bootstrap_t(mean, se, means, errors, level)
         if made.reason is not None:
             return made
@@ -241,7 +254,7 @@ class _Losses:
         if self.loss.min() >= 0:
             ends = np.maximum(ends, 0.0)
         low, high = self.at(ends).tolist()
-        return replace(made, low=low, high=high)
+        return replace(made, low=low, high=high, se=self.error)
 
     def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
         """Replicates of the mean, and the standard error of each."""

@@ -98,6 +98,8 @@ def of_skill(
         undefined={} if reason is None else {reason: rows},
         **({"value": float("nan")} if reason else {}),
     )
+    if reason is not None:
+        return replace(made, influence=None)
 
     def influence() -> Influence:
         assert made.influence is not None

@@ -188,7 +188,8 @@ class _OfTopics:
         made = make()
         ends = summary.of_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
-        return Interval(float(ends[0]), float(ends[1]), method, made.reason)
+        rate = {"sum": n, "geometric": self.value}.get(summary.kind, 1.0)
+        return Interval(float(ends[0]), float(ends[1]), method, made.reason, rate * made.se)
 
     def _studentised(self, level: float) -> Interval:
         means, errors = (of[:, 0] for of in self.drawn())

@@ -10,14 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
 from calipers.report.figures.differences import MOST_DIFFERENCES
-from calipers.report.figures.figure import by_choice, numbered
+from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
@@ -64,49 +64,49 @@ _OPTIONAL = ("default", "remarks", "judgments")
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
     with beside() as begin:
-        drawn = figures(evaluation, orientation, begin)
-        scripts = _scripts() if drawn else []
-        return _render(
-            "page.html.j2",
+        return _page(
+            figures(evaluation, orientation, begin),
+            evaluation.provenance,
             **_content(evaluation),
-            places=by_choice(drawn),
-            scripts=scripts,
-            policy=_policy(scripts),
-            css=_markup(_resource("table.css") + _resource("page.css")),
             sentences=_sentences(evaluation),
             sentences_are="Measure by measure",
-            unshown="",
-            methods=[],
             slices=_slices(evaluation),
             label_tables=[section(table) for table in evaluation.label_tables],
             definitions=[_glossary(d) for d in evaluation.definitions],
-            provenance=provenance_rows(evaluation.provenance),
         )
 
 
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
     of_units, missing = every_unit_figure(comparison)
-    drawn = numbered([*comparison_figures(comparison), *of_units])
-    scripts = _scripts() if drawn else []
     said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
-    return _render(
-        "page.html.j2",
+    return _page(
+        numbered([*comparison_figures(comparison), *of_units]),
+        comparison.provenance,
         heading=comparison_heading(comparison),
         headlines=said,
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
-        findings=[],
-        groups=[],
         notes=comparison.notes,
         comparison=_compared(comparison) if len(comparison) else None,
-        label_tables=[],
-        slices=None,
-        places=by_choice(drawn),
         unshown=_unshown(comparison, missing),
-        definitions=[],
         methods=glossary(comparison),
-        provenance=provenance_rows(comparison.provenance),
+    )
+
+
+#: What a page, or a fragment, may have nothing of.
+_NOTHING = dict.fromkeys(
+    ("findings", "groups", "notes", "slices", "label_tables", "unshown", "definitions", "methods")
+)
+
+
+def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
+    scripts = _scripts() if drawn else []
+    return _render(
+        "page.html.j2",
+        **{**_NOTHING, **content},
+        places=by_choice(drawn),
+        provenance=provenance_rows(provenance),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
@@ -138,9 +138,7 @@ def comparison_fragment(comparison: Comparison) -> str:
         "fragment.html.j2",
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
-        findings=[],
-        notes=(),
-        groups=[],
+        **_NOTHING,
         comparison=_compared(comparison),
         css=_markup(_resource("table.css")),
     )

@@ -56,6 +56,14 @@ def printed(show: Callable[..., None], *what: Any) -> str:
     return out.getvalue().strip("\n")
 
 
+def print_result(result: Evaluation | Comparison, file: TextIO) -> None:
+    """Print an evaluation or a comparison."""
+    if isinstance(result, Evaluation):
+        print_evaluation(result, file)
+    else:
+        print_comparison(result, file)
+
+
 def print_evaluation(evaluation: Evaluation, file: TextIO) -> None:
     """Print everything a reader at a terminal needs: tables, verdict, notes; in colour if ``file``
     is a terminal and NO_COLOR is not set."""

@@ -40,7 +40,8 @@ class Estimate(Written):
     ``n`` is how many units (rows or topics) the value is made of, ``of`` how many there were;
     ``undefined`` counts the others by reason. When the value itself is undefined, ``value`` is NaN
     and ``undefined`` says why. When only the interval is missing, ``no_interval`` says why.
-    ``default`` is what the best constant answer would score, where such an answer exists.
+    ``standard_error`` is the one behind the interval; ``default`` what the best constant answer
+    would score, where such an answer exists.
     ``possible_low`` and ``possible_high`` say between which values judging the rest could move
     ``value``, where that was asked for; ``possible`` is then ``"exact"``, or ``"bound"`` where the
     two may be wider than need be.
@@ -60,6 +61,7 @@ class Estimate(Written):
     unit: str = "rows"
     undefined: Mapping[str, Count] = field(default_factory=dict)
     no_interval: str | None = None
+    standard_error: float = NAN
     default: float = NAN
     system: str = field(default="", metadata=BRIEF)
     possible_low: float = field(default=NAN, metadata=BRIEF)

@@ -179,7 +179,7 @@ class LabelSystem(base.System):
         """What the labels of each row move together."""
         if influence is None:
             return None
-        moved = influence.column.reshape(len(self.truth), -1).sum(axis=1)
+        moved = influence.plain.column.reshape(len(self.truth), -1).sum(axis=1)
         return replace(influence, column=moved, space=Space(self.weight, self.clusters))
 
     # --- What the best constant answer gets ------------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
 from calipers.report.figures.figure import Figure, Numbers
-from calipers.report.figures.vega import LABEL, PALETTE, Spec, dot, finite, layer, nominal, quantity
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
 from calipers.results import Curve, Evaluation
 
@@ -41,7 +42,7 @@ def calibration_figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[
 def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spec:
     """Shares of positives over probabilities, and below them how often each is predicted."""
     shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
-    names = labels(shown, LABEL)
+    names = labels(shown, vega.LABEL)
     upper = curve_chart(curves[CURVE], shown)
     around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
@@ -70,8 +71,8 @@ def _bins(curves: Iterable[Curve], names: Mapping[str, str], line: Spec) -> list
     shared = {"x": line["x"], "color": line["color"]}
     whisker = {"type": "rule", "opacity": 0.6}
     return [
-        layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2={"field": "high"}),
-        layer(data, dot(size=30, opacity=0.9), **shared, y=line["y"]),
+        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2={"field": "high"}),
+        vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"]),
     ]
 
 
@@ -82,15 +83,15 @@ def _spread(curves: Sequence[Curve], names: Mapping[str, str]) -> Spec:
         for c in curves
         for x, y in zip(c.x, c.y, strict=True)
     ]
-    hue: Spec = {"value": PALETTE[0]}
+    hue: Spec = {"value": vega.PALETTE[0]}
     if len(names) > 1:
-        scale = {"domain": list(names.values()), "range": list(PALETTE[: len(names)])}
-        hue = nominal("system", scale=scale, legend=None)
+        scale = {"domain": list(names.values()), "range": list(vega.PALETTE[: len(names)])}
+        hue = vega.nominal("system", scale=scale, legend=None)
     axis = {"tickCount": 2, "format": "%"}
-    x = quantity("x", title=curves[0].x_label, scale={"domain": [0, 1]})
-    y = quantity("y", stack=None, title="Rows", axis=axis)
+    x = vega.quantity("x", title=curves[0].x_label, scale={"domain": [0, 1]})
+    y = vega.quantity("y", stack=None, title="Rows", axis=axis)
     mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}
-    return {"width": 400, "height": 70, **layer(data, mark, x=x, y=y, color=hue)}
+    return {"width": 400, "height": 70, **vega.layer(data, mark, x=x, y=y, color=hue)}
 
 
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:

@@ -9,8 +9,9 @@ import numpy as np
 
 from calipers.report import numbers
 from calipers.report.confusion import LABEL, cells_of, common_order, grid, summary
+from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, choice_of
-from calipers.report.figures.vega import PALETTE, Spec, drawn, nominal, quantity, tooltip, whole
+from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.results import ORIENTATIONS, AnyConfusion, Evaluation
 
@@ -65,22 +66,24 @@ def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> Spe
     above = {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0}
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
     sides: Spec = {
-        "x": nominal(across, sort=names, title=across, axis=above),
-        "y": nominal(down, sort=names, title=down, axis=axis),
-        "tooltip": tooltip(
+        "x": vega.nominal(across, sort=names, title=across, axis=above),
+        "y": vega.nominal(down, sort=names, title=down, axis=axis),
+        "tooltip": vega.tooltip(
             ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
             ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
         ),
     }  # fmt: skip
-    shades = {"domain": [0, 1], "range": ["#0072B21A", PALETTE[0]]}
+    shades = {"domain": [0, 1], "range": ["#0072B21A", vega.PALETTE[0]]}
     legend = {"format": ".0%", "gradientLength": 160}
-    layers = [drawn("rect", color=quantity("share", title=None, scale=shades, legend=legend))]
+    layers = [
+        vega.drawn("rect", color=vega.quantity("share", title=None, scale=shades, legend=legend))
+    ]
     if len(names) <= WRITTEN:
         on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
         ink = {**on_dark, "value": "currentColor"}
         mark = {"type": "text", "fontSize": 12}
-        layers.append(drawn(mark, text=nominal("count"), color=ink))
-    return whole(
+        layers.append(vega.drawn(mark, text=vega.nominal("count"), color=ink))
+    return vega.whole(
         width={"step": step},
         height={"step": step},
         datasets={"cells": _data(confusion, names)},

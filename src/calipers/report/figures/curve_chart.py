@@ -8,24 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 from statistics import NormalDist
 
-from calipers.report.figures.vega import (
-    DASHES,
-    HOVER,
-    LABEL,
-    LEGEND_LINE,
-    PALETTE,
-    Spec,
-    category,
-    dot,
-    finite,
-    layer,
-    nominal,
-    quantity,
-    rule,
-    scale,
-    to,
-    whole,
-)
+from calipers.report.figures import vega
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, visible
 from calipers.results import Curve, FloatArray
 
@@ -40,17 +24,17 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     belong to one system and differ in their class or measure are named by that.
     """
     by, order = _told_apart(curves, systems)
-    names = labels(order, LABEL)
+    names = labels(order, vega.LABEL)
     shown = list(names.values())
     x, y = _axes(curves)
     legend: Spec = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300}
-    if sum(map(len, shown)) > LEGEND_LINE:
-        legend["columns"] = 1 if max(map(len, shown)) > LEGEND_LINE // 3 else 3
-    hue = category("system", scale=scale(shown, PALETTE), legend=legend)
-    dashes = [list(dash) for dash in DASHES]
-    dash = category("system", scale=scale(shown, dashes), legend=legend)
+    if sum(map(len, shown)) > vega.LEGEND_LINE:
+        legend["columns"] = 1 if max(map(len, shown)) > vega.LEGEND_LINE // 3 else 3
+    hue = vega.category("system", scale=vega.scale(shown, vega.PALETTE), legend=legend)
+    dashes = [list(dash) for dash in vega.DASHES]
+    dash = vega.category("system", scale=vega.scale(shown, dashes), legend=legend)
     if len(shown) == 1:
-        hue, dash = {"value": PALETTE[0]}, {"value": [1, 0]}
+        hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
     line = [row for c in curves for row in _line_data(c, names[by(c)])]
     layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
@@ -62,7 +46,7 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     layers.append(_line_layer(x, y, hue, dash, curves[0]))
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     layers.append(_hover_layer(x, y, hue, curves[0]))
-    return whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
+    return vega.whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
 
 
 #: Of more lines of chance than these nobody could say whose they are.
@@ -158,8 +142,8 @@ def _kept_rate(rate: float) -> float:
 def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
     first = curves[0]
     y_title = "" if first.kind == "threshold" else visible(first.y_label)
-    x = quantity("x", title=visible(first.x_label))
-    y = quantity("y", title=y_title or None)
+    x = vega.quantity("x", title=visible(first.x_label))
+    y = vega.quantity("y", title=y_title or None)
     if first.scale == "deviate":
         places = [finite(NormalDist().inv_cdf(rate)) for rate in _RATES]
         ends = {"domain": [places[0], places[-1]], "nice": False}
@@ -199,7 +183,9 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
         else:
             (a, b), (c, d) = start, end
         data.append({"x": finite(a), "y": finite(b), "x2": finite(c), "y2": finite(d)})
-    return layer(data, rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **to("x2", "y2"))
+    return vega.layer(
+        data, vega.rule(strokeDash=[3, 3], opacity=0.55), x=x, y=y, **vega.to("x2", "y2")
+    )
 
 
 def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
@@ -221,7 +207,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
     tops = {name: max(points, key=itemgetter(1)) for name, points in lines}
     mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
             "opacity": 0.7}  # fmt: skip
-    layers = [layer(data, mark, x=unsorted(x), y=y, detail=nominal("line"))]
+    layers = [vega.layer(data, mark, x=unsorted(x), y=y, detail=vega.nominal("line"))]
     for left in (True, False):
         named = [
             {"x": finite(a, 4), "y": finite(b, 4), "name": visible(name)}
@@ -231,7 +217,7 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
         text = {"type": "text", "align": "left" if left else "right", "dx": 4 if left else -4,
                 "dy": -7, "color": "currentColor", "opacity": 0.8, "fontSize": 11}  # fmt: skip
         if named:
-            layers.append(layer(named, text, x=x, y=y, text=nominal("name")))
+            layers.append(vega.layer(named, text, x=x, y=y, text=vega.nominal("name")))
     return layers
 
 
@@ -246,7 +232,7 @@ def unsorted(x: Spec) -> Spec:
 
 def _band_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, opacity: float) -> Spec:
     limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
-    return layer(data, {"type": "area", "opacity": opacity}, x=x, **limits, color=hue)
+    return vega.layer(data, {"type": "area", "opacity": opacity}, x=x, **limits, color=hue)
 
 
 def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
@@ -275,13 +261,13 @@ def _mark_layers(
             data.append({"x": finite(at[0], 4), "y": finite(at[1], 4), "system": names[c]})
     if not data:
         return []
-    return [layer(data, dot(size=90), x=x, y=y, color=hue)]
+    return [vega.layer(data, vega.dot(size=90), x=x, y=y, color=hue)]
 
 
 def cut_layer(cut: float, x: Spec) -> Spec:
     """An upright line at a threshold."""
-    mark = rule(strokeDash=[5, 3], opacity=0.8)
-    return layer([{"cut": finite(cut)}], mark, x={**x, "field": "cut"})
+    mark = vega.rule(strokeDash=[5, 3], opacity=0.8)
+    return vega.layer([{"cut": finite(cut)}], mark, x={**x, "field": "cut"})
 
 
 def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
@@ -290,7 +276,7 @@ def _hover_layer(x: Spec, y: Spec, hue: Spec, curve: Curve) -> Spec:
     seen = {"condition": {"param": "near", "empty": False, "value": 1}, "value": 0}
     mark = {"type": "point", "filled": True, "size": 70, "tooltip": {"expr": _tips(curve)}}
     return {
-        "name": HOVER,
+        "name": vega.HOVER,
         "data": {"name": _LINE},
         "params": [near],
         "mark": mark,

@@ -6,20 +6,10 @@ import math
 from collections.abc import Sequence
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.curve_chart import cut_layer, unsorted
 from calipers.report.figures.figure import Numbers
-from calipers.report.figures.vega import (
-    LABEL,
-    LEGEND_LINE,
-    Spec,
-    category,
-    finite,
-    layer,
-    nominal,
-    quantity,
-    tooltip,
-    whole,
-)
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short, visible
 from calipers.results import Curve
 
@@ -27,7 +17,7 @@ from calipers.results import Curve
 def density_chart(negative: Curve, positive: Curve) -> Spec:
     """The densities of the scores of both classes, with the threshold in use and, in the legend,
     what lies on both sides of it: errors are drawn strong, the rest pale."""
-    names = labels((negative.series, positive.series), LABEL // 2)
+    names = labels((negative.series, positive.series), vega.LABEL // 2)
     of = [(c, names[c.series], pair) for c, pair in ((negative, _ORANGES), (positive, _BLUES))]
     split = math.isfinite(negative.cut)
     bars: list[Spec] = []
@@ -48,29 +38,29 @@ def density_chart(negative: Curve, positive: Curve) -> Spec:
     strong_colors = {_ORANGES[1], _BLUES[1]}
     bars.sort(key=lambda bar: colors[bar["area"]] in strong_colors)
     domain = [float(negative.x[0]), float(negative.x[-1])]
-    x = quantity(
+    x = vega.quantity(
         "x",
         title=visible(negative.x_label),
         scale={"domain": [finite(v) for v in domain], "nice": False},
         axis={"tickCount": 5},
     )
-    y = quantity("y", title=visible(negative.y_label), axis={"tickCount": 4})
-    columns = 1 if max(map(len, colors)) > LEGEND_LINE // 2 else 2
+    y = vega.quantity("y", title=visible(negative.y_label), axis={"tickCount": 4})
+    columns = 1 if max(map(len, colors)) > vega.LEGEND_LINE // 2 else 2
     legend = {"columns": columns, "symbolType": "square", "symbolOpacity": 0.75}
     scale = {"domain": list(colors), "range": list(colors.values())}
-    area = category("area", scale=scale, legend=legend)
+    area = vega.category("area", scale=scale, legend=legend)
     ends = {"x2": {"field": "x2"}, "y2": {"datum": 0}}
-    tips = tooltip(("area", "area"), ("x", "from"), ("x2", "to"), ("y", "density"))
+    tips = vega.tooltip(("area", "area"), ("x", "from"), ("x2", "to"), ("y", "density"))
     bar = {"type": "rect", "opacity": 0.6, "stroke": None}
     line = {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5}
-    stroke = nominal("color", scale=None)
+    stroke = vega.nominal("color", scale=None)
     layers = [
-        layer(bars, bar, x=x, y=y, **ends, color=area, tooltip=tips),
-        layer(outlines, line, x=unsorted(x), y=y, detail=category("name"), stroke=stroke),
+        vega.layer(bars, bar, x=x, y=y, **ends, color=area, tooltip=tips),
+        vega.layer(outlines, line, x=unsorted(x), y=y, detail=vega.category("name"), stroke=stroke),
     ]
     if split and domain[0] <= negative.cut <= domain[1]:
         layers.append(cut_layer(negative.cut, x))
-    return whole(width=400, height=260, layer=layers)
+    return vega.whole(width=400, height=260, layer=layers)
 
 
 #: Pale for what is right, strong for errors: of the negatives, and of the positives.
@@ -88,8 +78,8 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
     )
 
 
-def _percent(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f}%" if whole else "–"
+def _percent(part: float, total: float) -> str:
+    return f"{100 * part / total:.1f}%" if total else "–"
 
 
 def density_table(curves: Sequence[Curve]) -> Numbers:

@@ -9,24 +9,9 @@ from itertools import accumulate
 from typing import Any
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
-from calipers.report.figures.vega import (
-    LABEL,
-    PALETTE,
-    Spec,
-    category,
-    direction,
-    dot,
-    drawn,
-    finite,
-    layer,
-    limits,
-    quantity,
-    room,
-    rule,
-    tooltip,
-    whole,
-)
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
 from calipers.report.rows import difference_rows
 from calipers.report.verdict import comparison_headlines, outcome
@@ -104,7 +89,7 @@ def differences_chart(comparison: Comparison, definitions: Iterable[Definition] 
     defined = [d for d in comparison if math.isfinite(d.value)]
     rows = _row_labels(comparison)
     panels = _panels(defined, {d.measure: d for d in definitions})
-    made = whole(vconcat=[_panel(panel, rows) for panel in panels])
+    made = vega.whole(vconcat=[_panel(panel, rows) for panel in panels])
     # Names as long as these may well be wider in the reader's font.
     longest = max((len(row) for row in rows.values()), default=0)
     return {**made, "padding": {**made["padding"], "left": 16 + longest}}
@@ -124,8 +109,8 @@ def _panels(
 
 
 def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
-    measures = labels((d.measure for d in comparison), LABEL)
-    systems = labels((name for d in comparison for name in (d.system, d.baseline)), LABEL // 2)
+    measures = labels((d.measure for d in comparison), vega.LABEL)
+    systems = labels((name for d in comparison for name in (d.system, d.baseline)), vega.LABEL // 2)
     keys = [(d.measure, d.system, d.baseline) for d in comparison]
     if len({key[1:] for key in keys}) == 1:
         return {key: measures[key[0]] for key in keys}
@@ -134,27 +119,27 @@ def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
 
 def _panel(panel: list[Difference], rows: Mapping[tuple[str, str, str], str]) -> Spec:
     data = [_datum(d, rows[d.measure, d.system, d.baseline]) for d in panel]
-    told = {"condition": {"test": "datum.told", "value": PALETTE[0]}, "value": "currentColor"}
+    told = {"condition": {"test": "datum.told", "value": vega.PALETTE[0]}, "value": "currentColor"}
     # A hollow dot is filled with nothing, so the whisker shows through; that is fine at this size.
     fill = {**told, "value": "none"}
-    title = direction(panel[0].higher_is_better)
-    x = quantity("low", title=title, axis={"tickCount": 4}, scale=room(data, 0.0))
-    zero = rule(strokeDash=[3, 3], opacity=0.6)
+    title = vega.direction(panel[0].higher_is_better)
+    x = vega.quantity("low", title=title, axis={"tickCount": 4}, scale=vega.room(data, 0.0))
+    zero = vega.rule(strokeDash=[3, 3], opacity=0.6)
     whisker = {"type": "rule", "strokeWidth": 2}
-    tips = tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
+    tips = vega.tooltip(("row", "difference of"), ("text", "difference"), ("p", "p"),
                    ("verdict", "verdict"))  # fmt: skip
-    shared = {"y": category("row", title=None), "stroke": told, "tooltip": tips}
+    shared = {"y": vega.category("row", title=None), "stroke": told, "tooltip": tips}
     return {
         "width": 420,
         "height": {"step": 26},
         "data": {"values": data},
         "layer": [
-            drawn(zero, x={"datum": 0}),
+            vega.drawn(zero, x={"datum": 0}),
             {
                 "encoding": shared,
                 "layer": [
-                    drawn(whisker, x=x, x2={"field": "high"}),
-                    drawn(dot(filled=False), x=quantity("value"), fill=fill),
+                    vega.drawn(whisker, x=x, x2={"field": "high"}),
+                    vega.drawn(vega.dot(filled=False), x=vega.quantity("value"), fill=fill),
                 ],
             },
         ],
@@ -175,7 +160,7 @@ def _datum(d: Difference, row: str) -> Spec:
 def _interval(value: float, low: float, high: float) -> Spec:
     """A difference as it is drawn and as it is written."""
     digits = numbers.rounding([(value, low, high)], keep_sign=True)
-    return {**limits(value, low, high), "text": digits.triple(value, low, high)}
+    return {**vega.limits(value, low, high), "text": digits.triple(value, low, high)}
 
 
 # --- Against margins ------------------------------------------------------------------------------
@@ -232,7 +217,7 @@ def margins_chart(
 
     A full dot is one whose interval lies within the margins.
     """
-    names = labels((d["system"] for d in differences), LABEL)
+    names = labels((d["system"] for d in differences), vega.LABEL)
     data = [
         {
             "system": names[d["system"]],
@@ -244,26 +229,28 @@ def margins_chart(
         if d["value"] == d["value"]
     ]
     borders = [limit for limit in margin if math.isfinite(limit)]
-    scale = room(data, *borders, 0.0)
-    x = quantity("low", title=direction(higher_is_better), axis={"tickCount": 5}, scale=scale)
+    scale = vega.room(data, *borders, 0.0)
+    x = vega.quantity(
+        "low", title=vega.direction(higher_is_better), axis={"tickCount": 5}, scale=scale
+    )
     layers: list[Spec] = []
     if "domain" in scale:
         low, high = scale["domain"]
         shaded = {"from": max(margin[0], low), "to": min(margin[1], high)}
         mark = {"type": "rect", "color": "currentColor", "opacity": 0.08}
-        layers.append(layer([shaded], mark, x={**x, "field": "from"}, x2={"field": "to"}))
+        layers.append(vega.layer([shaded], mark, x={**x, "field": "from"}, x2={"field": "to"}))
     for lines, dash in ((borders, [6, 3]), ([0.0], [2, 3])):
         rows = [{"at": finite(limit)} for limit in lines]
         if rows:
-            upright = rule(strokeDash=dash, opacity=0.6)
-            layers.append(layer(rows, upright, x={**x, "field": "at"}))
-    tips = tooltip(("system", "system"), ("text", "difference"), ("verdict", "verdict"))
-    y = category("system", title=None, sort=[names[d["system"]] for d in differences])
-    shared: Spec = {"y": y, "tooltip": tips, "stroke": {"value": PALETTE[0]}}
-    inside = {"condition": {"test": "datum.inside", "value": PALETTE[0]}, "value": "none"}
+            upright = vega.rule(strokeDash=dash, opacity=0.6)
+            layers.append(vega.layer(rows, upright, x={**x, "field": "at"}))
+    tips = vega.tooltip(("system", "system"), ("text", "difference"), ("verdict", "verdict"))
+    y = vega.category("system", title=None, sort=[names[d["system"]] for d in differences])
+    shared: Spec = {"y": y, "tooltip": tips, "stroke": {"value": vega.PALETTE[0]}}
+    inside = {"condition": {"test": "datum.inside", "value": vega.PALETTE[0]}, "value": "none"}
     value = {**x, "field": "value"}
     layers += [
-        layer(data, {"type": "rule", "strokeWidth": 2}, **shared, x=x, x2={"field": "high"}),
-        layer(data, dot(filled=False), **shared, x=value, fill=inside),
+        vega.layer(data, {"type": "rule", "strokeWidth": 2}, **shared, x=x, x2={"field": "high"}),
+        vega.layer(data, vega.dot(filled=False), **shared, x=value, fill=inside),
     ]
-    return whole(width=420, height={"step": 28}, layer=layers)
+    return vega.whole(width=420, height={"step": 28}, layer=layers)

@@ -6,18 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure, fitting
 from calipers.report.figures.figure import Figure, of_measure
-from calipers.report.figures.vega import (
-    LABEL,
-    Spec,
-    category,
-    drawn,
-    nominal,
-    sign_colors,
-    tooltip,
-    whole,
-)
+from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.report.verdict import outcome
 from calipers.results import Comparison
@@ -84,7 +76,7 @@ def pairs_chart(
         and to 0.001.
     """
     order = list(dict.fromkeys(p[k] for k in ("baseline", "system") for p in pairs))
-    names = labels(order, LABEL)
+    names = labels(order, vega.LABEL)
     digits = numbers.rounding(
         ((p["value"], numbers.NAN, numbers.NAN) for p in pairs), keep_sign=True
     )
@@ -94,28 +86,28 @@ def pairs_chart(
     axis = {"grid": False, "labelLimit": 160}
     above = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
     sides = {
-        "x": category("baseline", title="less", **side, axis=above),
-        "y": category("system", title=None, **side, axis=axis),
+        "x": vega.category("baseline", title="less", **side, axis=above),
+        "y": vega.category("system", title=None, **side, axis=axis),
     }
-    tips = tooltip(
+    tips = vega.tooltip(
         ("system", "system"), ("baseline", "less"), ("difference", "difference"),
         ("p", "p, adjusted"),
     )  # fmt: skip
-    up, _, down = sign_colors(higher_is_better)
+    up, _, down = vega.sign_colors(higher_is_better)
     colors = {"domain": ["higher", "lower", "not told apart"], "range": [up, down, "currentColor"]}
-    color = nominal("sign", legend=None, scale=colors)
+    color = vega.nominal("sign", legend=None, scale=colors)
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
     text = {"type": "text", "fontSize": 11, "color": "currentColor"}
     above_text = {**text, "dy": -6, "fontWeight": "bold"}
-    return whole(
+    return vega.whole(
         width={"step": 64},
         height={"step": 40},
         data={"values": cells},
         encoding={**sides, "tooltip": tips},
         layer=[
-            drawn("rect", color=color, opacity=strength),
-            drawn(above_text, text=nominal("difference")),
-            drawn({**text, "dy": 8, "opacity": 0.85}, text=nominal("p")),
+            vega.drawn("rect", color=color, opacity=strength),
+            vega.drawn(above_text, text=vega.nominal("difference")),
+            vega.drawn({**text, "dy": 8, "opacity": 0.85}, text=vega.nominal("p")),
         ],
     )
 

@@ -7,20 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
-from calipers.report.figures.vega import (
-    LABEL,
-    PALETTE,
-    Spec,
-    finite,
-    layer,
-    nominal,
-    quantity,
-    rule,
-    to,
-    tooltip,
-    whole,
-)
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
 from calipers.report.verdict import groups_text, overall_sentence
 from calipers.results import Comparison, Overall
@@ -85,7 +74,7 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
     Nemenyi's test has it. Its length is drawn below; an infinite or undefined one joins nothing.
     """
     order = sorted(ranks, key=lambda name: (ranks[name], name))
-    names = labels(order, LABEL)
+    names = labels(order, vega.LABEL)
     known = math.isfinite(critical)
     bars = joined(ranks, critical) if known else []
     half = (len(order) + 1) // 2
@@ -106,8 +95,10 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
             {"x": at, "y": level, "x2": side, "y2": level, **told},
         ]
         texts[left].append({"x": side, "y": level, "text": f"{names[name]}  {told['rank']}"})
-    tips = tooltip(("system", "system"), ("rank", "mean rank"))
-    layers = [layer(lines, rule(opacity=0.6), x=x, y=y, **to("x2", "y2"), tooltip=tips)]
+    tips = vega.tooltip(("system", "system"), ("rank", "mean rank"))
+    layers = [
+        vega.layer(lines, vega.rule(opacity=0.6), x=x, y=y, **vega.to("x2", "y2"), tooltip=tips)
+    ]
     layers += _bars(bars, ranks, names, x, y)
     for left, rows in texts.items():
         if rows:
@@ -115,12 +106,12 @@ def critical_difference_chart(ranks: Mapping[str, float], critical: float) -> Sp
             layers.append(_texts(rows, x, y, **at_left))
     if known:
         length = {"x": 1.0, "x2": finite(min(1 + critical, end)), "y": depth + 0.5}
-        layers.append(layer([length], rule(strokeWidth=2), x=x, **to("x2"), y=y))
+        layers.append(vega.layer([length], vega.rule(strokeWidth=2), x=x, **vega.to("x2"), y=y))
         over = ", longer than the axis" if 1 + critical > end else ""
         text = f"critical difference {critical:.3g}{over}"
         said = {"x": length["x2"], "y": depth + 0.5, "text": text}
         layers.append(_texts([said], x, y, align="left", dx=6))
-    return whole(width=420, height=24 * (depth + known), layer=layers)
+    return vega.whole(width=420, height=24 * (depth + known), layer=layers)
 
 
 def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
@@ -128,8 +119,8 @@ def _axes(end: float, bottom: float) -> tuple[Spec, Spec]:
     ink = {"domainColor": "currentColor", "tickColor": "currentColor"}
     axis = {"orient": "top", "tickMinStep": 1, "grid": False, "domain": True, "ticks": True, **ink}
     exact = {"nice": False, "zero": False}
-    x = quantity("x", title="mean rank", scale={"domain": [1.0, end], **exact}, axis=axis)
-    return x, quantity("y", axis=None, scale={"domain": [bottom, 0.0], **exact})
+    x = vega.quantity("x", title="mean rank", scale={"domain": [1.0, end], **exact}, axis=axis)
+    return x, vega.quantity("y", axis=None, scale={"domain": [bottom, 0.0], **exact})
 
 
 def _bars(
@@ -146,11 +137,11 @@ def _bars(
         }
         for place, run in enumerate(runs)
     ]
-    mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": PALETTE[0]}
-    tips = tooltip(("systems", "not told apart"))
-    return [layer(rows, mark, x=x, **to("x2"), y=y, tooltip=tips)] if rows else []
+    mark = {"type": "rule", "strokeWidth": 5, "strokeCap": "round", "color": vega.PALETTE[0]}
+    tips = vega.tooltip(("systems", "not told apart"))
+    return [vega.layer(rows, mark, x=x, **vega.to("x2"), y=y, tooltip=tips)] if rows else []
 
 
 def _texts(rows: list[Spec], x: Spec, y: Spec, **mark: Any) -> Spec:
     style = {"type": "text", "color": "currentColor", "fontSize": 12, "baseline": "middle", **mark}
-    return layer(rows, style, x=x, y=y, text=nominal("text"))
+    return vega.layer(rows, style, x=x, y=y, text=vega.nominal("text"))

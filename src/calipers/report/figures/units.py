@@ -7,20 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from calipers.report import numbers
+from calipers.report.figures import vega
 from calipers.report.figures.differences import by_measure
 from calipers.report.figures.figure import Figure
-from calipers.report.figures.vega import (
-    Spec,
-    drawn,
-    finite,
-    layer,
-    quantity,
-    rule,
-    sign_colors,
-    thinned,
-    tooltip,
-    whole,
-)
+from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short, visible
 from calipers.report.rows import definitions_of
 from calipers.report.verdict import pairs
@@ -156,12 +146,12 @@ def unit_chart(rows: Sequence[Row], higher_is_better: bool | None = None) -> Spe
     data = [
         {"i": i, "unit": visible(unit)[:80], "system": finite(a, 4), "baseline": finite(b, 4),
          "difference": finite(a - b, 4), "sign": (a > b) - (a < b)}
-        for i, (unit, a, b) in thinned(list(enumerate(rows)), MOST_BARS)
+        for i, (unit, a, b) in vega.thinned(list(enumerate(rows)), MOST_BARS)
     ]  # fmt: skip
-    signs = {"domain": [1, 0, -1], "range": sign_colors(higher_is_better)}
-    y = quantity("difference", title="difference", axis={"tickCount": 5})
-    tips = tooltip(*((name, name) for name in ("unit", "difference", "system", "baseline")))
-    bars = drawn(
+    signs = {"domain": [1, 0, -1], "range": vega.sign_colors(higher_is_better)}
+    y = vega.quantity("difference", title="difference", axis={"tickCount": 5})
+    tips = vega.tooltip(*((name, name) for name in ("unit", "difference", "system", "baseline")))
+    bars = vega.drawn(
         {"type": "bar", "binSpacing": 0},
         x={"field": "i", "type": "ordinal", "axis": None},
         y=y,
@@ -171,12 +161,12 @@ def unit_chart(rows: Sequence[Row], higher_is_better: bool | None = None) -> Spe
     layers = [bars]
     if rows:
         mean = math.fsum(a - b for _, a, b in rows) / len(rows)
-        mark = rule(strokeDash=[6, 3], opacity=0.8)
+        mark = vega.rule(strokeDash=[6, 3], opacity=0.8)
         at = {**y, "field": "mean"}
         layers.append(
-            layer([{"mean": finite(mean)}], mark, y=at, tooltip=tooltip(("mean", "mean")))
+            vega.layer([{"mean": finite(mean)}], mark, y=at, tooltip=vega.tooltip(("mean", "mean")))
         )
-    return whole(
+    return vega.whole(
         width=900 if len(data) > FEW_BARS else 410,
         height=260,
         data={"values": data},

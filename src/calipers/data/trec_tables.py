@@ -1,0 +1,206 @@
+"""Judgments and runs as tables: which columns hold what, and every check on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.irds import ROWS
+from calipers.data.tables import (
+    as_arrow,
+    joined,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Kind: TypeAlias = Literal["qrels", "run"]
+
+#: Names under which the columns of a table are found, in this order.
+TOPIC = ("topic", "query_id", "query-id", "qid", "query", "topic_id", "q_id")
+DOCUMENT = ("doc", "doc_id", "corpus-id", "docno", "docid", "document", "did")
+GRADE = ("grade", "relevance", "label", "rel", "score", "level")
+SCORE = ("score", "sim")
+VALUES: dict[Kind, tuple[str, ...]] = {"qrels": GRADE, "run": SCORE}
+
+#: Further columns that TREC text has, and other tables may have.
+FURTHER: dict[Kind, tuple[str, ...]] = {"qrels": ("iteration",), "run": ("iteration", "tag")}
+
+
+def text_of(raw: bytes) -> str:
+    """An id as text: UTF-8 where it is that, else Latin-1, which takes any bytes."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def holds_columns(source: Mapping[Any, Any]) -> bool:
+    """Whether a dict holds columns of topics and documents, not topics or runs by name."""
+    return any(name in source for name in TOPIC) and any(
+        name in source and not isinstance(source[name], Mapping | str) for name in DOCUMENT
+    )
+
+
+def nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
+    """Dicts in a dict, as the core takes them, of mappings of any kind."""
+    for topic, documents in source.items():
+        if not isinstance(documents, Mapping):
+            raise InputError(
+                f"topic {topic!r} holds {type(documents).__name__}, "
+                f"expected a dict of document to {value}"
+            )
+    return {
+        topic: documents if isinstance(documents, dict) else dict(documents)
+        for topic, documents in source.items()
+    }
+
+
+def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
+    """Topics and documents of a table as Arrow's binary arrays, and its grades or scores."""
+    table = table_of(source, kind)
+    topic, document, value = find_columns(table.column_names, kind)
+    values = numbers(table, value)
+    return (
+        ids(table, topic),
+        ids(table, document),
+        _whole(values) if kind == "qrels" else values.astype(np.float64, copy=False),
+    )
+
+
+def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, str, str]:
+    """The names of the columns of topics, documents, and grades or scores."""
+    return find(names, TOPIC), find(names, DOCUMENT), find(names, VALUES[kind])
+
+
+def find(names: Sequence[str], accepted: Sequence[str]) -> str:
+    """The first of the accepted names that is there."""
+    for name in accepted:
+        if name in names:
+            return name
+    raise InputError(
+        f"no column {accepted[0]!r} (nor {', '.join(accepted[1:])}); "
+        + did_you_mean(accepted[0], names)
+    )
+
+
+def table_of(source: Any, kind: Kind) -> pa.Table:
+    """A frame, columns or rows as a table."""
+    iterate = getattr(source, ROWS[kind][1], None)  # a dataset of ir_datasets
+    if iterate is not None:
+        source = iterate()
+    elif isinstance(source, Mapping) or hasattr(source, "__arrow_c_stream__"):
+        return as_arrow(source)
+    if not isinstance(source, Iterable) or isinstance(source, str | bytes):
+        return as_arrow(source)
+    rows = list(source)
+    if not rows:
+        raise InputError("no rows")
+    if hasattr(rows[0], "subtopic_id"):
+        raise InputError("is judged by subtopic, expected one grade a document")
+    if isinstance(rows[0], Mapping):
+        keys = dict.fromkeys(key for row in rows for key in row)
+        return as_arrow({key: [row.get(key) for row in rows] for key in keys})
+    names = ("query_id", "doc_id", "relevance" if kind == "qrels" else "score")
+    take = attrgetter(*names)
+    try:
+        values = [take(row) for row in rows]
+    except AttributeError:
+        raise InputError(f"a row is {shown(rows[0])}, expected {', '.join(names)} of it") from None
+    return as_arrow(dict(zip(names, zip(*values, strict=True), strict=True)))
+
+
+def _present(table: pa.Table, name: str) -> Any:
+    """A column without missing values, in which no value is encoded."""
+    import pyarrow as pa
+
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        kind = column.type.value_type
+        if pa.types.is_string_view(kind):  # of these, values cannot be taken
+            kind = pa.large_string()
+        parts = [chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks]
+        column = pa.chunked_array(parts, kind)
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        raise InputError(
+            f"column {name!r} is missing {column.null_count} values, the first in row {row}"
+        )
+    return column
+
+
+def ids(table: pa.Table, name: str) -> Any:
+    """A column of ids as one array of Arrow's large binary; whole numbers as their digits."""
+    import pyarrow as pa
+
+    column = _present(table, name)
+    kind = column.type
+    if pa.types.is_integer(kind):
+        column = column.cast(pa.large_string())
+    elif not (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    ):
+        raise InputError(f"column {name!r} is of type {kind}, expected text or whole numbers")
+    # Cast first: together the chunks may be more than the offsets of smaller types reach.
+    return joined(column.cast(pa.large_binary()))
+
+
+def buffers(column: Any) -> tuple[Any, Any]:
+    """The offsets and the bytes of a large binary array, as the core takes them."""
+    _, offsets, data = column.buffers()
+    offset = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    return offset, np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+
+
+def binary(offsets: Any, data: Any) -> Any:
+    """What :func:`buffers` takes apart."""
+    import pyarrow as pa
+
+    parts = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(offsets) - 1, parts)
+
+
+def numbers(table: pa.Table, name: str) -> Any:
+    """A column of numbers."""
+    import pyarrow as pa
+
+    column = _present(table, name)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        first = next((row for row, v in enumerate(column.to_pylist()) if not _is_number(v)), None)
+        example = "" if first is None else f": {column[first].as_py()!r} in row {first}"
+        raise InputError(f"column {name!r} is of type {column.type}, expected numbers{example}")
+    return column.to_numpy()
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _whole(grades: Any) -> Any:
+    limits = np.iinfo(np.int32)
+    with np.errstate(invalid="ignore"):
+        for wrong, text in (
+            (grades != np.trunc(grades), "is no whole number"),
+            (
+                ~((grades >= limits.min) & (grades <= limits.max)),
+                f"is out of range, expected {limits.min} to {limits.max}",
+            ),
+        ):
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise InputError(f"grade {grades[row]} in row {row} {text}")
+    return grades.astype(np.int64)

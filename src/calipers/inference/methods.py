@@ -1,0 +1,164 @@
+"""The intervals that a reading can have: by what it knows of how it varies, and by its law."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import Error, Limits, Reading
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
+
+
+def offers(reading: Reading) -> dict[str, Limits]:
+    """The intervals that a reading can have, by method; one that asks for None does not apply."""
+    made: dict[str, Limits] = {}
+    if reading.draws and not (reading.pivotal and reading.operands is None):
+        made["percentile"] = lambda level: _percentile(reading, level)
+        made["bca"] = lambda level: _accelerated(reading, level)
+    if reading.studentised is not None:
+        made["studentised"] = lambda level: _studentised(reading, level)
+    if reading.operands is not None and reading.of_units:
+        made["student"] = lambda level: _student(reading, level)
+    if reading.stratified is not None:
+        made["stratified"] = lambda level: _stratified(reading, level)
+    if reading.error is not None or reading.influence is not None:
+        made["by error"] = lambda level: by_error(reading, level)
+        made["delta"] = lambda level: _delta(reading, level)
+        made["delong"] = lambda level: _delong(reading, level)
+    if reading.shares:
+        made["paired shares"] = lambda level: _paired_shares(reading, level)
+    return {**made, **reading.methods}
+
+
+def _delong(reading: Reading, level: float) -> Interval | None:
+    """The difference of two AUCs."""
+    return by_error(reading, level) if _is_delong(reading) else None
+
+
+def _delta(reading: Reading, level: float) -> Interval | None:
+    return None if _is_delong(reading) else by_error(reading, level)
+
+
+def _is_delong(reading: Reading) -> bool:
+    found = reading.found_error
+    named = isinstance(found, Error) and "DeLong" in found.name
+    return named and reading.operands is not None
+
+
+def by_error(reading: Reading, level: float) -> Interval | None:
+    """From the standard error: normal, on the logit scale where the reading is so there, by
+    Student's t where it has degrees of freedom; None where it is not known."""
+    found, value, clusters = reading.found_error, reading.value, reading.clusters
+    if found is None:
+        return None
+    if isinstance(found, Interval):
+        return found if reading.operands is not None else None
+    if reading.operands is not None:
+        if clusters is not None:
+            return clusters.normal(value, found.se, level, found.name)
+        if found.degrees is not None:
+            made = intervals.student(value, found.se, round(found.degrees) + 1, level)
+            return replace(made, method=found.name)
+        return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+    if reading.transform == "logit":
+        name, se = f"{found.name}, logit", found.se
+        if not (se > 0 and 0 < value < 1):
+            return intervals.missing(name, "area_at_its_limit" if se >= 0 else "too_few_rows")
+        if clusters is not None:
+            name, se = clusters.named(name), clusters.widened(se, level)
+        return replace(intervals.on_logit(value, se, level, name), se=found.se)
+    if np.isfinite(found.se) and not found.se > 0:
+        return intervals.missing(found.name, "no_spread")
+    if clusters is not None:
+        return clusters.normal(value, found.se, level, found.name)
+    return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+
+
+def _bootstrap(reading: Reading) -> str:
+    """What its bootstrap is called."""
+    name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
+    if reading.operands is None:
+        return name
+    return f"{'pivotal ' * reading.pivotal}paired {name}"
+
+
+def _percentile(reading: Reading, level: float) -> Interval:
+    if reading.operands is None and reading.clusters is not None and reading.clusters.number < 2:
+        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+    return intervals.percentile(reading.drawn, level, _bootstrap(reading))
+
+
+def _accelerated(reading: Reading, level: float) -> Interval | None:
+    moved = _jackknife(reading)
+    if moved is None:
+        return None
+    if reading.operands is None and reading.clusters is not None and reading.clusters.number < 2:
+        return intervals.missing(_bootstrap(reading), "too_few_clusters")
+    accelerated = intervals.acceleration(*moved)
+    return intervals.bca(reading.value, reading.drawn, accelerated, level, _bootstrap(reading))
+
+
+def _jackknife(reading: Reading) -> tuple[FloatArray, FloatArray | None] | None:
+    """How much units move the value, and for how many rows each stands."""
+    if reading.jackknife is not None:
+        return reading.jackknife()
+    if reading.left_out is not None and not reading.pivotal:
+        return reading.left_out(), None
+    if reading.units is not None:
+        return reading.units.moved, None
+    moved = None if reading.influence is None else reading.influence()
+    if moved is None:
+        return None
+    if reading.clusters is None:
+        return moved.moved, None
+    return np.bincount(reading.clusters.code, moved.moved).astype(np.float64), None
+
+
+def _studentised(reading: Reading, level: float) -> Interval | None:
+    assert reading.studentised is not None
+    found = reading.studentised()
+    if found is None:
+        return None
+    if reading.operands is None:
+        return intervals.bootstrap_t(reading.value, *found, level)
+    assert reading.units is not None
+    if reading.n < 2:
+        return intervals.missing("none", "too_few_units")
+    return _scaled(reading, intervals.bootstrap_t(reading.units.mean, *found, level))
+
+
+def _paired_shares(reading: Reading, level: float) -> Interval | None:
+    """Of units that count 0 or 1 for either system."""
+    if reading.units is None:
+        return None
+    if reading.n < 2:
+        return intervals.missing("none", "too_few_units")
+    up, down = (float(np.mean(reading.units.values == side)) for side in (1, -1))
+    return _scaled(reading, intervals.paired_shares(up, down, reading.n, level))
+
+
+def _stratified(reading: Reading, level: float) -> Interval | None:
+    assert reading.stratified is not None
+    drawn = reading.stratified()
+    if drawn is None:
+        return None
+    name = f"{'paired ' if reading.operands else ''}stratified bootstrap [B]"
+    return intervals.percentile(drawn, level, name)
+
+
+def _student(reading: Reading, level: float) -> Interval:
+    assert reading.units is not None
+    found = reading.units.error
+    made = intervals.student(reading.units.mean, found.se, (found.degrees or 0) + 1, level)
+    return _scaled(reading, replace(made, method=f"{made.method}, paired"))
+
+
+def _scaled(reading: Reading, made: Interval) -> Interval:
+    low, high, se = (x * reading.scale for x in (made.low, made.high, made.se))
+    return replace(made, low=low, high=high, se=se)

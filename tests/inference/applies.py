@@ -1,0 +1,18 @@
+"""What applies to what, as docs/inference.md has it and readings offer it."""
+
+from __future__ import annotations
+
+from calipers.inference.settings import BOOTSTRAPS, SHARES
+
+APPLIES = {
+    "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
+    "measure of counts": ("delta", *BOOTSTRAPS, "stratified"),
+    "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS, "stratified"),
+    "measure of scores": ("delta", *BOOTSTRAPS, "stratified"),
+    "mean of a value per row": ("student", "delta", *BOOTSTRAPS),
+    "RMSE": ("chi-square", "delta", *BOOTSTRAPS),
+    "share of topics": (*SHARES, "student", *BOOTSTRAPS),
+    "mean over topics": ("student", *BOOTSTRAPS),
+    "topics pooled": ("student", *BOOTSTRAPS),
+    "difference": ("student", "delong", "delta", *BOOTSTRAPS, "stratified"),
+}
