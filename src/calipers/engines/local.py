@@ -104,7 +104,7 @@ class Local:
         """The value of each measure."""
         first = next(iter(self.batches()))
         return {
-            (name, measure): float(formula(first[name], measure).apply(statistic))
+            (name, measure): float(first[name].asked(measure)[1].apply(statistic))
             for (name, measure), statistic in self.statistics.items()
         }
 
@@ -149,11 +149,6 @@ class Local:
             of = sum(factor * column for factor, column in columns if factor)
             total += dot(np.asarray(of), np.asarray(of))
         return total
-
-
-def formula(system: System, measure: Measure) -> Measure:
-    """The measure as it is applied to its statistic, which may be that of one class by itself."""
-    return measure if system.problem_of(measure) is None else measure.plain
 
 
 def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:

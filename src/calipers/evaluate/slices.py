@@ -18,7 +18,6 @@ from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices
-from calipers.systems.binary import System as Binary
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -119,7 +118,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
             part,
             other,
             lambda: _of_rest(rest, measure),
-            by_influence=isinstance(rest.parts.system, Binary),
+            by_influence=rest.parts.system.by_influence,
         )
     return Difference(
         measure=own.measure,

@@ -8,7 +8,7 @@ second bias off. The coefficients of a recalibration have Wald's.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,18 +46,40 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
     )
 
 
-def of_probabilities(rows: ScoredRows, measure: MeasureLike) -> Reading:
-    """The reading of a measure of calibration; the scores are probabilities."""
-    made = replace(
-        of_table(measure, rows.table, rows.settings, len(rows.positive)),
-        weight=rows.weight,
-        clusters=rows.clusters,
-        alone=lambda: rows.drawn.of(measure),
-        replicates=lambda: rows.drawn_by_row.of(measure),
-        left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
-    )
-    made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
-    return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
+@dataclass(frozen=True, eq=False)
+class ProbableRows:
+    """Rows whose scores are probabilities."""
+
+    rows: ScoredRows
+
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table of distinct probabilities."""
+        return self.rows.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of calibration is a mean over rows."""
+
+    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+        """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
+        all rows, where these are a batch of them."""
+        if measure.definition.coefficient is None:
+            return None
+        return influence_of_line(self.rows, measure, whole)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of calibration."""
+        rows = self.rows
+        made = replace(
+            of_table(measure, rows.table, rows.settings, len(rows.positive)),
+            weight=rows.weight,
+            clusters=rows.clusters,
+            alone=lambda: rows.drawn.of(measure),
+            replicates=lambda: rows.drawn_by_row.of(measure),
+            left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
+        )
+        made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
+        return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
 
 
 def _turned(

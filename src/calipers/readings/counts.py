@@ -85,6 +85,18 @@ class ClassCounts:
         shape = (matrix.classes, matrix.classes)
         return cls(matrix, Cells(shape, place, counts, counts, nobody), settings, together)
 
+    @property
+    def statistic(self) -> ConfusionMatrix:
+        """The matrix."""
+        return self.matrix
+
+    def per_row(self, measure: Any) -> FloatArray | None:
+        """Whether each row is predicted as what it is, where a measure is the share of these."""
+        if not measure.definition.hits or measure.viewed:
+            return None
+        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        return np.asarray(truth == predicted, np.float64)
+
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition

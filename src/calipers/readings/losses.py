@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.policy import MOST_DRAWN
 from calipers.inference.reading import Error, Influence, Limits, OfMeans, Reading, Units
 from calipers.inference.resampling import row_means
+from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Moments
@@ -19,6 +20,34 @@ from calipers.statistics import FloatArray, Moments
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """A value for each row."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def statistic(self) -> Moments:
+        """Their moments."""
+        return Moments.from_rows(self.values, self.weight)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of their mean."""
+        return of_losses(measure, self.values, self.weight, self.clusters, self.settings)
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """The values."""
+        return self.values
+
+    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` are the moments of all rows, where these
+        are a batch of them."""
+        return influence(measure, self.values, self.weight, self.clusters, whole)
 
 
 def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows: int) -> Reading:

@@ -52,6 +52,14 @@ class ScoredRows:
         """The table of distinct scores."""
         return ScoreTable.from_rows(self.positive, self.score, self.weight)
 
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table."""
+        return self.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of scores is a mean over rows."""
+
     @cached_property
     def drawn(self) -> Drawn:
         """Bootstrap replicates of the table."""
