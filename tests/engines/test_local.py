@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from calipers.engines.local import Local, Sum
-from calipers.inference.reading import Error, Reading, weighted
+from calipers.inference.reading import Reading, weighted
+from calipers.inference.spaces import Error
 from calipers.statistics import Moments
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "laws"))

@@ -28,7 +28,8 @@ from scipy import stats
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
 from calipers.inference import two_samples
-from calipers.inference.reading import Error, Reading, function, weighted
+from calipers.inference.reading import Reading, function, weighted
+from calipers.inference.spaces import Error
 from calipers.measures import Measure, parse
 from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from calipers.inference.clusters import Clusters
-from calipers.inference.reading import ByClass, Influence, Space
+from calipers.inference.spaces import ByClass, Influence, Space
 from calipers.once import cached_property
 from calipers.statistics.base import dot
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from calipers.inference.others import Others
-from calipers.inference.reading import Error, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import Error
 from calipers.once import cached_property
 from calipers.readings.calibration import of_table as of_probabilities
 from calipers.readings.counts import ClassCounts

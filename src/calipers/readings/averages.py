@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference.reading import Influence, Reading, weighted
+from calipers.inference.reading import Reading, weighted
+from calipers.inference.spaces import Influence
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings

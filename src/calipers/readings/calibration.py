@@ -17,7 +17,8 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Influence, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import Error, Influence
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreTable

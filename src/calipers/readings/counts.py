@@ -15,14 +15,8 @@ from calipers.inference.cells import Cells
 from calipers.inference.gradients import cell_gradient
 from calipers.inference.influence import MOST_GROUPS, STEP, grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import (
-    Error,
-    Influence,
-    Limits,
-    Reading,
-    Space,
-    difference_of,
-)
+from calipers.inference.reading import Limits, Reading, difference_of
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons

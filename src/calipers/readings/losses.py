@@ -10,8 +10,9 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.policy import MOST_DRAWN
-from calipers.inference.reading import Error, Influence, Limits, OfMeans, Reading, Units
+from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means
+from calipers.inference.spaces import Error, Influence, OfMeans
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference.cells import Cells
-from calipers.inference.reading import Error, Influence, Reading, Space, difference_of
+from calipers.inference.reading import Reading, difference_of
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons

@@ -12,8 +12,9 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import ByClass, Error, Influence, Limits, Reading
+from calipers.inference.reading import Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
+from calipers.inference.spaces import ByClass, Error, Influence
 from calipers.once import cached_property
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable

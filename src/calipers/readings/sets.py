@@ -10,8 +10,9 @@ import numpy as np
 
 from calipers.inference.gradients import class_gradient
 from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.reading import Influence, Reading, Space
+from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
+from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
 from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses

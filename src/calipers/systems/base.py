@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Influence, Reading
+    from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.spaces import Influence
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.data.two_classes import Labels
 from calipers.inference.clusters import Clusters
-from calipers.inference.reading import Influence, Space
+from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
 from calipers.readings.sets import LabelCounts, RowValues
