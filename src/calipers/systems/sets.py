@@ -87,6 +87,10 @@ class LabelSystem:
         names = ("truth", "weight", "predicted", "score")
         return replace(self, _kept={}, **columns_taken(self, names, rows))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What was kept is made again."""
+        return {**self.__dict__, "_kept": {}}
+
     def _once(self, key: Any, make: Callable[[], Any]) -> Any:
         if key not in self._kept:
             self._kept[key] = make()
