@@ -165,6 +165,10 @@ class System:
         columns = (getattr(self, name) for name in self.columns)
         return next(len(column) for column in columns if column is not None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was kept, which is made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What is computed once for this object; a copy with other fields computes its own."""
         kept: dict[Any, T] = self.__dict__.setdefault("_kept", {})
