@@ -397,9 +397,8 @@ class BothCounts:
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The law of counts: the cells of two systems on the same rows are drawn together, and of
-    shares of all rows those say everything on which the systems are not both right or both wrong.
-    """
+    """The law of counts: the cells of two systems on the same rows are drawn together; of shares of
+    all rows those say everything on which only one of the two is right."""
 
     measure: Any
     counts: ClassCounts
