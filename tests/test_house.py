@@ -24,8 +24,6 @@ DOORS = {"results": ("report", "evaluate"), "measures": ("evaluate",)}
 MOST_LINES = 430
 #: Longer files, and why they are one.
 LONG = {
-    "inference/intervals.py": "one function for each formula of an interval",
-    "inference/reading.py": "the algebra of readings, which is read as a whole",
     "results/forms.py": "a table of how each type is written and read",
 }
 
