@@ -104,7 +104,7 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "calibration": ("log-loss-skill", "Brier-skill"),
     },
     label_sets: {
-        "counts": ("macro-F1", "micro-F1", "F1[c]"),
+        "counts": ("macro-F1", "micro-precision", "F1[c]"),
         "scores": ("macro-AUC", "micro-AUC"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },

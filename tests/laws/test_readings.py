@@ -140,6 +140,12 @@ def test_what_is_taken_away_and_added_is_as_it_was(
         scale = np.abs(moved(a)).max()
         assert moved(again) == pytest.approx(moved(a), abs=1e-13 * scale + 1e-15)
         assert by_influence(again) == pytest.approx(by_influence(a), rel=1e-10)
+    for of in (a, a - b):
+        if of.of_units:
+            assert of.units.mean * of.scale == pytest.approx(of.value, abs=1e-14)
+            assert of.units.error.se * of.scale == pytest.approx(se(of), rel=1e-12)
+    if measure.definition.coefficient is None:  # which has the Fisher information
+        assert se(a) == pytest.approx(by_influence(a), rel=1e-9)
     if d.cluster is None:  # the corrections multiplied in, so that rows of all kinds add up
         assert a.influence().plain.error.se == pytest.approx(by_influence(a), rel=1e-12)
     if (a - b).found_error is not None:
