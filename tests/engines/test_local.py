@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from calipers.engines.local import Local, Sum
+from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error
 from calipers.statistics import Moments
@@ -214,3 +215,24 @@ def test_a_sum_adds_what_is_of_one_size() -> None:
     for letter in "calipers":
         text.add(letter)
     assert text.total == "calipers"
+
+
+@builds
+@designs
+def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str) -> None:
+    """Values, and what goes by the standard error, as from rows in memory."""
+    memory, many, _ = both(build, design)
+    for measure in measures_of(build):
+        for system in SYSTEMS:
+            ours, theirs = many.reading(system, measure), memory.reading(system, measure)
+            if ours is None or theirs is None:
+                continue
+            assert ours.value == pytest.approx(theirs.value, rel=1e-12, nan_ok=True)
+            assert (ours.n, ours.undefined) == (theirs.n, theirs.undefined)
+            found, expected = ours.found_error, theirs.found_error
+            if isinstance(found, Error) and isinstance(expected, Error):
+                assert found.se == pytest.approx(expected.se, rel=1e-7)
+                made, own = (by_error(reading, 0.95) for reading in (ours, theirs))
+                assert made is not None
+                assert own is not None
+                assert (made.low, made.high) == pytest.approx((own.low, own.high), rel=1e-6)

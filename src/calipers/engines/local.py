@@ -19,9 +19,11 @@ import numpy as np
 from calipers.inference.clusters import Clusters
 from calipers.inference.spaces import ByClass, Influence, Space
 from calipers.once import cached_property
+from calipers.readings.whole import applied, of_statistic
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
     from calipers.systems.base import System
@@ -65,11 +67,47 @@ class Local:
 
     batches: Callable[[], Iterable[Mapping[str, System]]]
     measures: Sequence[Measure]
+    #: The systems on all rows, where these are in memory.
+    memory: Mapping[str, System] | None = None
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Local:
         """All rows, as one batch."""
-        return cls(lambda: (systems,), measures)
+        return cls(lambda: (systems,), measures, systems)
+
+    def reading(self, system: str, measure: Measure) -> Reading | None:
+        """A number of all rows and how it varies: from the rows, where they are in memory; else
+        from what was added up, for which influence is known but no replicates are."""
+        if self.memory is not None:
+            return self.memory[system].reading(measure)
+        asked = system, measure
+        if asked not in self.statistics:
+            return None
+        first = next(iter(self.batches()))[system]
+        own = first.asked(measure)[1]
+        made = of_statistic(own, self.statistics[asked], first.settings, self.rows_in_all)
+        if made is None or asked not in self.influences:
+            return made
+        found = self.influences[asked]
+        clustered = first.clusters is not None
+        return replace(
+            made,
+            influence=lambda: found,
+            error=(lambda: replace(found.error, name="delta")) if clustered else made.error,
+            weight=first.weight,
+            clusters=found.space.clusters,
+            methods={} if clustered else made.methods,
+            law=None,
+            replicates=None,
+            stratified=None,
+            studentised=None,
+            jackknife=None,
+        )
+
+    @cached_property
+    def rows_in_all(self) -> int:
+        """How many rows there are."""
+        return sum(next(iter(batch.values())).number for batch in self.batches())
 
     # --- Pass one --------------------------------------------------------------------------------
 
@@ -104,7 +142,9 @@ class Local:
         """The value of each measure."""
         first = next(iter(self.batches()))
         return {
-            (name, measure): float(first[name].asked(measure)[1].apply(statistic))
+            (name, measure): float(
+                applied(first[name].asked(measure)[1], statistic).apply(statistic)
+            )
             for (name, measure), statistic in self.statistics.items()
         }
 

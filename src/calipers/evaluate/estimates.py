@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.engines.local import Local
 from calipers.inference import policy
 from calipers.results import Estimate
 
@@ -43,15 +44,10 @@ def estimate_of(
     )
 
 
-def estimate(system: System, measure: Measure) -> Estimate:
-    """One measure of one system."""
-    reading, default = system.reading(measure), system.constant(measure)
-    return estimate_of(reading, str(measure), system.name, default, **system.beside(measure))
-
-
-def estimates(systems: Iterable[System], measures: Sequence[Measure]) -> tuple[Estimate, ...]:
-    """All measures of all systems."""
-    return tuple(estimate(system, measure) for system in systems for measure in measures)
+def estimate(system: System, measure: Measure, reading: Reading | None = None) -> Estimate:
+    """One measure of one system, from its ``reading`` where that is known."""
+    made, default = reading or system.reading(measure), system.constant(measure)
+    return estimate_of(made, str(measure), system.name, default, **system.beside(measure))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,15 +68,24 @@ class Rows:
         """The measures of which one value can be better than another."""
         return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
 
+    def estimates(self) -> Iterator[Estimate]:
+        """All measures of all systems."""
+        engine = Local.of_memory(self.by_name, self.measures)
+        for name, system in self.by_name.items():
+            for measure in self.measures:
+                yield estimate(system, measure, engine.reading(name, measure))
+
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         under = {name: system.under(settings) for name, system in self.by_name.items()}
+        engine = Local.of_memory(under, self.directed)
         for pair in pairs:
-            first, second = (under[name] for name in pair)
             for measure in self.directed:
-                yield pair, measure, first.reading(measure) - second.reading(measure)
+                first, second = (engine.reading(name, measure) for name in pair)
+                if first is not None and second is not None:
+                    yield pair, measure, first - second
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows

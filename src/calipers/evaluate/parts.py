@@ -19,11 +19,8 @@ from calipers.inference.others import Others
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
-from calipers.readings.calibration import of_table as of_probabilities
 from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import of_moments
-from calipers.readings.scores import of_table
-from calipers.readings.sets import LabelCounts
+from calipers.readings.whole import of_statistic
 from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
@@ -294,22 +291,13 @@ class Rest:
         added = self.parts.others(measure) is not None
         if not added and scored_of(self.parts.system, measure) is None:
             return None
-        statistic, settings, rows = self.statistic(measure), self.settings, self._number
-        if isinstance(statistic, LabelMatrices):
-            return LabelCounts.of_matrices(measure, statistic, settings, rows)
-        if isinstance(statistic, ConfusionMatrix):
-            counts = self._counts(measure)
-            assert counts is not None
-            one = statistic.classes == 2 and self.parts.system.problem_of(measure) is not None
-            return replace(counts.reading(measure.plain if one else measure), n=rows)
-        measure = measure.plain
-        if isinstance(statistic, ScoreTable):
-            if measure.definition.reads == "probabilities":
-                return of_probabilities(measure, statistic, settings, rows)
-            return of_table(measure, statistic, settings, rows, together=True)
-        if isinstance(statistic, Moments):
-            return of_moments(measure, statistic, settings, rows)
-        return self.plain.reading(measure)
+        statistic, rows = self.statistic(measure), self._number
+        counts = self._counts(measure)
+        own = self.parts.system.asked(measure)[1]
+        if counts is not None:
+            return replace(counts.reading(own), n=rows)
+        assert statistic is not None
+        return of_statistic(own, statistic, self.settings, rows)
 
     def _of_line(self, measure: Measure, line: Line) -> Reading:
         """A coefficient of the recalibration that the parts add up to."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from calipers.data.arrays import as_weights
 from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.cuts import Bins, cuts
-from calipers.evaluate.estimates import Rows, estimates
+from calipers.evaluate.estimates import Rows
 from calipers.evaluate.shared import as_clusters, glossary, provenance
 from calipers.evaluate.slices import sliced
 from calipers.evaluate.subjects import of_systems
@@ -64,7 +64,7 @@ def evaluated(
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
     source = Rows(systems, measures, settings)
-    found = (*first, *estimates(all_systems, measures))
+    found = (*first, *source.estimates())
     comparison = comparison_if_several(source, baseline, settings)
     by_slice = sliced(all_systems, measures, made, settings)
     weight, clusters = all_systems[0].weight, all_systems[0].clusters

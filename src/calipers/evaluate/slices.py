@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.evaluate.cuts import Cut
-from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.estimates import estimate
 from calipers.evaluate.parts import Parts, Rest
 from calipers.inference import intervals, policy, two_samples
 from calipers.inference.intervals import Interval
@@ -60,7 +60,7 @@ def _of_cut(cut: Cut, system: System, measures: Sequence[Measure]) -> list[Slice
         rest = parts.rest(k)
         for j, measure in enumerate(measures):
             reading = parts.part(k).reading(measure)
-            own = _estimate(parts.part(k), measure, reading)
+            own = estimate(parts.part(k), measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
                 apart = _opposite(rows[j])
@@ -94,11 +94,6 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
                 apart = replace(rows[at].to_rest, p_adjusted=float(adjusted))
                 out[at] = replace(rows[at], to_rest=apart)
     return tuple(out)
-
-
-def _estimate(part: System, measure: Measure, reading: Reading) -> Estimate:
-    default, beside = part.constant(measure), part.beside(measure)
-    return estimate_of(reading, str(measure), part.name, default, **beside)
 
 
 # -------------------------------------------------------------------------- difference to the rest

@@ -44,6 +44,9 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
         higher_is_better=definition.higher_is_better,
         sizes=lambda: intervals.class_sizes(table)[::-1],
         pivotal=definition.interval == "pivotal",
+        error=None
+        if definition.coefficient is None
+        else lambda: _wald(measure, table, weighted=table.weighted),
     )
 
 
@@ -113,21 +116,13 @@ def _may_be_calibrated(rows: ScoredRows, level: float) -> bool:
 
 
 def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Reading:
-    """The reading of a coefficient of the recalibration.
-
-    Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
-    of rows or clusters where there are weights, which need not be counts, or clusters; and of the
-    intercept with slope 1, whose model is wrong where the slope is not.
-    """
+    """The reading of a coefficient of the recalibration."""
 
     def error() -> Error:
-        if rows.clusters is not None:
-            moved = influence_of_line(rows, measure).column
-            return Error(rows.clusters.sum_error(moved), "Wald, sandwich")
-        fit = fitted(rows.table, measure)
-        if rows.weight is None and fit.both:
-            return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
-        return Error(fit.error(rows.table), "Wald, sandwich")
+        if rows.clusters is None:
+            return _wald(measure, rows.table, weighted=rows.weight is not None)
+        moved = influence_of_line(rows, measure).column
+        return Error(rows.clusters.sum_error(moved), "Wald, sandwich")
 
     return replace(
         reading,
@@ -135,6 +130,19 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
         error=error,
         jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
     )
+
+
+def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> Error:
+    """The standard error of a coefficient of the recalibration.
+
+    Its variance is the inverse of the Fisher information H. It is H⁻¹·Σgg′·H⁻¹ with the gradients g
+    of rows or clusters where there are weights, which need not be counts, or clusters; and of the
+    intercept with slope 1, whose model is wrong where the slope is not.
+    """
+    fit = fitted(table, measure)
+    if fit.both and not weighted:
+        return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
+    return Error(fit.error(table), "Wald, sandwich")
 
 
 def influence_of_line(

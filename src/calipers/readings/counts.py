@@ -76,8 +76,8 @@ class ClassCounts:
         which ``cells.by_row`` must not be)."""
         truth, predicted, counts = matrix.occupied()
         place, nobody = truth * matrix.classes + predicted, np.zeros(0, np.int64)
-        shape = (matrix.classes, matrix.classes)
-        return cls(matrix, Cells(shape, place, counts, counts, nobody), settings, together)
+        shape, squares = (matrix.classes, matrix.classes), matrix.squared.occupied()[2]
+        return cls(matrix, Cells(shape, place, counts, squares, nobody), settings, together)
 
     @property
     def statistic(self) -> ConfusionMatrix:

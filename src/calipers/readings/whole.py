@@ -1,0 +1,42 @@
+"""What a statistic alone says of a number, without the rows behind it: that of the rest of a slice,
+or of rows that came in batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.readings import calibration, scores
+from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import of_moments
+from calipers.readings.sets import LabelCounts
+from calipers.statistics import ConfusionMatrix, LabelMatrices, Moments, ScoreTable
+
+if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.statistics import Statistic
+
+
+def of_statistic(
+    measure: Any, statistic: Statistic, settings: Settings, rows: int
+) -> Reading | None:
+    """The value of a measure over a statistic of so many rows, and what is known from it alone of
+    how it varies; None of other statistics."""
+    measure = applied(measure, statistic)
+    if isinstance(statistic, LabelMatrices):
+        return LabelCounts.of_matrices(measure, statistic, settings, rows)
+    if isinstance(statistic, ConfusionMatrix):
+        return replace(ClassCounts.from_matrix(statistic, settings).reading(measure), n=rows)
+    if isinstance(statistic, ScoreTable):
+        if measure.definition.reads == "probabilities":
+            return calibration.of_table(measure, statistic, settings, rows)
+        return scores.of_table(measure, statistic, settings, rows, together=True)
+    if isinstance(statistic, Moments):
+        return of_moments(measure, statistic, settings, rows)
+    return None
+
+
+def applied(measure: Any, statistic: Statistic) -> Any:
+    """The measure as it is applied to a statistic: only counts know classes and averages."""
+    return measure if isinstance(statistic, ConfusionMatrix) else measure.plain
