@@ -159,9 +159,10 @@ class Influence:
     clustered: str | None = None
 
     def __add__(self, other: Influence) -> Influence:
-        if self.space.like(other.space):
-            return replace(self, column=self.column + other.column)
-        return self.plain + other.plain
+        if not self.space.like(other.space):
+            return self.plain + other.plain
+        name = self.name if self.name == other.name else "delta"
+        return replace(self, column=self.column + other.column, name=name)
 
     def __rmul__(self, factor: float) -> Influence:
         return replace(self, column=factor * self.column)
