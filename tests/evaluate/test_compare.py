@@ -119,7 +119,7 @@ def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
     assert exact.p == pytest.approx(stats.binomtest(d.wins, n).pvalue, rel=1e-9)
     assert rows.compare(test="mid-p")["AUC"].test == "none"
     assert rows.compare(test="bootstrap")["AUC"].test == "paired bootstrap"
-    assert rows.compare()["AP"].test == "influence, paired"
+    assert rows.compare()["AP"].test == "delta, paired"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_areas_of_few_positives_have_the_bootstraps_test(
     assert found.pop("AUC") == ("DeLong, paired", "DeLong, paired")
     for name, made in found.items():
         assert made == (
-            ("influence, paired", "influence, paired")
+            ("delta, paired", "delta, paired")
             if name in by_influence
             else ("paired bootstrap", "paired bootstrap [B]")
         )

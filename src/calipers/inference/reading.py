@@ -150,13 +150,11 @@ class OfMeans(Space):
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """A vector: how much the units move a number. ``name`` is what its error is called, of clusters
-    ``clustered`` where that has another name."""
+    """A vector: how much the units move a number. ``name`` is what its error is called."""
 
     column: FloatArray
     space: Space
     name: str = "delta"
-    clustered: str | None = None
 
     def __add__(self, other: Influence) -> Influence:
         if not self.space.like(other.space):
@@ -188,9 +186,7 @@ class Influence:
     def error(self) -> Error:
         """The standard error: normal, or Student's t where rows come in clusters."""
         clusters, se = self.space.clusters, self.space.error(self.column)
-        if clusters is None:
-            return Error(se, self.name)
-        return Error(se, self.clustered or self.name, clusters.number - 1)
+        return Error(se, self.name, None if clusters is None else clusters.number - 1)
 
 
 # --- Units ----------------------------------------------------------------------------------------
@@ -347,16 +343,19 @@ class Reading:
 
     @cached_property
     def found_error(self) -> Error | Interval | None:
-        """The standard error, or the absent interval that says why there is none."""
-        if self.error is not None:
-            return self.error()
+        """The standard error, or the absent interval that says why there is none. That of a
+        difference is called as that of its operands is, and paired."""
+        found = self._by_influence if self.error is None else self.error()
+        if isinstance(found, Error) and self.operands is not None:
+            return replace(found, name=f"{found.name}, paired")
+        return found
+
+    @property
+    def _by_influence(self) -> Error | Interval | None:
         if self.influence is None:
             return None
         moved = self.influence()
-        if moved is None:
-            return intervals.missing("none", "no_analytic_interval")
-        made = moved.error
-        return made if self.operands is None else replace(made, name=f"{made.name}, paired")
+        return intervals.missing("none", "no_analytic_interval") if moved is None else moved.error
 
     @cached_property
     def skewness(self) -> float:

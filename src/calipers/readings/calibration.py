@@ -108,7 +108,7 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
 
     def influence() -> Influence:
         return Influence(
-            moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "influence"
+            moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "Wald, sandwich"
         )
 
     def error() -> Error:

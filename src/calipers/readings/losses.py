@@ -63,8 +63,8 @@ def of_losses(
             return None
         space = OfMeans(weight, clusters)
         if identity:
-            return Influence(loss, space, "normal", "clustered")
-        return Influence(rate * loss, space, "delta", "delta, clustered")
+            return Influence(loss, space, "normal" if clusters is None else "Student t")
+        return Influence(rate * loss, space)
 
     return replace(
         made,

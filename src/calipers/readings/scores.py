@@ -155,8 +155,9 @@ class _OfScores:
         moved = moved if rows.weight is None else moved * rows.weight
         pairs = area is not None and area.name == "AUC"
         space = ByClass(rows.weight, rows.clusters, positive=rows.positive, pairs=pairs)
-        names = ("DeLong", "Obuchowski") if pairs and area.scale == 1 else ("influence",)
-        return Influence(moved, space, *names)
+        if not (pairs and area.scale == 1):
+            return Influence(moved, space)
+        return Influence(moved, space, "DeLong" if rows.clusters is None else "Obuchowski")
 
     def error(self) -> Error | None:
         """The standard error of the value."""
