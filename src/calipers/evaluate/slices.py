@@ -18,7 +18,6 @@ from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices
-from calipers.systems.binary import System as Binary
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -115,12 +114,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
     elif part.settings.interval == "none":
         made = intervals.missing("none", "not_asked")
     elif np.isfinite(value):
-        made, test = two_samples.compared(
-            part,
-            other,
-            lambda: _of_rest(rest, measure),
-            by_influence=isinstance(rest.parts.system, Binary),
-        )
+        made, test = two_samples.compared(part, other, lambda: _of_rest(rest, measure))
     return Difference(
         measure=own.measure,
         system=own.system,
