@@ -116,6 +116,13 @@ def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
     tail = stats.binom.sf(max(d.wins, d.losses), n, 0.5)
     assert d.p == pytest.approx(2 * tail + stats.binom.pmf(d.wins, n, 0.5), rel=1e-9)
     exact = rows.compare()["accuracy"]
+    # A row added to either discordant count (Bonett and Price 2012); no rows are drawn.
+    up, down = ((x + 1) / (exact.n + 2) for x in (exact.wins, exact.losses))
+    half = 1.959964 * math.sqrt((up + down - (up - down) ** 2) / (exact.n + 2))
+    assert (exact.low, exact.high) == pytest.approx((up - down - half, up - down + half), rel=1e-6)
+    assert exact.method == rows.compare(interval="analytic")["accuracy"].method == "Bonett-Price"
+    wrong = rows.compare()["error-rate"]
+    assert (wrong.low, wrong.high) == pytest.approx((-exact.high, -exact.low))
     assert exact.p == pytest.approx(stats.binomtest(d.wins, n).pvalue, rel=1e-9)
     assert rows.compare(test="mid-p")["AUC"].test == "none"
     assert rows.compare(test="bootstrap")["AUC"].test == "paired bootstrap"

@@ -214,11 +214,14 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
 }
 
 #: Of units that gain or lose 1, or neither, few say next to nothing of the spread: with 25 topics,
-#: one of ten of which fails, the bootstrap-t holds the truth 84 times of 100.
+#: one of ten of which fails, the bootstrap-t holds the truth 84 times of 100. With 40 rows, of
+#: which 4% and 1% are right by one system alone, percentiles held it 80 times of 100 and had no
+#: length 13 times; by shares it was 100 times. With 100 rows these were 96 and 97 times (±1); where
+#: a row of ten or more are of that kind, both 94 to 98 times from 40 rows on.
 OF_UNITS = (Row("paired shares"), Row("studentised"), Row("percentile"))
 
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
-ANALYTIC = ("wilson", "area", "delta", "student"), ("by error",)
+ANALYTIC = ("wilson", "area", "delta", "student"), ("paired shares", "by error")
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
 BOOTSTRAP = ("turned", "percentile"), ("studentised", "percentile")
