@@ -12,7 +12,7 @@ from applies import APPLIES
 import calipers as cal
 from calipers.evaluate.compare import ADJUST
 from calipers.evaluate.splits import DESIGNS
-from calipers.inference.policy import TESTS
+from calipers.inference.questions import TESTS
 from calipers.inference.settings import METHODS
 from calipers.measures import TASKS, UnknownMeasureError, parse
 

@@ -12,7 +12,7 @@ import pytest
 from test_public_verbs import BATCHES, TOPICS, cases, evaluation
 
 import calipers as cal
-from calipers.inference.policy import TESTS
+from calipers.inference.questions import TESTS
 from calipers.measures import Definition, definitions, registry
 from calipers.measures.registration import measure
 from calipers.results import NO_INTERVAL

@@ -113,8 +113,7 @@ def _few_rows(reading: Reading) -> bool:
 
 
 def _enough_positives(reading: Reading) -> bool:
-    plain = reading.clusters is None and reading.weight is None
-    return plain and reading.sizes()[1] >= FEW_POSITIVES
+    return reading.weight is None and reading.sizes()[1] >= FEW_POSITIVES
 
 
 def _not_normal(reading: Reading) -> bool:
@@ -143,20 +142,25 @@ def _at_its_end(reading: Reading, made: Interval) -> Interval:
 # Boyd's error does not know how scores lie: it held the truth up to 100 times of 100, where that of
 # influence did 93 to 97 times (with weights, 88 times).
 _OF_PRECISION = (
-    Row("percentile", _clustered, _at_its_end),
     Row("delta", _enough_positives, tries=True),
+    Row("percentile", _clustered, _at_its_end),
     Row("area"),
 )
 _OF_SCORES = (Row("percentile", caution=_at_its_end),)
+# By clusters (15, 40 and 100 of unequal size) the logit and Student's t held the truth 93, 94 and
+# 93 times of 100 at an AUC of 0.71 (±1), 91, 93 and 94 times at 0.97; the bootstrap of clusters 92,
+# 93 and 94 times, and 84, 91 and 92. Of macro-AUC: 93, 93 and 96 times, and 92, 94 and 95; without
+# the logit 92, 93 and 96, and 87, 91 and 93. Of AP 0.94: 94, 92 and 90 times, the bootstrap 85, 88
+# and 89 (±3). Of differences of AUCs: 92 to 95 times, the bootstrap 92 to 94.
+_OF_PAIRS = (Row("area"), *_OF_SCORES)
 
 #: The methods of each kind of reading, the first that applies.
 INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "share of rows": (Row("percentile", _clusters_vary), Row("wilson")),
     # Where a cell holds few rows the bootstrap draws too few others.
     "measure of counts": (Row("Jeffreys of the cells"), Row("percentile")),
-    # Hanley and McNeil's where DeLong's variance rests on next to nothing.
-    "AUC": (Row("percentile", _clusters_vary, _at_its_end), Row("area")),
-    "Gini": (Row("percentile", _clustered, _at_its_end), Row("area")),
+    "AUC": _OF_PAIRS,
+    "Gini": _OF_PAIRS,
     "precision area": _OF_PRECISION,
     "interpolated precision area": _OF_PRECISION,
     # The best of all thresholds flatters, and its replicates do once more: percentiles held the
@@ -190,7 +194,7 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
 
 def _enough_for_pairs(reading: Reading) -> bool:
     few = FEW_POSITIVES_OF_PAIRS.get(reading.kind, FEW_POSITIVES_OF_OTHERS)
-    return reading.clusters is None and reading.sizes()[1] >= few
+    return reading.sizes()[1] >= few
 
 
 _PAIRED_AREAS = (Row("by error", _enough_for_pairs), Row("percentile"))

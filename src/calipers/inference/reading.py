@@ -116,7 +116,9 @@ class ByClass(Space):
         return n / (n - 1) if n > 1 else NAN
 
     def corrected(self, column: FloatArray) -> FloatArray:
-        """Times √(n/(n − 1)) of the class of each row."""
+        """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
+        if self.clusters is not None:
+            return column
         factor = np.sqrt([self._correction(~self.positive), self._correction(self.positive)])
         return np.asarray(column * factor[self.positive.astype(np.intp)])
 

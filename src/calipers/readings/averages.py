@@ -44,5 +44,4 @@ def of_scores(
     if any(reading.undefined for _, reading in terms):
         nothing = {"class_without_value": rows}
         return replace(made, value=float("nan"), undefined=nothing, influence=None)
-    on_logits = definition.range == (0, 1) and made.clusters is None
-    return replace(made, transform="logit" if on_logits else None)
+    return replace(made, transform="logit" if definition.range == (0, 1) else None)
