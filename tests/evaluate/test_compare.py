@@ -150,6 +150,25 @@ def test_areas_of_few_positives_have_the_bootstraps_test(
         )
 
 
+@pytest.mark.parametrize("measure", ["pAUC(max_fpr=0.3)", "PRG-AUC", "KS"])
+def test_differences_of_other_measures_of_scores(measure: str) -> None:
+    """By name or where no bootstrap is wanted by influence, as wide as resampled rows are spread;
+    else by replicates, and the test says what the interval does."""
+    random = np.random.default_rng(5)
+    truth = np.arange(400) < 180
+    common = random.normal(size=400)
+    score = {name: truth + common + random.normal(size=400) for name in "ab"}
+    ev = cal.classification(truth, score=score, measures=[measure], curves=False)
+    usual, named = ev.compare()[measure], ev.compare(interval="delta", test="normal")[measure]
+    assert usual.test == "paired bootstrap"
+    assert named.test == named.method == "delta, paired"
+    assert named.high - named.low == pytest.approx(usual.high - usual.low, rel=0.2)
+    assert ev.compare(interval="analytic")[measure].method == "delta, paired"
+    for level in (1 - usual.p - 0.005, 1 - usual.p + 0.005):
+        d = ev.compare(level=level)[measure]
+        assert (d.low <= 0 <= d.high) == (level > 1 - usual.p)
+
+
 def test_margins_are_two_one_sided_tests(topics: cal.Evaluation) -> None:
     found = topics.compare(margin=0.05, test="t", adjust="none")
     for d in found:

@@ -199,7 +199,10 @@ def _enough_for_pairs(reading: Reading) -> bool:
 
 _PAIRED_AREAS = (Row("by error", _enough_for_pairs), Row("percentile"))
 
-#: The methods of differences of each kind of reading; of others :data:`OF_UNITS`.
+#: The methods of differences of each kind of reading; of others :data:`OF_UNITS`. So those of pAUC
+#: and PRG-AUC go by percentiles, which held the truth 94 to 98 times of 100 (±1.4; 50 or 150
+#: positives, 150 negatives); by influence, which is differentiated numerically and only of some
+#: hundred distinct scores, it was 92 to 98 times.
 DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "AUC": _PAIRED_AREAS,
     "Gini": _PAIRED_AREAS,

@@ -289,8 +289,6 @@ class Reading:
     methods: Mapping[str, Limits] = field(default_factory=dict)
     law: Law | None = None
     influence: Callable[[], Influence | None] | None = None
-    #: Whether influence also says how differences of two systems vary.
-    influence_of_pairs: bool = True
     #: The standard error, where it is known without the influence of every row.
     error: Callable[[], Error | Interval | None] | None = None
     units: Units | None = None
@@ -323,9 +321,7 @@ class Reading:
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=_both(self.influence, other.influence, operator.sub)
-            if self.influence_of_pairs
-            else None,
+            influence=_both(self.influence, other.influence, operator.sub),
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,

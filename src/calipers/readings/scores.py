@@ -80,7 +80,6 @@ class ScoredRows:
             weight=self.weight,
             clusters=self.clusters,
             influence=of.influence,
-            influence_of_pairs=measure.definition.area is not None,
             error=of.error,
             alone=lambda: self.drawn.of(measure),
             replicates=lambda: self.drawn_by_row.of(measure),
