@@ -150,6 +150,17 @@ def test_areas_of_few_positives_have_the_bootstraps_test(
         )
 
 
+def test_few_positives_are_few_by_their_weights() -> None:
+    """60 positives of which 35 hardly count stand for (25 + 35/100)²/(25 + 35/10,000) = 25.7."""
+    random = np.random.default_rng(4)
+    truth = np.arange(400) < 60
+    score = {name: truth + random.normal(size=400) for name in "ab"}
+    for light, test in ((1.0, "delta, paired"), (0.01, "paired bootstrap")):
+        weight = np.where(np.arange(400) < 35, light, 1.0)
+        ev = cal.classification(truth, score=score, weight=weight, measures=["AP"], resamples=200)
+        assert ev.compare()["AP"].test == test
+
+
 @pytest.mark.parametrize("measure", ["pAUC(max_fpr=0.3)", "PRG-AUC", "KS"])
 def test_differences_of_other_measures_of_scores(measure: str) -> None:
     """By name or where no bootstrap is wanted by influence, as wide as resampled rows are spread;
