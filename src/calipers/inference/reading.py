@@ -297,7 +297,8 @@ class Reading:
     raw: FloatArray | None = None
     #: In each draw; readings of the same units are drawn together.
     replicates: Callable[[], FloatArray] | None = None
-    #: For its own interval, where these are drawn in another way.
+    #: For its own interval, where these are drawn in another way: of scores by place in the table,
+    #: as drawing a million rows each by its number takes 1.4 to 1.5 times as long.
     alone: Callable[[], FloatArray] | None = None
     #: The same, every true class keeping its number of rows.
     stratified: Callable[[], FloatArray | None] | None = None
