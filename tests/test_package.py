@@ -33,17 +33,19 @@ MODULES = [
 #: Runs the blocks of a page one after the other: ``python`` as a script, ``pycon`` as a session
 #: whose output is compared. Names live on from block to block.
 RUN_PAGE = r"""
-import doctest, re, sys
+import __future__, doctest, re, sys
 
 path = sys.argv[1]
 with open(path, encoding="utf-8") as file:
     text = file.read()
-names = {"__name__": "__main__"}
+names, flags = {"__name__": "__main__"}, 0
 session = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
 for block in re.finditer(r"^```(python|pycon)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
     line = text.count("\n", 0, block.start(2))
     if block[1] == "python":
-        exec(compile("\n" * line + block[2], path, "exec"), names)
+        if "from __future__ import annotations" in block[2]:
+            flags = __future__.annotations.compiler_flag
+        exec(compile("\n" * line + block[2], path, "exec", flags), names)
     else:
         test = doctest.DocTestParser().get_doctest(block[2], names, path, path, line)
         session.run(test, clear_globs=False)

@@ -44,7 +44,7 @@ def test_the_bins_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(curve.x, mean)
     np.testing.assert_allclose(curve.y, share)
     np.testing.assert_array_equal(curve.threshold, np.full(10, 30))
-    from calipers.inference.intervals import wilson
+    from calipers.inference.proportions import wilson
 
     limits = [wilson(y, 30, 0.95) for y in share]
     np.testing.assert_allclose(curve.low, [x.low for x in limits])

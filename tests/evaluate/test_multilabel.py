@@ -12,8 +12,8 @@ from sklearn import metrics
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.measures import parse
+from calipers.readings import sets
 from calipers.statistics import LabelMatrices
-from calipers.systems import sets
 
 NAMES = ("a", "b", "c", "d")
 OF_ROWS = {

@@ -14,7 +14,7 @@ from statsmodels.stats.power import TTestIndPower, TTestPower
 import calipers as cal
 from calipers.inference import power, sizes
 from calipers.inference.designs import half
-from calipers.inference.intervals import wilson
+from calipers.inference.proportions import wilson
 
 
 def agrees(hits: float, promised: float, tries: int) -> bool:

@@ -16,7 +16,7 @@ import calipers as cal
 from calipers import findings
 from calipers.findings import KINDS, RULES, Subject, answers, chance, classes, data
 from calipers.findings.cells import ManyCells, TwoCells
-from calipers.inference import intervals
+from calipers.inference import proportions
 from calipers.results import SEVERITIES, Evaluation, Finding
 from calipers.statistics import ConfusionMatrix
 
@@ -54,7 +54,7 @@ def of_matrix(counts: Any, labels: tuple[str, ...], *functions: Any) -> list[Fin
 
     def estimate(measure: str) -> cal.Estimate:
         share = float(cal.measure(measure).apply(matrix))
-        made = intervals.wilson(share, float(matrix.total), 0.95)
+        made = proportions.wilson(share, float(matrix.total), 0.95)
         return cal.Estimate(measure, share, made.low, made.high)
 
     cells = (TwoCells if len(labels) == 2 else ManyCells)(matrix)

@@ -14,7 +14,7 @@ from scipy import stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.inference.clusters import Clusters
 from calipers.inference.influence import ByScore, influence
 from calipers.inference.settings import Settings
@@ -159,9 +159,9 @@ def test_a_share_has_the_size_that_its_design_effect_leaves() -> None:
         assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=0.01)
     size = 60 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 59)) ** 2
     expected = stats.binomtest(40, 60).proportion_ci(method="wilson")
-    made = intervals.wilson(40 / 60, 60, 0.95)
+    made = proportions.wilson(40 / 60, 60, 0.95)
     assert (made.low, made.high) == pytest.approx(tuple(expected), abs=1e-12)
-    narrowed = intervals.wilson(once["accuracy"].value, size, 0.95)
+    narrowed = proportions.wilson(once["accuracy"].value, size, 0.95)
     assert once["accuracy"].low == pytest.approx(narrowed.low, abs=1e-12)
 
 
@@ -171,7 +171,7 @@ def test_shares_of_one_count_clusters_as_rows(measure: str) -> None:
     truth = np.tile([0, 1], 40)
     ev = cal.classification(truth, truth, cluster=np.repeat(np.arange(20), 4), measures=measure)
     size = 20 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 19)) ** 2
-    assert ev[measure].low == pytest.approx(intervals.wilson(1.0, size, 0.95).low, abs=1e-12)
+    assert ev[measure].low == pytest.approx(proportions.wilson(1.0, size, 0.95).low, abs=1e-12)
     assert ev[measure].high == 1
 
 

@@ -16,8 +16,8 @@ from calipers import _core
 from calipers.inference import intervals, paired
 from calipers.inference.clusters import Clusters
 from calipers.inference.influence import MOST_GROUPS, ByScore, grouped, influence, jackknife
-from calipers.inference.reading import ByClass, Space
 from calipers.inference.scores import ranked_rows
+from calipers.inference.spaces import ByClass, Space
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable
 

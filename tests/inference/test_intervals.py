@@ -11,9 +11,9 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
-from calipers.inference import intervals
-from calipers.inference.reading import Error
+from calipers.inference import intervals, proportions
 from calipers.inference.settings import Settings
+from calipers.inference.spaces import Error
 from calipers.measures import parse
 from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
@@ -25,10 +25,10 @@ from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (intervals.wilson, "wilson"),
-        (intervals.clopper_pearson, "beta"),
-        (intervals.agresti_coull, "agresti_coull"),
-        (intervals.jeffreys, "jeffreys"),
+        (proportions.wilson, "wilson"),
+        (proportions.clopper_pearson, "beta"),
+        (proportions.agresti_coull, "agresti_coull"),
+        (proportions.jeffreys, "jeffreys"),
     ],
 )
 def test_shares_are_statsmodels(ours: Any, theirs: str, level: float) -> None:
@@ -45,7 +45,7 @@ def test_shares_are_statsmodels(ours: Any, theirs: str, level: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "method", [intervals.clopper_pearson, intervals.jeffreys, intervals.agresti_coull]
+    "method", [proportions.clopper_pearson, proportions.jeffreys, proportions.agresti_coull]
 )
 def test_no_trials_no_share(method: Any) -> None:
     assert method(0.5, 0.0, 0.95).reason == "too_few_rows"
@@ -56,7 +56,7 @@ def test_wilson_is_scipys(level: float) -> None:
     """All shares of 1, 2, 7, 30 and 200 trials."""
     for n in (1, 2, 7, 30, 200):
         for k in range(n + 1):
-            ours = intervals.wilson(k / n, n, level)
+            ours = proportions.wilson(k / n, n, level)
             theirs = stats.binomtest(k, n).proportion_ci(level, method="wilson")
             assert ours.low == pytest.approx(theirs.low, abs=1e-12)
             assert ours.high == pytest.approx(theirs.high, abs=1e-12)
@@ -64,13 +64,13 @@ def test_wilson_is_scipys(level: float) -> None:
 
 
 def test_wilson_of_150_in_200() -> None:
-    made = intervals.wilson(0.75, 200, 0.95)
+    made = proportions.wilson(0.75, 200, 0.95)
     assert (round(made.low, 4), round(made.high, 4)) == (0.6857, 0.8049)
 
 
 def test_the_coverage_of_wilson_summed_exactly() -> None:
     """Over all outcomes of 100 trials, at 81 probabilities of 0.1 to 0.9."""
-    made = [intervals.wilson(k / 100, 100, 0.95) for k in range(101)]
+    made = [proportions.wilson(k / 100, 100, 0.95) for k in range(101)]
     shares = np.linspace(0.1, 0.9, 81)
     inside = np.array([[m.low <= p <= m.high for m in made] for p in shares])
     chances = np.array([stats.binom.pmf(np.arange(101), 100, p) for p in shares])
@@ -98,7 +98,7 @@ def test_uneven_weights_widen_an_interval() -> None:
     )["accuracy"]
     assert uneven.value == plain.value
     size = (20 * 3 + 20) ** 2 / (20 * 9 + 20)
-    expected = intervals.wilson(0.75, size, 0.95)
+    expected = proportions.wilson(0.75, size, 0.95)
     assert (uneven.low, uneven.high) == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert uneven.high - uneven.low > plain.high - plain.low
 

@@ -17,7 +17,7 @@ from statsmodels.stats.proportion import proportion_confint
 import calipers as cal
 from calipers.cli import cli
 from calipers.data.errors import InputError
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.inference.clusters import Clusters
 from calipers.inference.gradients import gradient
 from calipers.inference.settings import INTERVALS, METHODS, Settings
@@ -155,7 +155,7 @@ def test_a_share_is_that_of_its_effective_rows() -> None:
     weighted = two_classes("clopper-pearson", weight=WEIGHT)["recall"]
     own = WEIGHT[TRUTH]
     size = own.sum() ** 2 / np.square(own).sum()
-    made_by_hand = intervals.clopper_pearson(weighted.value, size, 0.95)
+    made_by_hand = proportions.clopper_pearson(weighted.value, size, 0.95)
     assert (weighted.low, weighted.high) == pytest.approx((made_by_hand.low, made_by_hand.high))
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestPower, normal_power
 from statsmodels.stats.proportion import power_proportions_2indep
 
-from calipers.inference import intervals, margins, paired, power, sizes
+from calipers.inference import intervals, margins, paired, power, proportions, sizes
 from calipers.inference.designs import WILCOXON_UNITS, Area, Shares, Spread
 from calipers.statistics import ScoreTable
 
@@ -142,7 +142,7 @@ def test_equivalence_is_normal_in_the_limit_and_impossible_with_little() -> None
 @pytest.mark.parametrize("n", [3, 20, 108, 411])
 def test_power_of_a_share_by_enumeration(share: float, reference: float, n: int) -> None:
     k = np.arange(n + 1)
-    low, high = intervals.wilson_limits(k / n, np.float64(n), 0.95)
+    low, high = proportions.wilson_limits(k / n, np.float64(n), 0.95)
     out = (low > reference) | (high < reference)
     known = stats.binom.pmf(k, n, share)[out].sum()
     assert power.share_power(share, reference, n) == pytest.approx(known, abs=1e-12)
@@ -181,7 +181,7 @@ def test_power_of_mcnemar_by_simulation_and_rising() -> None:
 
 def test_half_width_of_a_paired_difference_by_simulation() -> None:
     drawn = np.random.default_rng(8).multinomial(700, [0.06, 0.06, 0.88], 2000)
-    made = [intervals.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
+    made = [proportions.paired_shares(b / 700, c / 700, 700, 0.95) for b, c, _ in drawn]
     mean = np.mean([(i.high - i.low) / 2 for i in made])
     assert Shares(0.9, 0.12, pair=True).half_width(700, 0.95) == pytest.approx(mean, rel=0.005)
 

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.measures import parse
 from calipers.statistics import FloatArray, ScoreTable
 
@@ -227,7 +227,7 @@ def test_its_wilson_is_another_interval(
     """What it prints as CI95[W] is Clopper and Pearson's interval at 90%."""
     exact = stats.binomtest(right, n).proportion_ci(0.90, "exact")
     assert (exact.low, exact.high) == pytest.approx(theirs, abs=1e-6)
-    made = intervals.wilson(right / n, n, 0.95)
+    made = proportions.wilson(right / n, n, 0.95)
     assert (made.low, made.high) == pytest.approx(wilson, abs=1e-6)
 
 

@@ -108,17 +108,19 @@ class Group(_Debug, click.Group):
         self._lines, self._find = lines, find
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of the lines."""
-        return list(self._lines)
+        """Names, in the order of the lines; then those that were added."""
+        return [*self._lines, *self.commands]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        return self._find(cmd_name) if cmd_name in self._lines else None
+        own = cmd_name in self._lines
+        return self._find(cmd_name) if own else super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, from the lines alone."""
+        """The list in the help, from the lines alone; what was added says its own."""
+        added = ((name, own.get_short_help_str()) for name, own in self.commands.items())
         with formatter.section("Commands"):
-            formatter.write_dl(list(self._lines.items()))
+            formatter.write_dl([*self._lines.items(), *added])
 
 
 class Command(_Debug, click.Command):

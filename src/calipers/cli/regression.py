@@ -6,29 +6,22 @@ from typing import Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.common import measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
-from calipers.cli.slices import part_columns, part_options
-from calipers.cli.tables import read
+from calipers.cli.slices import part_options
+from calipers.cli.tables import evaluate_columns
 
 
 @click.command("regression", cls=Command)
 @click.argument("table", type=InFile())
 @text("--truth", "COL", "Column of the true numbers.", required=True)
-@texts("--predicted", "COL", "Column of predicted numbers; repeatable.", required=True)
+@texts("--predicted said", "COL", "Column of predicted numbers; repeatable.", required=True)
 @text("--weight", "COL", "Column of weights.")
 @part_options
 @measure_options
 @output_options
-def command(
-    table: str,
-    truth: str,
-    predicted: tuple[str, ...],
-    weight: str | None,
-    measures: tuple[str, ...],
-    **options: Any,
-) -> None:
+def command(**options: Any) -> None:
     """Evaluate predicted numbers in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
     standard input).
 
@@ -36,19 +29,6 @@ def command(
     Example:
       calipers regression patients.csv --truth progression --predicted ridge --predicted forest
     """
-    output = Output.take(options)
-    from calipers.data.tables import column, located
     from calipers.evaluate.regression import regression
 
-    rows = read(table).rows
-    with located(table):
-        evaluation = regression(
-            column(rows, truth, table),
-            {name: column(rows, name, table) for name in predicted},
-            weight=None if weight is None else column(rows, weight, table),
-            **part_columns(rows, table, options),
-            measures=measures or None,
-            inputs=[read(table).origin],
-            **options,
-        )
-    output.finish(evaluation)
+    evaluate_columns(regression, options)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.curves.scored import GRID, Scored, curve_of
-from calipers.inference import intervals
+from calipers.inference import proportions
 from calipers.inference.bands import pointwise, simultaneous
 from calipers.inference.settings import Settings
 from calipers.results import Curve
@@ -54,7 +54,7 @@ def binned_calibration_curve(scored: Scored) -> Curve:
     binned = scored.levels.gathered(scored.levels.equal_mass(_BINS))
     size = _row_size(scored.table)
     limits = [
-        intervals.wilson(float(share), float(total) / size, scored.settings.level)
+        proportions.wilson(float(share), float(total) / size, scored.settings.level)
         for share, total in zip(binned.share, binned.total, strict=True)
     ]
     return _of_probabilities(

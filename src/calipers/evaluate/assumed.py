@@ -37,7 +37,7 @@ def of_numbers(
     asked = parsed(measure, prefer="retrieval" if "sd" in given else "classification")
     definition, kind, name = asked.definition, asked.definition.interval, str(asked)
     compared = goal in ("difference", "margin")
-    unit = "topics" if definition.family in TASKS["retrieval"] else "rows"
+    unit = "topics" if definition.reads == "rankings" else "rows"
     if "sd" in given:
         _check(name, given, unused=("discordant", "positives_share"))
         mean = _of_mean(given, compared or goal == "size", paired, test, systems)

@@ -13,7 +13,7 @@ from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_columns import is_one_column, is_per_class
-from calipers.data.classes import check_classes, coded, name_of
+from calipers.data.classes import Coded, check_classes, coded, name_of
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
@@ -32,6 +32,7 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.subjects import of_two_classes
+from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ScoreTable
@@ -178,31 +179,50 @@ def classification(
     if labels is None:
         check_classes(truth)
     two = labels is not None and _names_two(labels, positive, score, probability, threshold)
-    if not two and (labels is not None or (positive is None and len(truth.labels) > 2)):
-        from calipers.evaluate.multiclass import multiclass
-
-        if positive is not None or threshold is not None:
-            raise InputError(
-                "positive= and threshold= are about two classes: name a positive class and leave "
-                "out labels= (or name two there), or leave out both"
-            )
-        return multiclass(
-            truth,
-            predicted,
-            score=score,
-            probability=probability,
-            labels=labels,
-            weight=weight,
-            cluster=cluster,
-            settings=settings,
-            slices=cut_by,
-            slice_bins=slice_bins,
-            measures=measures,
-            baseline=baseline,
-            notes=rows.notes,
-            curves=curves,
-            inputs=inputs,
+    columns = {"score": score, "probability": probability, "weight": weight, "cluster": cluster}
+    shared = {
+        "settings": settings,
+        "slices": cut_by,
+        "slice_bins": slice_bins,
+        "measures": measures,
+        "baseline": baseline,
+        "notes": rows.notes,
+        "curves": curves,
+        "inputs": inputs,
+    }
+    if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
+        return _of_two(truth, predicted, positive, labels, threshold, **columns, **shared)
+    if positive is not None or threshold is not None:
+        raise InputError(
+            "positive= and threshold= are about two classes: name a positive class and leave "
+            "out labels= (or name two there), or leave out both"
         )
+    from calipers.evaluate.multiclass import multiclass
+
+    return multiclass(truth, predicted, labels=labels, **columns, **shared)
+
+
+def _of_two(
+    truth: Coded,
+    predicted: Any,
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Threshold,
+    *,
+    score: Any,
+    probability: Any,
+    weight: Any,
+    cluster: Any,
+    settings: Settings,
+    slices: Any,
+    slice_bins: Bins | None,
+    measures: MeasureNames | None,
+    baseline: str | None,
+    notes: Sequence[str],
+    curves: bool,
+    inputs: Sequence[Any],
+) -> Evaluation:
+    """How well systems tell a positive class from a negative one."""
     said = _said(predicted) if labels is None and len(truth.labels) == 1 else ()
     classes = two_classes(truth, positive, said=said, both=labels)
     number = len(classes.positive)
@@ -216,10 +236,8 @@ def classification(
         "classification",
         systems,
         chosen,
-        settings,
-        number,
         baseline=baseline,
-        slices=cut_by,
+        slices=slices,
         slice_bins=slice_bins,
         conventions={
             "positive": classes.names[1],
@@ -231,7 +249,7 @@ def classification(
         findings=of_two_classes,
         first=[estimate_of(of.reading(number), "threshold", of.system) for of in tuned],
         notes=(
-            *rows.notes,
+            *notes,
             *_collapse(classes),
             *(_left_out(systems) if by_default(measures) else ()),
         ),

@@ -17,8 +17,9 @@ from calipers.inference import many, policy, questions
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.policy import randomisations
 from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question, detectable
-from calipers.inference.reading import Error, Reading
+from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
+from calipers.inference.spaces import Error
 from calipers.measures import Measure
 from calipers.once import cached_property
 from calipers.results import Comparison, Difference, Evaluation, Overall

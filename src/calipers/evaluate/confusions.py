@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference.intervals import wilson_limits
+from calipers.inference.proportions import wilson_limits
 from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.results import AnyConfusion, Confusion, OccupiedConfusion

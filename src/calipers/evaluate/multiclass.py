@@ -86,8 +86,6 @@ def multiclass(
         "classification",
         systems,
         chosen,
-        settings,
-        len(found.codes),
         baseline=baseline,
         slices=slices,
         slice_bins=slice_bins,

@@ -210,8 +210,6 @@ def multilabel(
         "multilabel",
         systems,
         chosen,
-        settings,
-        len(sets),
         baseline=baseline,
         slices=cut_by,
         slice_bins=slice_bins,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from calipers.inference.others import Others
-from calipers.inference.reading import Error, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import Error
 from calipers.once import cached_property
 from calipers.readings.calibration import of_table as of_probabilities
 from calipers.readings.counts import ClassCounts
@@ -135,8 +136,7 @@ class Parts:
         those of the rest of every part at once."""
         found = self._once(("drawn", settings), dict)
         if (measure, part) not in found:
-            system: Any = self.system
-            counts: ClassCounts = system.counts
+            counts: Any = self.system.over(measure)
             others = Others(counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings)
             todo = dict.fromkeys((measure, *self.counted))
             # Of two parts only one rest is asked for: the other's is minus that.
@@ -222,7 +222,7 @@ class Rest:
         """The system on these rows."""
         system = self.parts.system
         outside: System = system.taken(self.parts.cut.small != self.which)
-        return outside.under(self.settings)  # type: ignore[no-any-return]
+        return outside.under(self.settings)
 
     @cached_property
     def plain(self) -> System:
@@ -230,7 +230,7 @@ class Rest:
         come from them. (Only where rows come in clusters are they dear.)"""
         if self.parts.system.clusters is None:
             return self.rows
-        return self.rows.under(replace(self.settings, interval="none", methods=()))  # type: ignore[no-any-return]
+        return self.rows.under(replace(self.settings, interval="none", methods=()))
 
     @property
     def settings(self) -> Settings:

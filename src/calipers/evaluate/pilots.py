@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumed import parsed
 from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread, half
-from calipers.inference.intervals import wilson
+from calipers.inference.proportions import wilson
 from calipers.measures import Measure, UnknownMeasureError
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.statistics import FloatArray

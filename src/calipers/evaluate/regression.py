@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.data.arrays import as_quantities, same_length
+from calipers.data.arrays import as_quantities
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
-from calipers.evaluate.shared import (
-    MeasureNames,
-    choose_measures,
-    column_name,
-    make_settings,
-    named_systems,
-)
+from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
 from calipers.evaluate.skeleton import evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
@@ -63,23 +57,19 @@ def regression(
     settings = make_settings(interval, level, resamples, seed)
     target = as_quantities(truth, "truth")
     weights, clusters = weights_and_clusters(weight, cluster, len(target))
-    systems: dict[str, Predictions] = {}
-    for name, values in named_systems(predicted, "predicted").items():
-        what = column_name("predicted", name)
-        prediction = as_quantities(values, what)
-        same_length(prediction, len(target), what)
-        systems[name] = Predictions(name, target, prediction, weights, settings, clusters)
+    columns = columns_of(predicted, "predicted", len(target), as_quantities)
+    systems = {
+        name: Predictions(name, target, column, weights, settings, clusters)
+        for name, column in columns.items()
+    }
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
     return evaluated(
         "regression",
         systems,
         chosen,
-        settings,
-        len(target),
         baseline=baseline,
         slices=slice_columns(slices),
         slice_bins=slice_bins,
-        conventions={},
         inputs=inputs,
         findings=of_numbers,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -142,6 +142,15 @@ def named_systems(given: Any, what: str) -> dict[str, Any]:
 def column_name(what: str, system: str) -> str:
     """How messages call a system's column."""
     return what if system == UNNAMED else f"{what} {system!r}"
+
+
+def columns_of(given: Any, what: str, rows: int, read: Callable[[Any, str], Any]) -> dict[str, Any]:
+    """A column of each system, by name, read and as long as there are rows."""
+    columns = {}
+    for name, values in named_systems(given, what).items():
+        columns[name] = read(values, column_name(what, name))
+        same_length(columns[name], rows, column_name(what, name))
+    return columns
 
 
 def glossary(measures: Iterable[Measure]) -> tuple[Definition, ...]:

@@ -4,8 +4,8 @@ findings, and where it all came from."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.arrays import as_weights
 from calipers.evaluate.compare import comparison_if_several
@@ -13,13 +13,16 @@ from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.estimates import Rows, estimates
 from calipers.evaluate.shared import as_clusters, glossary, provenance
 from calipers.evaluate.slices import sliced
+from calipers.evaluate.subjects import of_systems
 from calipers.results import Estimate, Evaluation, Finding
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
-    from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
+    from calipers.systems.base import System
+
+S = TypeVar("S", bound="System")
 
 
 def weights_and_clusters(
@@ -30,36 +33,37 @@ def weights_and_clusters(
     return weights, None if cluster is None else as_clusters(cluster, rows, weights)
 
 
-def asked_of(systems: Mapping[str, Any], measures: Sequence[Measure]) -> dict[str, Any]:
+def asked_of(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:
     """The systems, each of which serves these measures and draws them together."""
     for system in systems.values():
         system.check(measures)
-    return {name: replace(s, measures=tuple(measures)) for name, s in systems.items()}
+    return {name: s.serving(measures) for name, s in systems.items()}
 
 
 def evaluated(
     task: str,
-    systems: Mapping[str, Any],
+    systems: Mapping[str, System],
     measures: Sequence[Measure],
-    settings: Settings,
-    rows: int,
     *,
-    baseline: str | None,
-    slices: Any,
-    slice_bins: Bins | None,
-    conventions: Mapping[str, Any],
-    inputs: Sequence[Any],
-    findings: Callable[..., tuple[Finding, ...]],
+    baseline: str | None = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    conventions: Mapping[str, Any] = MappingProxyType({}),
+    inputs: Sequence[Any] = (),
+    findings: Callable[..., tuple[Finding, ...]] = of_systems,
     first: Sequence[Estimate] = (),
     notes: Sequence[str] = (),
     of_slices: Sequence[str] = (),
     **parts: Any,
 ) -> Evaluation:
-    """The evaluation of systems on so many rows. ``first`` are estimates that come before all
-    others, ``of_slices`` notes where there are slices; ``findings`` are made of the systems and all
-    estimates, the comparison and the slices; ``parts`` are what else the evaluation has."""
-    made, how = cuts(slices, slice_bins, rows)
-    all_systems, source = list(systems.values()), Rows(systems, measures, settings)
+    """The evaluation of systems on the same rows. ``first`` are estimates that come before all
+    others, ``of_slices`` notes where there are slices; ``findings`` are made of the task, the
+    systems, and all estimates, the comparison and the slices; ``parts`` are what else the
+    evaluation has."""
+    all_systems = list(systems.values())
+    settings = all_systems[0].settings
+    made, how = cuts(slices, slice_bins, all_systems[0].number)
+    source = Rows(systems, measures, settings)
     found = (*first, *estimates(all_systems, measures))
     comparison = comparison_if_several(source, baseline, settings)
     by_slice = sliced(all_systems, measures, made, settings)
@@ -82,7 +86,7 @@ def evaluated(
             *(() if by_slice is None else of_slices),
         ),
         slices=by_slice,
-        findings=findings(source, (found, comparison, by_slice)),
+        findings=findings(task, source, (found, comparison, by_slice)),
         provenance=provenance(task, settings, told, inputs),
         sources=source,
         **parts,

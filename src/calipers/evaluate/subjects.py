@@ -36,7 +36,12 @@ if TYPE_CHECKING:
 MOST_REDRAWN = 30
 
 
-def of_two_classes(source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_systems(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems of which nothing but their numbers is known."""
+    return _of(task, source, dict.fromkeys(source.by_name, ()), None, told)
+
+
+def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell two classes apart."""
     has = {}
     for name, one in source.by_name.items():
@@ -48,14 +53,14 @@ def of_two_classes(source: Rows, told: Told) -> tuple[Finding, ...]:
         assert table is not None
         matrix = replace(table.at(math.inf), labels=s.labels.names)
         cells = TwoCells(matrix, 0 if s.clusters is None else s.clusters.number)
-    return _of("classification", source, has, Classes(cells), told)
+    return _of(task, source, has, Classes(cells), told)
 
 
-def of_classes(source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell K classes apart."""
     has = {name: (_cells(s, s.problem.truth),) for name, s in source.by_name.items()}
     first = next((cells for (cells,) in has.values() if cells is not None), None)
-    return _of("classification", source, has, first and Classes(first), told)
+    return _of(task, source, has, first and Classes(first), told)
 
 
 def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
@@ -75,20 +80,20 @@ def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
     return (TwoCells if k == 2 else ManyCells)(matrix, number, cache(replicates))
 
 
-def of_label_sets(source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_label_sets(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that name the labels of rows."""
     s = next(iter(source.by_name.values()))
     rows = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
     said = {name: s.predicted for name, s in source.by_name.items()}
     has = {n: () if sets is None else (LabelAnswers(rows, sets),) for n, sets in said.items()}
-    return _of("multilabel", source, has, rows, told)
+    return _of(task, source, has, rows, told)
 
 
-def of_numbers(source: Rows, told: Told) -> tuple[Finding, ...]:
+def of_numbers(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict numbers."""
     by_name = source.by_name.items()
     has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters),) for n, s in by_name}
-    return _of("regression", source, has, None, told)
+    return _of(task, source, has, None, told)
 
 
 def _of(

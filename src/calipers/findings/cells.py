@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.findings.words import Valued, quoted
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.statistics import ConfusionMatrix, FloatArray
 
 #: The weight of the rows in some cells of a matrix, or of each of several.
@@ -58,7 +58,7 @@ class Cells:
         if self.clusters:
             # Clusters that agree altogether leave the bootstrap nothing to draw.
             size = min(size, self.clusters)
-        method = intervals.clopper_pearson if exact else intervals.wilson
+        method = proportions.clopper_pearson if exact else proportions.wilson
         return Valued.within(share, method(share, size, level))
 
     def apart(self, more: Part, less: Part, level: float) -> Valued:
@@ -75,7 +75,7 @@ class Cells:
 
         weight = float(either(self.matrix))
         n = effective(weight, float(either(self.matrix.squared))) * total / weight
-        return Valued.within(high - low, intervals.paired_shares(high, low, n, level))
+        return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
 
     def leaning(self, code: int, level: float) -> Valued:
         """How often a class is answered over how often it occurs (two classes).

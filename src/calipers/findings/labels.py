@@ -16,7 +16,7 @@ from calipers.findings.classes import CONFUSED
 from calipers.findings.data import FEW_ROWS
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued, first, joined, quoted
-from calipers.inference import intervals
+from calipers.inference import proportions
 from calipers.once import cached_property
 from calipers.report.names import short
 from calipers.report.numbers import count, number
@@ -82,7 +82,7 @@ class LabelRows:
             se = clusters.mean_error(inside)
             # As many independent rows as would vary as much; clusters that agree count one each.
             size = min(size, share * (1 - share) / se**2 if se > 0 else clusters.number)
-        return Valued.within(share, intervals.clopper_pearson(share, size, level))
+        return Valued.within(share, proportions.clopper_pearson(share, size, level))
 
     def apart(self, more: Rows, less: Rows, level: float) -> Valued:
         """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
@@ -99,7 +99,7 @@ class LabelRows:
             either = either if either.any() else weight > 0
             own = float(weight[either].sum())
             n = effective(own, float(np.square(weight[either]).sum())) * total / own
-        return Valued.within(high - low, intervals.paired_shares(high, low, n, level))
+        return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from calipers.inference import power as powers
 from calipers.inference import sizes
-from calipers.inference.intervals import Interval, on_logit, paired_shares, wilson, z_of
+from calipers.inference.intervals import Interval, on_logit, z_of
+from calipers.inference.proportions import paired_shares, wilson
 from calipers.statistics import FloatArray
 
 NAN = float("nan")

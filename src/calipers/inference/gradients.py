@@ -40,7 +40,11 @@ def cell_gradient(
     """
     if not measure.viewed:
         if isinstance(matrix, OccupiedMatrix):
-            return margin_gradient(measure, matrix, truth, predicted)
+            try:
+                return margin_gradient(measure, matrix, truth, predicted)
+            except _ReadsCellsError:
+                place = truth.astype(np.int64) * matrix.classes + predicted
+                return _by_cell(measure, matrix)[np.searchsorted(matrix.place, place)]
         return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
     (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
     beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
@@ -96,12 +100,19 @@ def _partial_of_each(apply: Callable[[Any], FloatArray], each: ConfusionMatrix) 
     return out
 
 
+class _ReadsCellsError(Exception):
+    """Margins are not all that a measure reads."""
+
+
 class _Margins(ConfusionMatrix):
     """Margins that need not be those of one matrix, for derivatives by each of them."""
 
     def __init__(self, matrix: ConfusionMatrix, **margins: FloatArray) -> None:
         names = ("labels", "truth", "prediction", "hits", "total", "correct")
         self.__dict__.update({name: getattr(matrix, name) for name in names}, **margins)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _ReadsCellsError(name)
 
     @property
     def classes(self) -> int:
@@ -121,6 +132,12 @@ def margin_gradient(
     total, correct = (_by_sum(measure, matrix, name) for name in ("total", "correct"))
     right = np.where(truth == predicted, by["hits"][truth] + correct, 0.0)
     return np.asarray(by["truth"][truth] + by["prediction"][predicted] + total + right)
+
+
+def _by_cell(measure: Any, matrix: OccupiedMatrix) -> FloatArray:
+    """Central differences by each of the cells that hold rows."""
+    at_once = _AT_ONCE * len(matrix.held) // matrix.classes**2
+    return derivatives(lambda held: measure.apply(matrix.holding(held)), matrix.held, at_once)
 
 
 def _by_margin(measure: Any, matrix: ConfusionMatrix, name: str) -> FloatArray:

@@ -60,8 +60,13 @@ class ByScore(NamedTuple):
     ) -> FloatArray:
         """The influence of each row of the table, from its class and its score, both shape
         ``(n,)``."""
-        place = ScoreOrder.of(score).place
-        return np.where(positive, self.positive[place], self.negative[place])
+        return self.at(positive, ScoreOrder.of(score).place)
+
+    def at(
+        self, positive: npt.NDArray[np.bool_], place: npt.NDArray[np.integer[Any]]
+    ) -> FloatArray:
+        """The same of rows whose scores have these places in the table."""
+        return np.asarray(np.where(positive, self.positive[place], self.negative[place]))
 
     def error(self, table: ScoreTable) -> FloatArray:
         """The standard error of the measure, shape ``(...)``: √Σ(wI)² of independent rows, with

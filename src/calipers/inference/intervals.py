@@ -52,93 +52,6 @@ def z_of(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def wilson(share: float, n: float, level: float) -> Interval:
-    """Wilson's score interval of a proportion of ``n`` (effective) trials [W].
-
-    >>> interval = wilson(150 / 200, 200, 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.6857, 0.8049)
-    """
-    low, high = wilson_limits(np.float64(share), np.float64(n), level)
-    return Interval(float(low), float(high), "Wilson [W]", se=_of_share(share, n))
-
-
-def _of_share(share: float, n: float) -> float:
-    """The standard error of a share of ``n`` trials."""
-    return math.sqrt(max(share * (1 - share), 0.0) / n) if n > 0 else NAN
-
-
-def wilson_limits(share: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """The limits of :func:`wilson` for arrays; NaN where there are no trials."""
-    z = z_of(level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = 1 + z**2 / n
-        centre = (share + z**2 / (2 * n)) / shrink
-        half = z / shrink * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At 0 and at 1 the limit is exact; rounding would leave it a hair off.
-    low = np.where(share <= 0, 0.0, centre - half)
-    return low, np.where(share >= 1, 1.0, centre + half)
-
-
-def clopper_pearson(share: float, n: float, level: float) -> Interval:
-    """The exact interval of a proportion of ``n`` (effective) trials (Clopper and Pearson 1934).
-
-    Its coverage is at least ``level`` whatever the proportion.
-
-    >>> interval = clopper_pearson(20 / 200, 200, 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.0622, 0.1502)
-    """
-    from scipy.special import betaincinv
-
-    method = "Clopper-Pearson"
-    if not n > 0:
-        return missing(method, "too_few_rows")
-    hits, tail = share * n, (1 - level) / 2
-    low = 0.0 if share <= 0 else float(betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if share >= 1 else float(betaincinv(hits + 1, n - hits, 1 - tail))
-    return Interval(low, high, method, se=_of_share(share, n))
-
-
-def jeffreys(share: float, n: float, level: float) -> Interval:
-    """Jeffreys' interval of a proportion of ``n`` (effective) trials: the equal tails of
-    Beta(hits + ½, misses + ½), with 0 and 1 for limits where there are no hits or no misses (Brown,
-    Cai and DasGupta 2001).
-
-    >>> interval = jeffreys(20 / 200, 200, 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.0642, 0.1473)
-    """
-    from scipy.special import betaincinv
-
-    method = "Jeffreys"
-    if not n > 0:
-        return missing(method, "too_few_rows")
-    hits, tail = share * n, (1 - level) / 2
-    low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, p)) for p in (tail, 1 - tail))
-    low, high = 0.0 if share <= 0 else low, 1.0 if share >= 1 else high
-    return Interval(low, high, method, se=_of_share(share, n))
-
-
-def agresti_coull(share: float, n: float, level: float) -> Interval:
-    """Agresti and Coull's (1998) interval of a proportion of ``n`` (effective) trials: Wald's after
-    adding z²/2 hits and z²/2 misses, cut off at 0 and 1.
-
-    >>> interval = agresti_coull(20 / 200, 200, 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (0.065, 0.1501)
-    """
-    method = "Agresti-Coull"
-    if not n > 0:
-        return missing(method, "too_few_rows")
-    z = z_of(level)
-    trials = n + z**2
-    centre = (share * n + z**2 / 2) / trials
-    half = z * math.sqrt(centre * (1 - centre) / trials)
-    made = Interval(centre - half, centre + half, method, se=_of_share(share, n))
-    return made.within(0.0, 1.0)
-
-
 def difference(first: float, a: Interval, second: float, b: Interval) -> Interval:
     """Interval of ``first − second`` from the intervals of two independent estimates, each side by
     the limits that face it (MOVER; Newcombe's tenth method where both are Wilson's).
@@ -155,23 +68,6 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
         "MOVER",
         se=math.hypot(a.se, b.se),
     )
-
-
-def paired_shares(first: float, second: float, n: float, level: float) -> Interval:
-    """Interval of ``first − second``, the shares of ``n`` (effective) rows in two sets of rows that
-    have none in common: Wald's after adding a row to each set (Bonett and Price 2012).
-
-    That is the difference of two paired proportions, such as two accuracies on the same rows, when
-    the sets are the rows that only the one and only the other gets right.
-
-    >>> interval = paired_shares(12 / 100, 4 / 100, 100, 0.95)
-    >>> round(interval.low, 4), round(interval.high, 4)
-    (-0.0017, 0.1585)
-    """
-    a, b = ((share * n + 1) / (n + 2) for share in (first, second))
-    se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
-    half = z_of(level) * se
-    return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).within(-1.0, 1.0)
 
 
 def on_logit(value: float, se: float, level: float, method: str) -> Interval:

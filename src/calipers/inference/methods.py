@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Limits, Reading
+from calipers.inference.reading import Limits, Reading
+from calipers.inference.spaces import Error
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -145,7 +146,7 @@ def _paired_shares(reading: Reading, level: float) -> Interval | None:
     else:
         return None
     up, down = (of / reading.n for of in found)
-    return _scaled(reading, intervals.paired_shares(up, down, reading.n, level))
+    return _scaled(reading, proportions.paired_shares(up, down, reading.n, level))
 
 
 def _stratified(reading: Reading, level: float) -> Interval | None:

@@ -17,8 +17,9 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.methods import offers
-from calipers.inference.reading import Error, Reading
+from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
+from calipers.inference.spaces import Error
 
 # --- Limits ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from calipers.inference import intervals, margins, paired
 from calipers.inference.margins import Shifted
 from calipers.inference.paired import Test
 from calipers.inference.policy import POWER, randomisations, way
-from calipers.inference.reading import NAN, Error, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import NAN, Error
 from calipers.statistics import FloatArray
 
 

@@ -16,179 +16,26 @@ said in :mod:`calipers.inference.policy`.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from calipers.inference import intervals, margins, paired
+from calipers.inference import intervals, paired
 from calipers.inference.intervals import Interval
-from calipers.inference.margins import Shifted
+from calipers.inference.spaces import NAN, Error, Influence
 from calipers.once import cached_property
 from calipers.statistics import Moments
-from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from calipers.inference.clusters import Clusters
     from calipers.inference.paired import Test
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
 
-NAN = float("nan")
-
 #: An interval at a level; None where the method does not apply after all.
 Limits = Callable[[float], "Interval | None"]
-
-
-@dataclass(frozen=True)
-class Error:
-    """A standard error, what made it, and the degrees of freedom of its t; None for the normal."""
-
-    se: float
-    name: str
-    degrees: float | None = None
-
-    def shifted(self, value: float) -> Shifted:
-        """The test of the value against any other."""
-        return margins.by_error(value, self.se, self.name, self.degrees)
-
-
-# --- Influence ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Space:
-    """What influences of rows live in: its norm makes a standard error of a column (n,) of them.
-
-    Here a column is weight times how much each row moves the value, and the norm √ΣI²; of clusters
-    √(C/(C − 1)·Σ(ΣI)²), the inner sum over the rows of each.
-    """
-
-    weight: FloatArray | None = None
-    clusters: Clusters | None = None
-
-    def error(self, column: FloatArray) -> float:
-        """The norm."""
-        if self.clusters is not None:
-            return self.clusters.sum_error(column)
-        return math.sqrt(dot(column, column))
-
-    def moved(self, column: FloatArray) -> FloatArray:
-        """How much each row moves the value, times its weight."""
-        return column
-
-    def corrected(self, column: FloatArray) -> FloatArray:
-        """The same with all corrections in it, so that the plain norm of it is this one."""
-        return self.moved(column)
-
-    def like(self, other: Space) -> bool:
-        """Whether columns of both can be added up."""
-        return type(self) is type(other)
-
-
-@dataclass(frozen=True, eq=False)
-class ByClass(Space):
-    """Rows of two classes: √Σ n/(n − 1)·ΣI² over the classes, n being the effective number of rows
-    of each; NaN of a class of one row. (For the AUC that is DeLong's.) With ``pairs`` clusters have
-    a factor for each class, I₁/(I₁ − 1)·Σf² + I₀/(I₀ − 1)·Σg² + 2·I/(I − 1)·Σfg, with f and g the
-    sums over the positive and the negative rows of a cluster (Obuchowski 1997)."""
-
-    positive: npt.NDArray[np.bool_] = field(kw_only=True)
-    pairs: bool = field(kw_only=True, default=False)
-
-    def error(self, column: FloatArray) -> float:
-        """The norm."""
-        if self.clusters is None:
-            total = 0.0
-            for of_class in (self.positive, ~self.positive):
-                total += float(np.square(column[of_class]).sum()) * self._correction(of_class)
-            return math.sqrt(total)
-        return self.clusters.error_by_class(column, self.positive, pairs=self.pairs)
-
-    def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
-        own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        squares = float(np.square(own).sum())
-        n = float(own.sum()) ** 2 / squares if squares > 0 else 0.0
-        return n / (n - 1) if n > 1 else NAN
-
-    def corrected(self, column: FloatArray) -> FloatArray:
-        """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
-        if self.clusters is not None:
-            return column
-        factor = np.sqrt([self._correction(~self.positive), self._correction(self.positive)])
-        return np.asarray(column * factor[self.positive.astype(np.intp)])
-
-    def like(self, other: Space) -> bool:
-        """Whether the classes are the same."""
-        return isinstance(other, ByClass) and (
-            self.positive is other.positive or np.array_equal(self.positive, other.positive)
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class OfMeans(Space):
-    """Values of rows, whose (weighted) mean the number is: the norm is the standard error of the
-    mean, with n/(n − 1) for the effective number of rows, or C/(C − 1) for clusters."""
-
-    def error(self, column: FloatArray) -> float:
-        """The norm."""
-        if self.clusters is not None:
-            return self.clusters.mean_error(column)
-        return Moments.from_rows(column, self.weight).standard_error
-
-    def moved(self, column: FloatArray) -> FloatArray:
-        """w(x − mean)/Σw."""
-        moments = Moments.from_rows(column, self.weight)
-        with np.errstate(divide="ignore", invalid="ignore"):  # infinite values, no weight
-            apart = (column - moments.mean) / moments.weight
-            if self.weight is None:
-                return np.asarray(apart)
-            return np.where(self.weight > 0, apart * self.weight, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Influence:
-    """A vector: how much the units move a number. ``name`` is what its error is called."""
-
-    column: FloatArray
-    space: Space
-    name: str = "delta"
-
-    def __add__(self, other: Influence) -> Influence:
-        if not self.space.like(other.space):
-            return self.plain + other.plain
-        name = self.name if self.name == other.name else "delta"
-        return replace(self, column=self.column + other.column, name=name)
-
-    def __rmul__(self, factor: float) -> Influence:
-        return replace(self, column=factor * self.column)
-
-    def __sub__(self, other: Influence) -> Influence:
-        if self.space.like(other.space):
-            with np.errstate(invalid="ignore"):  # two infinite losses have no difference
-                return replace(self, column=self.column - other.column)
-        return self.plain - other.plain
-
-    @property
-    def plain(self) -> Influence:
-        """The same with its corrections multiplied in, to be added up with any of these rows."""
-        s = self.space
-        return replace(self, column=s.corrected(self.column), space=Space(s.weight, s.clusters))
-
-    @property
-    def moved(self) -> FloatArray:
-        """How much each row moves the value, times its weight."""
-        return self.space.moved(self.column)
-
-    @property
-    def error(self) -> Error:
-        """The standard error: normal, or Student's t where rows come in clusters."""
-        clusters, se = self.space.clusters, self.space.error(self.column)
-        return Error(se, self.name, None if clusters is None else clusters.number - 1)
 
 
 # --- Units ----------------------------------------------------------------------------------------
@@ -322,12 +169,12 @@ class Reading:
         of_units = self.units is not None and other.units is not None
         return self.difference(
             other,
-            influence=_both(self.influence, other.influence, operator.sub),
+            influence=difference_of(self.influence, other.influence),
             units=self.units - other.units if of_units else None,  # type: ignore[operator]
             units_make_value=self.units_make_value,
             scale=self.scale,
-            replicates=_both(self.replicates, other.replicates, operator.sub),
-            left_out=_both(self.left_out, other.left_out, operator.sub),
+            replicates=difference_of(self.replicates, other.replicates),
+            left_out=difference_of(self.left_out, other.left_out),
             few=lambda: self.few() or other.few(),
             pivotal=self.pivotal,
         )
@@ -390,16 +237,16 @@ class Reading:
 _SHARED = ("kind", "settings", "n", "unit", "higher_is_better", "weight", "clusters", "sizes")
 
 
-def _both(
-    first: Callable[[], Any] | None, second: Callable[[], Any] | None, join: Callable[..., Any]
+def difference_of(
+    first: Callable[[], Any] | None, second: Callable[[], Any] | None
 ) -> Callable[[], Any] | None:
-    """What two thunks give, joined; None where one is, or gives, None."""
+    """What the first thunk gives less what the second does; None where one is, or gives, None."""
     if first is None or second is None:
         return None
 
     def made() -> Any:
         a, b = first(), second()
-        return None if a is None or b is None else join(a, b)
+        return None if a is None or b is None else a - b
 
     return made
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calipers.inference import intervals, paired, policy, unpaired
+from calipers.inference import intervals, paired, policy, proportions, unpaired
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.paired import Test
-from calipers.inference.reading import Error, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import Error
 
 _NO_TEST = Test(float("nan"), "none")
 
@@ -54,7 +55,7 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     match first.kind:
         case "share of rows":
             (n,), (m,) = first.sizes(), second.sizes()
-            limits = (intervals.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
+            limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             made = intervals.difference(first.value, next(limits), second.value, next(limits))
             test = unpaired.shares(first.value, n, second.value, m)
             return replace(made, method="Newcombe"), test

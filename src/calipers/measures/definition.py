@@ -53,21 +53,22 @@ class Definition:
     margin (or of the topics), which settles its interval and when it is undefined; ``interval``
     names the default interval where it is not the one of the statistic. ``summary`` is how values
     per topic become one. For measures of a value per row, ``rows`` computes that value from truth
-    and prediction, and ``constant`` the best constant prediction; where that is no number,
-    ``default`` computes the value that the best constant answer has. ``hits`` says of a share of
-    rows whether it counts those that are predicted right or the others. ``skill_of`` names the loss
-    of which a skill says what share is saved. ``coefficient`` is that of a recalibration, the
-    intercept (0) or the slope (1). ``area`` says which known area it is made of; a measure of
-    scores without one that is ``smooth`` changes so with the weights of rows that a derivative says
-    how it varies. ``place`` is where among the thresholds of a score table a value is attained (−1:
-    nowhere), with the arguments of the formula. ``opens`` says for a table whose neighbouring
-    scores were put together which of these blocks have to be taken apart again for the value to be
-    the same, so that no other part of the table is needed; ``at_corner`` that of their points the
-    corners of the convex hull will do, as where level lines of the value are straight in TP and FP.
-    ``together`` numbers the scores of a table so that neighbours of one number may be put together,
-    with their mean as the score, and the value stays the same; it is None where there is no such
-    numbering. ``at``, ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as
-    a trailing number and in its middle.
+    and prediction (of ranks: from how many classes stand above the true one, and beside it), and
+    ``constant`` the best constant prediction; where that is no number, ``default`` computes the
+    value that the best constant answer has. ``hits`` says of a share of rows whether it counts
+    those that are predicted right or the others. ``skill_of`` names the loss of which a skill says
+    what share is saved. ``coefficient`` is that of a recalibration, the intercept (0) or the slope
+    (1). ``area`` says which known area it is made of; a measure of scores without one that is
+    ``smooth`` changes so with the weights of rows that a derivative says how it varies. ``place``
+    is where among the thresholds of a score table a value is attained (−1: nowhere), with the
+    arguments of the formula. ``opens`` says for a table whose neighbouring scores were put together
+    which of these blocks have to be taken apart again for the value to be the same, so that no
+    other part of the table is needed; ``at_corner`` that of their points the corners of the convex
+    hull will do, as where level lines of the value are straight in TP and FP. ``together`` numbers
+    the scores of a table so that neighbours of one number may be put together, with their mean as
+    the score, and the value stays the same; it is None where there is no such numbering. ``at``,
+    ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
+    and in its middle.
     """
 
     name: str

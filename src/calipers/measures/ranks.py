@@ -35,6 +35,7 @@ def credit_of(above: npt.NDArray[Any], others: npt.NDArray[Any], k: int, tied: s
     range=(0, 1),
     aliases=("top_k_accuracy", "top_k_accuracy_score"),
     perfect=1.0,
+    rows=credit_of,
     at="k",
     any_classes=True,
     infix="k",

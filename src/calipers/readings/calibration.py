@@ -8,7 +8,7 @@ second bias off. The coefficients of a recalibration have Wald's.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +17,8 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import ByClass, Error, Influence, Reading
+from calipers.inference.reading import Reading
+from calipers.inference.spaces import Error, Influence
 from calipers.measures import parse
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreTable
@@ -46,18 +47,40 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
     )
 
 
-def of_probabilities(rows: ScoredRows, measure: MeasureLike) -> Reading:
-    """The reading of a measure of calibration; the scores are probabilities."""
-    made = replace(
-        of_table(measure, rows.table, rows.settings, len(rows.positive)),
-        weight=rows.weight,
-        clusters=rows.clusters,
-        alone=lambda: rows.drawn.of(measure),
-        replicates=lambda: rows.drawn_by_row.of(measure),
-        left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
-    )
-    made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
-    return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
+@dataclass(frozen=True, eq=False)
+class ProbableRows:
+    """Rows whose scores are probabilities."""
+
+    rows: ScoredRows
+
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table of distinct probabilities."""
+        return self.rows.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of calibration is a mean over rows."""
+
+    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+        """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
+        all rows, where these are a batch of them."""
+        if measure.definition.coefficient is None:
+            return None
+        return influence_of_line(self.rows, measure, whole)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of calibration."""
+        rows = self.rows
+        made = replace(
+            of_table(measure, rows.table, rows.settings, len(rows.positive)),
+            weight=rows.weight,
+            clusters=rows.clusters,
+            alone=lambda: rows.drawn.of(measure),
+            replicates=lambda: rows.drawn_by_row.of(measure),
+            left_out=lambda: jackknife(measure, rows.table, rows.drawn_by_row.ranked),
+        )
+        made = replace(made, methods={"turned": partial(_turned, rows, measure, made)})
+        return made if measure.definition.coefficient is None else _of_line(rows, measure, made)
 
 
 def _turned(
@@ -97,23 +120,10 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
     intercept with slope 1, whose model is wrong where the slope is not.
     """
 
-    def moved() -> FloatArray:
-        fit, delta = fitted(rows.table, measure), measure.parameters["delta"]
-        p = np.clip(rows.score, delta, 1 - delta)
-        weight = np.ones(len(p)) if rows.weight is None else rows.weight
-        p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
-        logit = np.log(p) - np.log1p(-p)
-        residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
-        return np.asarray(residual * fit.to(logit))
-
-    def influence() -> Influence:
-        return Influence(
-            moved(), ByClass(rows.weight, rows.clusters, positive=rows.positive), "Wald, sandwich"
-        )
-
     def error() -> Error:
         if rows.clusters is not None:
-            return Error(rows.clusters.sum_error(moved()), "Wald, sandwich")
+            moved = influence_of_line(rows, measure).column
+            return Error(rows.clusters.sum_error(moved), "Wald, sandwich")
         fit = fitted(rows.table, measure)
         if rows.weight is None and fit.both:
             return Error(math.sqrt(fit.variance[fit.place, fit.place]), "Wald, Fisher information")
@@ -121,10 +131,25 @@ def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Readin
 
     return replace(
         reading,
-        influence=influence,
+        influence=lambda: influence_of_line(rows, measure),
         error=error,
         jackknife=lambda: (jackknife(measure, rows.table, rows.drawn.ranked), None),
     )
+
+
+def influence_of_line(
+    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | None = None
+) -> Influence:
+    """By how much each row moves a coefficient; ``whole`` is the table of all rows, where these are
+    a batch of them."""
+    fit = fitted(rows.table if whole is None else whole, measure)
+    delta = measure.parameters["delta"]
+    p = np.clip(rows.score, delta, 1 - delta)
+    weight = np.ones(len(p)) if rows.weight is None else rows.weight
+    p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
+    logit = np.log(p) - np.log1p(-p)
+    residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
+    return Influence(np.asarray(residual * fit.to(logit)), rows.space(whole), "Wald, sandwich")
 
 
 def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:

@@ -15,7 +15,8 @@ from calipers.inference.cells import Cells
 from calipers.inference.gradients import cell_gradient
 from calipers.inference.influence import MOST_GROUPS, STEP, grouped
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Error, Influence, Limits, Reading, Space
+from calipers.inference.reading import Limits, Reading, difference_of
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
@@ -78,6 +79,18 @@ class ClassCounts:
         shape = (matrix.classes, matrix.classes)
         return cls(matrix, Cells(shape, place, counts, counts, nobody), settings, together)
 
+    @property
+    def statistic(self) -> ConfusionMatrix:
+        """The matrix."""
+        return self.matrix
+
+    def per_row(self, measure: Any) -> FloatArray | None:
+        """Whether each row is predicted as what it is, where a measure is the share of these."""
+        if not measure.definition.hits or measure.viewed:
+            return None
+        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
+        return np.asarray(truth == predicted, np.float64)
+
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
@@ -98,7 +111,7 @@ class ClassCounts:
             clusters=self.clusters,
             sizes=lambda: () if seen is None else (_size(measure, seen),),
             law=_Counted(measure, self),
-            influence=lambda: Influence(self.moved(measure), Space(cells.weight, self.clusters)),
+            influence=lambda: self.influence(measure),
             error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
             stratified=lambda: self._stratified(measure),
@@ -179,15 +192,17 @@ class ClassCounts:
             counts[:, 0, 1] = counts[:, 1, 0]
         return ConfusionMatrix(counts, counts)
 
-    def _gradient(self, measure: Any) -> FloatArray:
+    def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
         """The derivative by each of the cells."""
         truth, predicted = np.unravel_index(self.cells.place, self.cells.shape)
-        return cell_gradient(measure, self.matrix, truth, predicted)
+        return cell_gradient(measure, self.matrix if whole is None else whole, truth, predicted)
 
-    def moved(self, measure: Any) -> FloatArray:
-        """How much each row moves the value, times its weight."""
-        moved = self._gradient(measure)[self.cells.row()]
-        return moved if self.cells.weight is None else moved * self.cells.weight
+    def influence(self, measure: Any, whole: ConfusionMatrix | None = None) -> Influence:
+        """How much each row moves the value, times its weight; ``whole`` is the matrix of all rows,
+        where these are a batch of them."""
+        moved = self._gradient(measure, whole)[self.cells.row()]
+        moved = moved if self.cells.weight is None else moved * self.cells.weight
+        return Influence(moved, Space(self.cells.weight, self.clusters))
 
     def _applied(self, measure: Any, counts: FloatArray) -> FloatArray:
         """The measure of each of several arrays of counts of the cells (m, C)."""
@@ -382,9 +397,8 @@ class BothCounts:
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """The law of counts: the cells of two systems on the same rows are drawn together, and of
-    shares of all rows those say everything on which the systems are not both right or both wrong.
-    """
+    """The law of counts: the cells of two systems on the same rows are drawn together; of shares of
+    all rows those say everything on which only one of the two is right."""
 
     measure: Any
     counts: ClassCounts
@@ -401,9 +415,10 @@ class _Counted:
 
         return first.difference(
             second,
+            influence=difference_of(first.influence, second.influence),
             error=error,
             replicates=lambda: both.drawn(measure),
             stratified=(lambda: both.by_class(measure)) if both.plain else None,
-            jackknife=(lambda: both.moved(measure)) if both.plain else None,
+            jackknife=lambda: both.moved(measure) if both.plain else None,
             discordant=(lambda: both.discordant(measure)) if of_rows and both.plain else None,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.inference.policy import MOST_DRAWN
-from calipers.inference.reading import Error, Influence, Limits, OfMeans, Reading, Units
+from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means
+from calipers.inference.spaces import Error, Influence, OfMeans
+from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Moments
@@ -19,6 +21,34 @@ from calipers.statistics import FloatArray, Moments
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """A value for each row."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @cached_property
+    def statistic(self) -> Moments:
+        """Their moments."""
+        return Moments.from_rows(self.values, self.weight)
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure of their mean."""
+        return of_losses(measure, self.values, self.weight, self.clusters, self.settings)
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """The values."""
+        return self.values
+
+    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` are the moments of all rows, where these
+        are a batch of them."""
+        return influence(measure, self.values, self.weight, self.clusters, whole)
 
 
 def of_moments(measure: MeasureLike, moments: Moments, settings: Settings, rows: int) -> Reading:
@@ -54,17 +84,7 @@ def of_losses(
     """
     moments = Moments.from_rows(loss, weight)
     made = of_moments(measure, moments, settings, len(loss))
-    identity = measure.definition.interval not in ("root_mean", "exponential", "total")
     of = _Losses(measure, moments, loss, weight, clusters, settings)
-
-    def influence() -> Influence | None:
-        rate = slope(measure, made.value, moments)
-        if not np.isfinite(rate):
-            return None
-        space = OfMeans(weight, clusters)
-        if identity:
-            return Influence(loss, space, "normal" if clusters is None else "Student t")
-        return Influence(rate * loss, space)
 
     return replace(
         made,
@@ -72,13 +92,39 @@ def of_losses(
         clusters=clusters,
         skew=of.skewness,
         error=None,
-        influence=influence,
+        influence=lambda: influence(measure, loss, weight, clusters),
         units=Units(loss, weight, clusters),
-        units_make_value=identity,
+        units_make_value=_is_mean(measure),
         replicates=of.replicates,
         jackknife=of.left_out,
         methods={**of.methods(), **({} if trials is None else share_methods(made.value, trials))},
     )
+
+
+def _is_mean(measure: MeasureLike) -> bool:
+    """Whether it is the mean itself."""
+    return measure.definition.interval not in ("root_mean", "exponential", "total")
+
+
+def influence(
+    measure: MeasureLike,
+    loss: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    whole: Moments | None = None,
+) -> Influence | None:
+    """By how much each row moves a measure of the mean loss, where it has a slope; ``whole`` are
+    the moments of all rows, where these are a batch of them."""
+    if _is_mean(measure):
+        space = OfMeans(weight, clusters, whole=whole)
+        return Influence(loss, space, "normal" if space.clusters is None else "Student t")
+    moments = Moments.from_rows(loss, weight) if whole is None else whole
+    rate = slope(measure, float(measure.apply(moments)), moments)
+    if not np.isfinite(rate):
+        return None
+    scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
+    space = OfMeans(weight, clusters, whole=scaled)
+    return Influence(rate * loss, space)
 
 
 def slope(measure: MeasureLike, value: float, moments: Moments) -> float:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.inference.cells import Cells
-from calipers.inference.reading import Error, Influence, Reading, Space
-from calipers.measures.ranks import credit_of
+from calipers.inference.reading import Reading, difference_of
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
 from calipers.readings.undefined import reasons
 from calipers.statistics import ClassRanks, FloatArray, rank_cells
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
@@ -48,15 +46,23 @@ class RankedClasses:
         )
         return ClassRanks(counts, counts if self.weight is None else squares, len(self.truth))
 
-    def gain(self, measure: MeasureLike) -> FloatArray:
+    def per_row(self, measure: MeasureLike) -> FloatArray:
         """What each row counts for."""
         return np.asarray(self._credit(measure)[self.cells.row()])
 
-    def _credit(self, measure: MeasureLike) -> FloatArray:
+    def _credit(self, measure: Any) -> FloatArray:
         """What the rows of each of the cells count for."""
         above, others = np.unravel_index(self.cells.place, self.cells.shape)
-        of = measure.parameters
-        return credit_of(above, others, of["k"], of["tied"])
+        credit: FloatArray = measure.losses(above, others)
+        return credit
+
+    def influence(self, measure: MeasureLike, whole: ClassRanks | None = None) -> Influence:
+        """By how much each row moves the value; ``whole`` are the places in all rows, where these
+        are a batch of them."""
+        ranks = self.statistic if whole is None else whole
+        moved = (self.per_row(measure) - float(measure.apply(ranks))) / float(ranks.total)
+        moved = moved if self.weight is None else moved * self.weight
+        return Influence(moved, Space(self.weight, self.clusters))
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading: a share where every row is right or wrong, a mean where ties make parts of
@@ -65,11 +71,6 @@ class RankedClasses:
         value, credit = float(measure.apply(ranks)), self._credit(measure)
         whole = not ((self.cells.counts > 0) & (credit > 0) & (credit < 1)).any()
         share = whole and self.clusters is None
-
-        def influence() -> Influence:
-            moved = (self.gain(measure) - value) / float(ranks.total)
-            moved = moved if self.weight is None else moved * self.weight
-            return Influence(moved, Space(self.weight, self.clusters))
 
         def replicates() -> FloatArray:
             drawn = self.cells.drawn(self.settings)
@@ -88,7 +89,7 @@ class RankedClasses:
             weight=self.weight,
             clusters=self.clusters,
             law=_Credited(measure, self),
-            influence=influence,
+            influence=lambda: self.influence(measure),
             error=lambda: Error(self.cells.error((credit - value) / float(ranks.total)), "delta"),
             replicates=replicates,
             methods=share_methods(value, size) if share else {},
@@ -107,7 +108,7 @@ class _Credited:
         """From the difference of what each row counts for."""
         assert isinstance(second.law, _Credited)
         rows, value = self.rows, first.value - second.value
-        apart = rows.gain(self.measure) - second.law.rows.gain(self.measure)
+        apart = rows.per_row(self.measure) - second.law.rows.per_row(self.measure)
         kinds, code = np.unique(apart, return_inverse=True)
         cells = Cells.from_codes([code], (len(kinds),), rows.weight, rows.clusters)
         clusters = rows.clusters
@@ -121,4 +122,10 @@ class _Credited:
             with np.errstate(invalid="ignore"):  # a replicate may be without weight
                 return np.concatenate([n @ kinds[cells.place] / n.sum(axis=-1) for n in drawn])
 
-        return first.difference(second, error=error, replicates=replicates)
+        return first.difference(
+            second,
+            influence=difference_of(first.influence, second.influence),
+            error=error,
+            replicates=replicates,
+            jackknife=lambda: None,
+        )

@@ -12,8 +12,9 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import ByClass, Error, Influence, Limits, Reading
+from calipers.inference.reading import Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
+from calipers.inference.spaces import ByClass, Error, Influence
 from calipers.once import cached_property
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
@@ -52,6 +53,14 @@ class ScoredRows:
         """The table of distinct scores."""
         return ScoreTable.from_rows(self.positive, self.score, self.weight)
 
+    @property
+    def statistic(self) -> ScoreTable:
+        """The table."""
+        return self.table
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No measure of scores is a mean over rows."""
+
     @cached_property
     def drawn(self) -> Drawn:
         """Bootstrap replicates of the table."""
@@ -70,6 +79,27 @@ class ScoredRows:
         if self.weight is None and unit is None:
             return None
         return self.positive, self.order, self.weight, unit
+
+    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` is the table of all rows, where these are
+        a batch of them."""
+        found = influence(measure, self.table if whole is None else whole)
+        if found is None:
+            return None
+        area = measure.definition.area
+        place = self.order.place if whole is None else whole.place_of(self.score)
+        moved = found.at(self.positive, place)
+        moved = moved if self.weight is None else moved * self.weight
+        pairs = area is not None and area.name == "AUC"
+        space = self.space(whole, pairs=pairs)
+        if not (pairs and area.scale == 1):
+            return Influence(moved, space)
+        return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
+
+    def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
+        """What influences of these rows live in."""
+        sizes = None if whole is None else intervals.class_sizes(whole)
+        return ByClass(self.weight, self.clusters, positive=self.positive, pairs=pairs, sizes=sizes)
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of scores."""
@@ -146,17 +176,7 @@ class _OfScores:
 
     def influence(self) -> Influence | None:
         """By how much each row moves the value."""
-        found = influence(self.measure, self._table)
-        if found is None:
-            return None
-        rows, area = self.rows, self.measure.definition.area
-        moved = found.of_rows(rows.positive, rows.order)
-        moved = moved if rows.weight is None else moved * rows.weight
-        pairs = area is not None and area.name == "AUC"
-        space = ByClass(rows.weight, rows.clusters, positive=rows.positive, pairs=pairs)
-        if not (pairs and area.scale == 1):
-            return Influence(moved, space)
-        return Influence(moved, space, "DeLong" if rows.clusters is None else "Obuchowski")
+        return self.rows.influence(self.measure)
 
     def error(self) -> Error | None:
         """The standard error of the value."""

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference.gradients import class_gradient
-from calipers.inference.reading import Influence, Reading, Space
+from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
+from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
+from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
+from calipers.readings.losses import influence as of_mean
 from calipers.readings.losses import of_losses
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, LabelMatrices, Moments
@@ -39,6 +42,24 @@ class LabelCounts:
         """The counts of each label."""
         return LabelMatrices.from_sets(self.truth, self.predicted, self.labels, self.weight)
 
+    @property
+    def statistic(self) -> LabelMatrices:
+        """The counts."""
+        return self.matrices
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No average over labels is a mean over rows."""
+
+    def _by_error(self, measure: Any) -> bool:
+        """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
+        of scarce labels, and where redrawing all labels takes too long."""
+        if self.settings.prefers_bootstrap:
+            return False
+        each = self.matrices.one_vs_rest()
+        rows = (each.positive + each.fp)[each.positive + each.fp > 0]
+        scarce = measure.average == "macro" and bool((rows < FEW_OF_LABEL).any())
+        return scarce or self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+
     @cached_property
     def drawn(self) -> LabelMatrices:
         """Bootstrap replicates of the counts, rows drawn."""
@@ -51,9 +72,10 @@ class LabelCounts:
         counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
         return replace(self.matrices, counts=counts, squares=counts)
 
-    def influence(self, measure: MeasureLike) -> Influence:
-        """By how much each row moves an average of counts over labels."""
-        by_count = class_gradient(measure, self.matrices)
+    def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
+        """By how much each row moves an average of counts over labels; ``whole`` are the counts of
+        all rows, where these are a batch of them."""
+        by_count = class_gradient(measure, self.matrices if whole is None else whole)
         cell = self.truth * 2 + self.predicted
         out = np.zeros(len(cell))
         for label, of_label in enumerate(by_count.reshape(-1, 4)):
@@ -77,14 +99,13 @@ class LabelCounts:
             higher_is_better=definition.higher_is_better,
         )
 
-    def reading(self, measure: MeasureLike, *, few: bool) -> Reading:
-        """The reading of an average of counts; ``few`` says that replicates say less than
-        influence."""
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of an average of counts."""
         return replace(
             self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
             clusters=self.clusters,
-            few=lambda: few,
+            few=lambda: self._by_error(measure),
             influence=lambda: self.influence(measure),
             replicates=lambda: measure.apply(self.drawn),
         )
@@ -94,7 +115,6 @@ class LabelCounts:
 class RowValues:
     """Values of rows, NaN where a row has none; a number is a measure of the mean of the others."""
 
-    measure: Any
     values: FloatArray
     weight: FloatArray | None
     clusters: Clusters | None
@@ -106,10 +126,14 @@ class RowValues:
         return ~np.isnan(self.values)
 
     @cached_property
-    def moments(self) -> Moments:
+    def statistic(self) -> Moments:
         """Of the rows that have a value."""
         weight = None if self.weight is None else self.weight[self.has]
         return Moments.from_rows(self.values[self.has], weight)
+
+    def per_row(self, measure: MeasureLike) -> FloatArray:
+        """The values."""
+        return self.values
 
     def replicates(self) -> FloatArray:
         """Bootstrap replicates of the mean, all rows drawn."""
@@ -118,23 +142,37 @@ class RowValues:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(means[:, 0] / means[:, 1])
 
-    def influence(self, mean: float) -> Influence:
+    def _moving(self, mean: float) -> Influence:
         """By how much each of all rows moves the mean."""
         weight = np.ones(len(self.values)) if self.weight is None else self.weight
         with np.errstate(divide="ignore", invalid="ignore"):  # a slice may be without weight
             moved = np.nan_to_num(self.values - mean) * weight / weight[self.has].sum()
         return Influence(moved, Space(self.weight, self.clusters))
 
-    def reading(self, trials: float | None = None) -> Reading:
+    def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
+        """By how much each of all rows moves the number; ``whole`` are the moments of all that have
+        a value, where these are a batch of them."""
+        has, out = self.has, np.zeros(len(self.values))
+        weight = None if self.weight is None else self.weight[has]
+        clusters = None if self.clusters is None else self.clusters.taken(has)
+        found = of_mean(measure.plain, self.values[has], weight, clusters, whole)
+        if found is None:
+            return None
+        out[has] = found.plain.column
+        return replace(found, column=out, space=Space(self.weight, self.clusters))
+
+    def reading(self, measure: Any) -> Reading:
         """The reading, from the rows that have a value."""
+        share = measure.definition.hits is not None and self.clusters is None
+        trials = self.statistic.effective_size if share else None
         has, rows = self.has, len(self.values)
         weight = None if self.weight is None else self.weight[has]
         clusters = None if self.clusters is None else self.clusters.taken(has)
-        plain, own = self.measure.plain, self.values[has]
+        plain, own = measure.plain, self.values[has]
         made = of_losses(plain, own, weight, clusters, self.settings, trials)
         undefined = dict.fromkeys(made.undefined, rows)
         if 0 < len(own) < rows:
-            undefined[next(iter(self.measure.definition.undefined))] = rows - len(own)
+            undefined[next(iter(measure.definition.undefined))] = rows - len(own)
         return replace(made, of=rows, undefined=undefined, law=self)
 
     def minus(self, first: Reading, second: Reading) -> Reading:
@@ -147,7 +185,7 @@ class RowValues:
         return replace(
             first.difference(
                 second,
-                influence=lambda: self.influence(first.value) - other.influence(second.value),
+                influence=lambda: self._moving(first.value) - other._moving(second.value),
                 replicates=lambda: self.replicates() - other.replicates(),
             ),
             n=len(self.values),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from calipers.inference import intervals
+from calipers.inference import proportions
 from calipers.inference.reading import Limits
 
 _OF_SHARES = {
-    "wilson": intervals.wilson,
-    "clopper-pearson": intervals.clopper_pearson,
-    "jeffreys": intervals.jeffreys,
-    "agresti-coull": intervals.agresti_coull,
+    "wilson": proportions.wilson,
+    "clopper-pearson": proportions.clopper_pearson,
+    "jeffreys": proportions.jeffreys,
+    "agresti-coull": proportions.agresti_coull,
 }
 
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference.reading import Influence, OfMeans, Reading, function
+from calipers.inference.reading import Reading, function
 from calipers.inference.resampling import row_means
+from calipers.inference.spaces import Influence, OfMeans
 from calipers.measures.probabilities import least_loss
 from calipers.readings.losses import of_losses
 

@@ -11,7 +11,8 @@ import numpy as np
 from calipers.inference import intervals, paired
 from calipers.inference.intervals import Interval
 from calipers.inference.policy import randomisations
-from calipers.inference.reading import Error, Influence, Limits, Reading, Space, Units
+from calipers.inference.reading import Limits, Reading, Units
+from calipers.inference.spaces import Error, Influence, Space
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods

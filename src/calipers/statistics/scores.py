@@ -188,6 +188,10 @@ class ScoreTable(Statistic):
         """Weight of all negatives."""
         return np.asarray(self.negative.sum(axis=-1))
 
+    def place_of(self, score: Scores) -> npt.NDArray[np.intp]:
+        """Where scores that are in the table stand."""
+        return len(self.scores) - 1 - np.searchsorted(self.scores[::-1], score)
+
     @property
     def thresholds(self) -> FloatArray:
         """+∞ (nothing is positive), then every distinct score, descending."""

@@ -1,66 +1,178 @@
-"""What every system answers, whatever it says of the data."""
+"""What every system answers: a kind says which statistic a measure takes, and on which rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from calipers.data.errors import InputError
+
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.spaces import Influence
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
 
 NAN = float("nan")
 
+T = TypeVar("T")
 
-class System(Protocol):
-    """What one system says of some rows, and the truth of these."""
 
-    @property
-    def name(self) -> str:
-        """As the user calls it."""
+class Sample(Protocol):
+    """A statistic and the rows behind it; each of :mod:`calipers.readings` has one."""
 
     @property
-    def settings(self) -> Settings:
-        """How intervals are made."""
-
-    @property
-    def weight(self) -> FloatArray | None:
-        """Of each row."""
-
-    @property
-    def clusters(self) -> Clusters | None:
-        """What the rows come from."""
-
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What a measure is a formula over; None where it takes more than one."""
+    def statistic(self) -> Any:
+        """What measures are formulas over."""
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure, and how it varies."""
 
-    def problem_of(self, measure: Measure) -> Any:
-        """The problem of two classes that a measure is about, where it is about one."""
-
-    def constant(self, measure: Measure) -> float:
-        """What the best constant answer gets, where it is known which one that is."""
-
-    def beside(self, measure: Measure) -> Mapping[str, float]:
-        """What else an estimate of the measure tells: a threshold, a value out of bag."""
-
     def per_row(self, measure: Measure) -> FloatArray | None:
         """The value of each row, where the measure is the mean of such."""
 
-    def under(self, settings: Settings) -> Any:
-        """The system with these settings; itself, and what it has computed, where it has them."""
+    def influence(self, measure: Measure, whole: Any = None) -> Influence | None:
+        """By how much each row moves the value, ``whole`` being the statistic of all rows where
+        these are a batch of them; None where that is not known."""
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Any:
+
+class System:
+    """What one system says of some rows, and the truth of these.
+
+    A kind of system is a frozen dataclass with these fields that says :meth:`over` which sample a
+    measure goes, and names in ``columns`` what it has for each row. All else has a default.
+    """
+
+    name: str
+    settings: Settings
+    weight: FloatArray | None
+    clusters: Clusters | None
+    #: Those that are asked for, which are bootstrapped together.
+    measures: tuple[Measure, ...]
+
+    #: The fields that have an entry for each row, or are None.
+    columns: ClassVar[tuple[str, ...]] = ()
+    #: For what measures read: the field that has to be there, and what messages call it. A kind
+    #: that says nothing here serves all measures of its task.
+    needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
+
+    def over(self, measure: Measure) -> Sample | None:
+        """The rows that the measure is taken over; None where it takes several statistics."""
+        raise NotImplementedError
+
+    def composed(self, measure: Measure) -> Reading:
+        """The reading of a measure that takes several statistics."""
+        raise NotImplementedError
+
+    def problem_of(self, measure: Measure) -> Any:
+        """The problem of two classes that a measure is about, where it is about one."""
+        return None
+
+    def asked(self, measure: Measure) -> tuple[System, Measure]:
+        """Who answers: the problem of two classes that a measure is about, or the system itself."""
+        one = self.problem_of(measure)
+        return (self, measure) if one is None or one is self else (one, measure.plain)
+
+    def statistic(self, measure: Measure) -> Statistic | None:
+        """What a measure is a formula over; None where it takes more than one."""
+        system, own = self.asked(measure)
+        sample = system.over(own)
+        return None if sample is None else sample.statistic
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure, and how it varies."""
+        system, own = self.asked(measure)
+        sample = system.over(own)
+        return system.composed(own) if sample is None else sample.reading(own)
+
+    def per_row(self, measure: Measure) -> FloatArray | None:
+        """The value of each row, where the measure is the mean of such."""
+        system, own = self.asked(measure)
+        sample = system.over(own)
+        return None if sample is None else sample.per_row(own)
+
+    def influence(self, measure: Measure, whole: Any) -> Influence | None:
+        """By how much each row moves a measure of all rows of which these are a batch, ``whole``
+        being their statistic; None where that is not known."""
+        system, own = self.asked(measure)
+        sample = system.over(own)
+        return None if sample is None else sample.influence(own, whole)
+
+    def constant(self, measure: Measure) -> float:
+        """What the best constant answer gets, where it is known which one that is."""
+        system, own = self.asked(measure)
+        return NAN if system is self else system.constant(own)
+
+    def beside(self, measure: Measure) -> Mapping[str, float]:
+        """What else an estimate of the measure tells: a threshold, a value out of bag."""
+        system, own = self.asked(measure)
+        return {} if system is self else system.beside(own)
+
+    def serves(self, reads: str) -> bool:
+        """Whether it has what some measures read."""
+        field, _ = self.needs.get(reads, ("", ""))
+        there = getattr(self, field, None)
+        return not self.needs or not (there is None or there is False)
+
+    def check(self, measures: Iterable[Measure]) -> None:
+        """That the data serve every measure asked for."""
+        for measure in measures:
+            self.check_one(measure)
+
+    def check_one(self, measure: Measure) -> None:
+        """That the data serve a measure."""
+        reads = measure.definition.reads or ""
+        if not self.serves(reads):
+            raise InputError(f"{self.name}: {measure} needs {self.needs[reads][1]}")
+
+    def serving(self, measures: Iterable[Measure]) -> Self:
+        """The system that draws these measures together."""
+        return self._with(measures=tuple(measures))
+
+    def under(self, settings: Settings) -> Self:
+        """The system with these settings; itself, and what it has computed, where it has them."""
+        return self if settings == self.settings else self._with(settings=settings)
+
+    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Self:
         """The system on some of the rows."""
+        return self._with(**self.cut(rows))
+
+    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+        """Some of the rows of the columns that it has, and of its clusters."""
+        columns = {name: getattr(self, name) for name in self.columns}
+        taken = {name: column[rows] for name, column in columns.items() if column is not None}
+        if self.clusters is not None:
+            taken["clusters"] = self.clusters.taken(rows)
+        return taken
+
+    def _with(self, **fields: Any) -> Self:
+        made: Any = self
+        return replace(made, **fields)  # type: ignore[no-any-return]
+
+    @property
+    def number(self) -> int:
+        """How many rows there are."""
+        columns = (getattr(self, name) for name in self.columns)
+        return next(len(column) for column in columns if column is not None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was kept, which is made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What is computed once for this object; a copy with other fields computes its own."""
+        kept: dict[Any, T] = self.__dict__.setdefault("_kept", {})
+        if key not in kept:
+            kept[key] = make()
+        return kept[key]
 
 
 def best(measure: Measure, constants: Statistic) -> float:
@@ -72,14 +184,3 @@ def best(measure: Measure, constants: Statistic) -> float:
     if defined.size == 0:
         return NAN
     return float(defined.max() if measure.definition.higher_is_better else defined.min())
-
-
-def columns_taken(
-    system: Any, names: Sequence[str], rows: npt.NDArray[np.bool_ | np.intp]
-) -> dict[str, Any]:
-    """Some of the rows of the columns that a system has, and of its clusters."""
-    columns = {name: getattr(system, name) for name in names}
-    taken = {name: column[rows] for name, column in columns.items() if column is not None}
-    if system.clusters is not None:
-        taken["clusters"] = system.clusters.taken(rows)
-    return taken

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.once import cached_property
-from calipers.readings.calibration import of_probabilities
+from calipers.readings.calibration import ProbableRows
 from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import of_losses
+from calipers.readings.losses import Losses
 from calipers.readings.scores import ScoredRows
-from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable, Statistic
-from calipers.systems.base import best, columns_taken
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.systems import base
+from calipers.systems.base import NAN, Sample, best
 from calipers.systems.numbers import constant_loss
 from calipers.systems.thresholds import Chosen, Rule
 
@@ -24,20 +25,12 @@ if TYPE_CHECKING:
 
     from calipers.data.two_classes import Labels
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
-_NEEDS = {
-    "labels": "predicted labels, probabilities, or scores with a threshold",
-    "ranks": "more than two classes",
-    "scores": "scores or probabilities",
-    "probabilities": "probabilities",
-}
-
 
 @dataclass(frozen=True, eq=False)
-class System:
+class System(base.System):
     """One system: the rows, what it says of them, and the statistics of both."""
 
     name: str
@@ -54,39 +47,28 @@ class System:
     #: Those that are asked for, which are bootstrapped together.
     measures: tuple[Measure, ...] = ()
 
-    def serves(self, reads: str) -> bool:
-        """Whether it has what some measures read."""
-        there = {
-            "labels": self.predicted is not None,
-            "scores": self.score is not None,
-            "probabilities": self.probability is not None,
-        }
-        return there.get(reads, False)
+    columns: ClassVar = ("weight", "predicted", "score", "probability")
+    needs: ClassVar = {
+        "labels": ("predicted", "predicted labels, probabilities, or scores with a threshold"),
+        "ranks": ("", "more than two classes"),
+        "scores": ("score", "scores or probabilities"),
+        "probabilities": ("probability", "probabilities"),
+    }
 
-    def check(self, measures: Sequence[Measure]) -> None:
-        """That the data serve every measure asked for."""
-        for measure in measures:
-            reads = measure.definition.reads or ""
-            if measure.viewed and (
-                reads != "labels" or measure.label not in (None, *self.labels.names)
-            ):
-                raise InputError(
-                    f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
-                    f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
-                )
-            if not self.serves(reads):
-                raise InputError(f"{self.name}: {measure} needs {_NEEDS[reads]}")
+    def check_one(self, measure: Measure) -> None:
+        """That the data serve a measure, which is of the positive class or of labels."""
+        of_labels = measure.definition.reads == "labels"
+        if measure.viewed and not (of_labels and measure.label in (None, *self.labels.names)):
+            raise InputError(
+                f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
+                f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
+            )
+        super().check_one(measure)
 
-    def under(self, settings: Settings) -> System:
-        """The system with these settings; itself, and what it has computed, where it has them."""
-        return self if settings == self.settings else replace(self, settings=settings)
-
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> System:
-        """The system on some of the rows."""
-        names = ("weight", "predicted", "score", "probability")
+    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+        """Some of the rows; the threshold was chosen on all of them."""
         labels = replace(self.labels, positive=self.labels.positive[rows])
-        # The threshold was chosen on all of the rows.
-        return replace(self, labels=labels, rule=None, **columns_taken(self, names, rows))
+        return {**super().cut(rows), "labels": labels, "rule": None}
 
     # --- What measures are formulas over ---------------------------------------------------------
 
@@ -133,38 +115,16 @@ class System:
         """Itself."""
         return self
 
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What a measure is a formula over."""
+    def over(self, measure: Measure) -> Sample:
+        """Counts, scores, or the losses of probabilities."""
         if measure.definition.on is ConfusionMatrix:
-            return self.counts.matrix
+            return self.counts
         if measure.definition.on is ScoreTable:
-            return self.table
-        if measure.definition.rows is None:
-            return None
-        return Moments.from_rows(self.losses(measure), self.weight)
-
-    def reading(self, measure: Measure) -> Reading:
-        """The value of a measure, and how it varies."""
-        if measure.definition.on is ConfusionMatrix:
-            return self.counts.reading(measure)
-        if measure.definition.on is ScoreTable:
-            if measure.definition.reads == "probabilities":
-                return of_probabilities(self.scored, measure)
-            return self.scored.reading(measure)
-        return of_losses(measure, self.losses(measure), self.weight, self.clusters, self.settings)
-
-    def losses(self, measure: Measure) -> FloatArray:
-        """The loss of each row."""
+            of_probabilities = measure.definition.reads == "probabilities"
+            return ProbableRows(self.scored) if of_probabilities else self.scored
         assert self.probability is not None
-        return measure.losses(self._truth, self.probability)
-
-    def per_row(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
-        if measure.definition.rows is not None:
-            return self.losses(measure)
-        if measure.definition.hits and not measure.viewed and self.predicted is not None:
-            return np.asarray(self.predicted == self.labels.positive, np.float64)
-        return None
+        losses = measure.losses(self._truth, self.probability)
+        return Losses(losses, self.weight, self.clusters, self.settings)
 
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets."""
@@ -175,7 +135,7 @@ class System:
         table = self.table.constant()
         if measure.definition.reads == "probabilities":
             if measure.definition.higher_is_better is None:
-                return float("nan")
+                return NAN
             positive, negative = self.table.total_positive, self.table.total_negative
             with np.errstate(invalid="ignore"):  # a slice may be without weight
                 share = np.array([positive / (positive + negative)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from calipers.measures import parse
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
 from calipers.readings.counts import ClassCounts
-from calipers.readings.losses import of_losses
+from calipers.readings.losses import Losses
 from calipers.readings.ranks import RankedClasses
 from calipers.readings.skill import ConstantAnswer, of_skill
 from calipers.statistics import (
@@ -24,10 +23,9 @@ from calipers.statistics import (
     FloatArray,
     Moments,
     ScoreTable,
-    Statistic,
 )
-from calipers.systems.base import NAN, best
-from calipers.systems.binary import System
+from calipers.systems import base, binary
+from calipers.systems.base import NAN, Sample, best
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -42,12 +40,6 @@ if TYPE_CHECKING:
 _AT_ONCE = 4_000_000
 
 _OF_CLASS = "a probability or a score for each class"
-_NEEDS = {
-    "labels": "predicted labels, or " + _OF_CLASS,
-    "scores": _OF_CLASS,
-    "ranks": _OF_CLASS,
-    "probabilities": "a probability for each class",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +105,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSystem:
+class ClassSystem(base.System):
     """One system: what it says of the rows, and the statistics of both."""
 
     name: str
@@ -123,7 +115,13 @@ class ClassSystem:
     rows: ClassRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
-    _binary: dict[str, System] = field(default_factory=dict, repr=False)
+
+    needs: ClassVar = {
+        "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
+        "scores": ("score", _OF_CLASS),
+        "ranks": ("score", _OF_CLASS),
+        "probabilities": ("is_probability", "a probability for each class"),
+    }
 
     @property
     def score(self) -> npt.NDArray[np.floating[Any]] | None:
@@ -131,58 +129,48 @@ class ClassSystem:
         return None if self.rows is None else self.rows.table
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> Settings:  # type: ignore[override]
         """How intervals are made."""
         return self.problem.settings
 
     @property
-    def weight(self) -> FloatArray | None:
+    def weight(self) -> FloatArray | None:  # type: ignore[override]
         """The weight of each row."""
         return self.problem.weight
 
     @property
-    def clusters(self) -> Clusters | None:
+    def clusters(self) -> Clusters | None:  # type: ignore[override]
         """What the rows come from."""
         return self.problem.clusters
 
-    def serves(self, reads: str) -> bool:
-        """Whether it has what some measures read."""
-        there = {
-            "labels": self.predicted is not None,
-            "scores": self.score is not None,
-            "ranks": self.score is not None,
-            "probabilities": self.is_probability,
-        }
-        return there.get(reads, False)
+    @property
+    def number(self) -> int:
+        """How many rows there are."""
+        return len(self.problem.truth)
 
     def under(self, settings: Settings) -> ClassSystem:
         """The system with these settings; itself, and what it has computed, where it has them."""
         if settings == self.settings:
             return self
-        return replace(self, problem=replace(self.problem, settings=settings), _binary={})
+        return replace(self, problem=replace(self.problem, settings=settings))
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> ClassSystem:
-        """The system on some of the rows; the classes stay."""
+    def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+        """Some of the rows; the classes stay."""
         p = self.problem
-        return replace(
-            self,
-            problem=replace(
-                p,
-                classes=replace(p.classes, codes=p.truth[rows]),
-                weight=None if p.weight is None else p.weight[rows],
-                clusters=None if p.clusters is None else p.clusters.taken(rows),
-            ),
-            predicted=None if self.predicted is None else self.predicted[rows],
-            rows=None if self.rows is None else self.rows.taken(rows),
-            _binary={},
+        problem = replace(
+            p,
+            classes=replace(p.classes, codes=p.truth[rows]),
+            weight=None if p.weight is None else p.weight[rows],
+            clusters=None if p.clusters is None else p.clusters.taken(rows),
         )
+        return {
+            "problem": problem,
+            "predicted": None if self.predicted is None else self.predicted[rows],
+            "rows": None if self.rows is None else self.rows.taken(rows),
+        }
 
-    def check(self, measures: Iterable[Measure]) -> None:
-        """That data and classes serve every measure asked for."""
-        for measure in measures:
-            self._check(measure)
-
-    def _check(self, measure: Measure) -> None:
+    def check_one(self, measure: Measure) -> None:
+        """That data and classes serve a measure."""
         d, names = measure.definition, self.problem.names
         one = replace(measure.plain, label=names[0])
         averaged = d.on is ConfusionMatrix or (d.on is ScoreTable and d.reads == "scores")
@@ -192,8 +180,7 @@ class ClassSystem:
                 f"{measure} is about two classes: ask for {one}, or name the positive one "
                 "(positive=…)"
             )
-        if not self.serves(d.reads or ""):
-            raise InputError(f"{self.name}: {measure} needs {_NEEDS[d.reads or '']}")
+        super().check_one(measure)
         if measure.average is not None and not averaged:
             instead = measure.plain if d.any_classes else one
             raise InputError(f"{measure}: there is no such average; ask for {instead}")
@@ -211,7 +198,7 @@ class ClassSystem:
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def problem_of(self, measure: Measure) -> System | None:
+    def problem_of(self, measure: Measure) -> binary.System | None:
         """The problem of two classes that a measure of one class is about, or one of the confidence
         in the label that is given."""
         d = measure.definition
@@ -222,39 +209,24 @@ class ClassSystem:
         confident = d.on is ScoreTable and d.reads == "probabilities" and d.skill_of is None
         return self.confidence if confident else None
 
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What a measure is a formula over; None where it takes more than one."""
-        d, one = measure.definition, self.problem_of(measure)
-        if d.on is ConfusionMatrix:
-            return self.counts.matrix
-        if one is not None:
-            return one.statistic(measure.plain)
-        if d.on is ClassRanks:
-            return self.ranks.statistic
-        if d.on is ScoreTable:
+    def over(self, measure: Measure) -> Sample | None:
+        """Counts, places of the true classes, or losses."""
+        on = measure.definition.on
+        if on is ConfusionMatrix:
+            return self.counts
+        if on is ClassRanks:
+            return self.ranks
+        if on is ScoreTable:
             return None
-        return Moments.from_rows(self.losses(measure), self.weight)
+        return Losses(self.losses(measure), self.weight, self.clusters, self.settings)
 
-    def reading(self, measure: Measure) -> Reading:
-        """The value of a measure, and how it varies."""
-        d, p, one = measure.definition, self.problem, self.problem_of(measure)
-        if d.on is ConfusionMatrix:
-            return self.counts.reading(measure)
-        if one is not None:
-            return one.reading(measure.plain)
-        if d.on is ClassRanks:
-            return self.ranks.reading(measure)
-        if d.skill_of is not None:
-            loss = parse(d.skill_of, "probabilities")
+    def composed(self, measure: Measure) -> Reading:
+        """What is saved of a loss; or a measure of scores, averaged over the classes with rows."""
+        if measure.definition.skill_of is not None:
+            p, loss = self.problem, parse(measure.definition.skill_of, "probabilities")
             lost = p.constant_losses(loss)
             constant = ConstantAnswer(p.truth, p.shares, lost, p.weight, p.clusters, self.settings)
             return of_skill(measure, loss, self.losses(loss), constant)
-        if d.on is ScoreTable:
-            return self._average(measure)
-        return of_losses(measure, self.losses(measure), p.weight, p.clusters, self.settings)
-
-    def _average(self, measure: Measure) -> Reading:
-        """A measure of scores, averaged over the classes with rows."""
         readings = (self.against_rest(name).reading(measure.plain) for name in self._occurring)
         terms = zip(weights_of(measure, self.problem.shares), readings, strict=True)
         return of_scores(measure, list(terms), len(self.problem.truth), self.settings)
@@ -270,31 +242,19 @@ class ClassSystem:
         truth: Any = self.problem.truth  # losses take numbers of any kind
         return measure.losses(truth, self.rows)
 
-    def per_row(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
-        d = measure.definition
-        if measure.label is not None and d.on is not ConfusionMatrix:
-            return self.against_rest(measure.label).per_row(measure.plain)
-        if d.on is Moments:
-            return self.losses(measure)
-        if d.on is ClassRanks:
-            return self.ranks.gain(measure)
-        if d.hits and not measure.viewed and self.predicted is not None:
-            return np.asarray(self.predicted == self.problem.truth, np.float64)
-        return None
-
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets."""
-        d, one = measure.definition, self.problem_of(measure)
+        d = measure.definition
         if d.on is ConfusionMatrix:
             if measure.label is None:
                 return best(measure, self.counts.constant)
             return best(measure.plain, self.counts.matrix.of_class(measure.label).constant())
-        if one is not None:
-            return one.constant(measure.plain)
+        if self.problem_of(measure) is not None:
+            return super().constant(measure)
         if d.on is ClassRanks:  # the constant answer lists the classes by frequency
             shares = np.sort(self.problem.shares)[::-1]
-            return float(shares[: measure.parameters["k"]].sum())
+            place: Any = np.arange(len(shares))  # none of which has an equal
+            return float((shares * measure.losses(place, np.zeros_like(place))).sum())
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
         if d.on is ScoreTable:
@@ -307,11 +267,6 @@ class ClassSystem:
         moments = self.problem.constant(measure) or self.statistic(measure)
         assert moments is not None
         return float(measure.apply(moments))
-
-    def beside(self, measure: Measure) -> Mapping[str, float]:
-        """What the estimate of one class tells."""
-        one = self.problem_of(measure)
-        return {} if one is None else one.beside(measure.plain)
 
     @cached_property
     def counts(self) -> ClassCounts:
@@ -330,34 +285,35 @@ class ClassSystem:
         p = self.problem
         return RankedClasses(p.truth, self.score, p.weight, p.clusters, self.settings)
 
-    def against_rest(self, label: str) -> System:
+    def against_rest(self, label: str) -> binary.System:
         """The scores of one class, as those of a problem of two."""
-        if label not in self._binary:
-            assert self.score is not None
-            problem = self.problem
-            score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
-            own = [m.plain for m in self.measures if m.average is not None or m.label == label]
-            self._binary[label] = System(
-                self.name,
-                problem.against_rest(label),
-                problem.weight,
-                self.settings,
-                score=score,
-                probability=score if self.is_probability else None,
-                clusters=problem.clusters,
-                measures=tuple(dict.fromkeys(own)),
-            )
-        return self._binary[label]
+        return self.once(label, lambda: self._against_rest(label))
+
+    def _against_rest(self, label: str) -> binary.System:
+        assert self.score is not None
+        problem = self.problem
+        score = np.ascontiguousarray(self.score[:, problem.names.index(label)], np.float64)
+        own = [m.plain for m in self.measures if m.average is not None or m.label == label]
+        return binary.System(
+            self.name,
+            problem.against_rest(label),
+            problem.weight,
+            self.settings,
+            score=score,
+            probability=score if self.is_probability else None,
+            clusters=problem.clusters,
+            measures=tuple(dict.fromkeys(own)),
+        )
 
     @cached_property
-    def confidence(self) -> System:
+    def confidence(self) -> binary.System:
         """Whether the most probable class is the true one, as a problem of two classes whose
         probability is that of the label given: a measure of calibration of it is one of the
         confidence (Guo and others 2017)."""
         assert self.rows is not None
         problem = self.problem
         right, probability = top_label(problem.truth, self.rows.table, self.rows.highest)
-        return System(
+        return binary.System(
             self.name,
             Labels(("wrong", "right"), right),
             problem.weight,

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from calipers.readings.losses import of_losses
+from calipers.readings.losses import Losses
 from calipers.statistics import FloatArray, Moments
-from calipers.systems.base import NAN, columns_taken
+from calipers.systems.base import NAN, System
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from calipers.inference.clusters import Clusters
-    from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(System):
     """One system's predictions of some rows."""
 
     name: str
@@ -32,41 +28,16 @@ class Predictions:
     settings: Settings
     clusters: Clusters | None = None
 
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> Predictions:
-        """The system on some of the rows."""
-        names = ("truth", "predicted", "weight")
-        return replace(self, **columns_taken(self, names, rows))
+    columns: ClassVar = ("truth", "predicted", "weight")
 
-    def under(self, settings: Settings) -> Predictions:
-        """The system with these settings."""
-        return replace(self, settings=settings)
-
-    def problem_of(self, measure: Measure) -> None:
-        """There are no classes."""
-
-    def statistic(self, measure: Measure) -> Moments:
-        """The moments of the losses."""
-        return Moments.from_rows(self.losses(measure), self.weight)
-
-    def reading(self, measure: Measure) -> Reading:
-        """The mean loss and how it varies."""
-        return of_losses(measure, self.losses(measure), self.weight, self.clusters, self.settings)
-
-    def losses(self, measure: Measure) -> FloatArray:
+    def over(self, measure: Measure) -> Losses:
         """The loss of each row."""
-        return measure.losses(self.truth, self.predicted)
-
-    def per_row(self, measure: Measure) -> FloatArray | None:
-        """The loss of each row."""
-        return self.losses(measure)
+        losses = measure.losses(self.truth, self.predicted)
+        return Losses(losses, self.weight, self.clusters, self.settings)
 
     def constant(self, measure: Measure) -> float:
         """What the best constant prediction loses."""
         return constant_loss(measure, self.truth, self.weight)
-
-    def beside(self, measure: Measure) -> Mapping[str, float]:
-        """Nothing."""
-        return {}
 
 
 def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None) -> float:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels
 from calipers.inference.clusters import Clusters
-from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
-from calipers.inference.reading import Influence, Space
+from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
 from calipers.readings.sets import LabelCounts, RowValues
@@ -20,12 +17,10 @@ from calipers.statistics import (
     ConfusionMatrix,
     FloatArray,
     LabelMatrices,
-    Moments,
     ScoreTable,
-    Statistic,
 )
-from calipers.systems.base import NAN, columns_taken
-from calipers.systems.binary import System
+from calipers.systems import base, binary
+from calipers.systems.base import NAN, Sample
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -36,16 +31,10 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
 
 _SETS = "predicted labels, probabilities, or scores with a threshold"
-_NEEDS = {
-    "sets": _SETS,
-    "labels": _SETS,
-    "scores": "a score or a probability for each label",
-    "probabilities": "a probability for each label",
-}
 
 
 @dataclass(frozen=True, eq=False)
-class LabelSystem:
+class LabelSystem(base.System):
     """One system: which labels each row has, shape (rows, labels), and what is said of them."""
 
     name: str
@@ -59,53 +48,29 @@ class LabelSystem:
     is_probability: bool = False
     thresholds: float | dict[str, float] | None = None
     measures: tuple[Measure, ...] = ()
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    def serves(self, reads: str) -> bool:
-        """Whether it has what some measures read."""
-        there = {
-            "sets": self.predicted is not None,
-            "labels": self.predicted is not None,
-            "scores": self.score is not None,
-            "probabilities": self.is_probability,
-        }
-        return there.get(reads, False)
-
-    def check(self, measures: Iterable[Measure]) -> None:
-        """That the data serve every measure asked for."""
-        for measure in measures:
-            reads = measure.definition.reads or ""
-            if not self.serves(reads):
-                raise InputError(f"{self.name}: {measure} needs {_NEEDS[reads]}")
-
-    def under(self, settings: Settings) -> LabelSystem:
-        """The system with these settings; itself, and what it has computed, where it has them."""
-        return self if settings == self.settings else replace(self, settings=settings, _kept={})
-
-    def taken(self, rows: npt.NDArray[np.bool_ | np.intp]) -> LabelSystem:
-        """The system on some of the rows; the labels stay."""
-        names = ("truth", "weight", "predicted", "score")
-        return replace(self, _kept={}, **columns_taken(self, names, rows))
-
-    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+    columns: ClassVar = ("truth", "weight", "predicted", "score")
+    needs: ClassVar = {
+        "sets": ("predicted", _SETS),
+        "labels": ("predicted", _SETS),
+        "scores": ("score", "a score or a probability for each label"),
+        "probabilities": ("is_probability", "a probability for each label"),
+    }
 
     # --- What measures are formulas over ---------------------------------------------------------
 
-    def of_label(self, label: str) -> System:
+    def of_label(self, label: str) -> binary.System:
         """One label, as a problem of two classes."""
-        return self._once(label, lambda: self._of_label(label))  # type: ignore[no-any-return]
+        return self.once(label, lambda: self._of_label(label))
 
-    def _of_label(self, label: str) -> System:
+    def _of_label(self, label: str) -> binary.System:
         place = self.labels.index(label)
 
         def column(table: Any) -> Any:
             return None if table is None else np.ascontiguousarray(table[:, place])
 
         score = column(self.score)
-        return System(
+        return binary.System(
             self.name,
             Labels((f"not {label}", label), column(self.truth)),
             self.weight,
@@ -124,7 +89,7 @@ class LabelSystem:
             return self.thresholds[label]
         return self.thresholds
 
-    def problem_of(self, measure: Measure) -> System | None:
+    def problem_of(self, measure: Measure) -> binary.System | None:
         """The problem of two classes that a measure of one label is about."""
         return None if measure.label is None else self.of_label(measure.label)
 
@@ -142,7 +107,7 @@ class LabelSystem:
         return self.counts.matrices
 
     @cached_property
-    def pooled(self) -> System:
+    def pooled(self) -> binary.System:
         """All labels of all rows as one problem of two classes; the labels of a row are drawn
         together."""
         assert self.score is not None
@@ -153,7 +118,7 @@ class LabelSystem:
         else:
             clusters = self.clusters
         clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
-        return System(
+        return binary.System(
             self.name,
             Labels(("without", "with"), self.truth.ravel()),
             weight,
@@ -164,7 +129,7 @@ class LabelSystem:
 
     def values(self, measure: Measure) -> FloatArray:
         """The value of each row; NaN where it has none."""
-        return self._once(measure, lambda: self._values(measure))  # type: ignore[no-any-return]
+        return self.once(measure, lambda: self._values(measure))
 
     def _values(self, measure: Measure) -> FloatArray:
         truth: Any = self.truth
@@ -177,36 +142,17 @@ class LabelSystem:
         losses = measure.losses(truth.ravel().astype(np.float64), self.score.ravel())
         return np.asarray(losses.reshape(truth.shape).mean(axis=1))
 
-    def rows(self, measure: Measure) -> RowValues:
-        """The same, as what a number is the mean of."""
-        return RowValues(measure, self.values(measure), self.weight, self.clusters, self.settings)
-
-    def per_row(self, measure: Measure) -> FloatArray | None:
-        """The value of each row, where the measure is the mean of such."""
-        if measure.label is not None:
-            return self.of_label(measure.label).per_row(measure.plain)
-        return self.values(measure) if measure.definition.on is Moments else None
-
-    def statistic(self, measure: Measure) -> Statistic | None:
-        """What a measure is a formula over; None where it takes more than one."""
-        if measure.label is not None:
-            return self.of_label(measure.label).statistic(measure.plain)
+    def over(self, measure: Measure) -> Sample | None:
+        """The counts of each label, or a value per row."""
         if measure.definition.on is ConfusionMatrix:
-            return self.matrices
-        return self.rows(measure).moments if measure.definition.on is Moments else None
+            return self.counts
+        if measure.definition.on is ScoreTable:
+            return None
+        return RowValues(self.values(measure), self.weight, self.clusters, self.settings)
 
-    def reading(self, measure: Measure) -> Reading:
-        """The value of a measure, and how it varies."""
-        d = measure.definition
-        if measure.label is not None:
-            return self.of_label(measure.label).reading(measure.plain)
-        if d.on is ConfusionMatrix:
-            return self.counts.reading(measure, few=self._by_error(measure))
-        if d.on is ScoreTable:
-            return self._once(("average", measure), lambda: self._average(measure))  # type: ignore[no-any-return]
-        rows = self.rows(measure)
-        share = d.hits is not None and self.clusters is None
-        return rows.reading(rows.moments.effective_size if share else None)
+    def composed(self, measure: Measure) -> Reading:
+        """A measure of scores, averaged over labels."""
+        return self.once(("average", measure), lambda: self._average(measure))
 
     def _average(self, measure: Measure) -> Reading:
         """A measure of scores averaged over labels; the micro average is that of all rows and
@@ -236,21 +182,6 @@ class LabelSystem:
         moved = influence.plain.column.reshape(len(self.truth), -1).sum(axis=1)
         return replace(influence, column=moved, space=Space(self.weight, self.clusters))
 
-    def _by_error(self, measure: Measure) -> bool:
-        """Whether an average of counts goes by the delta method, unless the bootstrap is asked
-        for."""
-        if self.settings.prefers_bootstrap:
-            return False
-        each = self.matrices.one_vs_rest()
-        rows = (each.positive + each.fp)[each.positive + each.fp > 0]
-        scarce = measure.average == "macro" and bool((rows < FEW_OF_LABEL).any())
-        return scarce or self.draws_too_much
-
-    @property
-    def draws_too_much(self) -> bool:
-        """Whether redrawing all labels takes too long."""
-        return self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
-
     # --- What the best constant answer gets ------------------------------------------------------
 
     @cached_property
@@ -270,7 +201,7 @@ class LabelSystem:
         """Of the best constant answer, where it is known which one that is."""
         d, p = measure.definition, self.shares
         if measure.label is not None:
-            return self.of_label(measure.label).constant(measure.plain)
+            return super().constant(measure)
         if d.on is ScoreTable:
             return self._constant_score(measure)
         if d.default is not None:
@@ -289,9 +220,3 @@ class LabelSystem:
         tables = [self.of_label(label).table.constant() for label in occurring]
         values = [float(measure.plain.apply(table)) for table in tables]
         return sum(w * v for w, v in zip(weights, values, strict=True)) if values else NAN
-
-    def beside(self, measure: Measure) -> Mapping[str, float]:
-        """What the estimate of one label tells."""
-        if measure.label is None:
-            return {}
-        return self.of_label(measure.label).beside(measure.plain)

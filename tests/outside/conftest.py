@@ -1,0 +1,48 @@
+"""What is registered from the outside goes again with its test."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from calipers.cli.group import cli
+from calipers.measures import families, parameters, reasons, registry
+
+BOOKS: tuple[dict[Any, Any], ...] = (
+    families.FAMILIES, families.TASKS, parameters.PARAMETERS, reasons.REASONS,
+    registry.REGISTRY, registry.NAMES, cli.commands,
+)  # fmt: skip
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    registry.load(families.FAMILIES)  # a module says its measures once
+    kept = [{k: list(v) if isinstance(v, list) else v for k, v in b.items()} for b in BOOKS]
+    try:
+        yield
+    finally:
+        for book, before in zip(BOOKS, kept, strict=True):
+            book.clear()
+            book.update(before)
+
+
+@pytest.fixture
+def books() -> Iterator[None]:
+    with as_before():
+        yield
+
+
+@pytest.fixture(scope="module")
+def task() -> Iterator[ModuleType]:
+    """The module partitions.py, imported as a user's own."""
+    with as_before(), pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parent))
+        yield import_module("partitions")
+        del sys.modules["partitions"]

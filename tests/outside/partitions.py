@@ -1,0 +1,118 @@
+"""Clusterings against known classes: a task of its own, over the confusion matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from calipers.cli.common import measure_options, output_options
+from calipers.cli.files import Command, InFile
+from calipers.cli.group import cli
+from calipers.cli.slices import part_options
+from calipers.cli.tables import evaluate_columns
+from calipers.data.classes import coded
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
+from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
+from calipers.inference.clusters import Clusters
+from calipers.inference.settings import Settings
+from calipers.measures import Family, Measure, measure, register_reason, register_task
+from calipers.once import cached_property
+from calipers.readings.counts import ClassCounts
+from calipers.results import Evaluation
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
+from calipers.systems.base import System, best
+
+register_task("partitions", Family(name="partitions", reads="partitions"))
+register_reason("one_group", "all rows are of one class and in one cluster")
+
+
+@measure("purity", family="partitions", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+         higher_is_better=True, range=(0, 1), undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
+def purity(c: ConfusionMatrix) -> FloatArray:
+    """Share of the rows that are of the most frequent class of their cluster."""
+    return np.asarray(c.counts.max(axis=-2).sum(axis=-1) / c.total)
+
+
+def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
+    return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
+
+
+@measure("ARI", family="partitions", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+         higher_is_better=True, range=(-1, 1), uninformed=0.0, undefined={"one_group": one_group},
+         reference="Hubert and Arabie 1985")  # fmt: skip
+def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
+    """Share of the pairs of rows on which clusters and classes agree, beyond chance."""
+    cells, classes, clusters, everything = (
+        (n * (n - 1) / 2).sum(axis=-1)
+        for n in (c.counts.reshape(*c.total.shape, -1), c.truth, c.prediction, c.total[..., None])
+    )
+    chance = classes * clusters / everything
+    return np.asarray((cells - chance) / ((classes + clusters) / 2 - chance))
+
+
+@dataclass(frozen=True, eq=False)
+class Partition(System):
+    """One clustering of rows whose classes are known."""
+
+    name: str
+    truth: IntArray
+    found: IntArray
+    size: int
+    settings: Settings
+    weight: FloatArray | None = None
+    clusters: Clusters | None = None
+    measures: tuple[Measure, ...] = ()
+
+    columns = ("truth", "found", "weight")
+
+    @cached_property
+    def counts(self) -> ClassCounts:
+        """Classes against clusters, in a square matrix with room for whichever are more."""
+        names = tuple(map(str, range(self.size)))
+        rows = self.settings, self.weight, self.clusters, self.measures
+        return ClassCounts.from_codes(self.truth, self.found, names, *rows)
+
+    def over(self, measure: Measure) -> ClassCounts:
+        return self.counts
+
+    def constant(self, measure: Measure) -> float:
+        return best(measure, self.counts.constant)
+
+
+@verb
+def partitions(
+    truth: Any, found: Mapping[str, Any], *, weight: Any = None, cluster: Any = None,
+    slices: Any = None, slice_bins: Bins | None = None, measures: MeasureNames | None = None,
+    baseline: str | None = None, interval: str | Sequence[str] = "auto", level: float = 0.95,
+    resamples: int = 2000, seed: int = 0, inputs: Sequence[Any] = (),
+) -> Evaluation:  # fmt: skip
+    """How well clusterings recover known classes; ``found`` is a column for each clustering."""
+    settings, classes = make_settings(interval, level, resamples, seed), coded(truth, "truth").codes
+    columns = columns_of(found, "found", len(classes), lambda *column: coded(*column).codes)
+    size = 1 + int(max(codes.max() for codes in (classes, *columns.values())))
+    rows = size, settings, *weights_and_clusters(weight, cluster, len(classes))
+    systems = {name: Partition(name, classes, codes, *rows) for name, codes in columns.items()}
+    chosen = choose_measures(measures, ("ARI", "purity"), "partitions")
+    return evaluated(
+        "partitions", asked_of(systems, chosen), chosen, baseline=baseline,
+        slices=slice_columns(slices), slice_bins=slice_bins, inputs=inputs,
+    )  # fmt: skip
+
+
+@cli.command("partitions", cls=Command)
+@click.argument("table", type=InFile())
+@click.option("--truth", required=True, metavar="COL", help="Column of the classes.")
+@click.option("--found", "said", multiple=True, required=True, metavar="COL", help="Of clusters.")
+@click.option("--weight", metavar="COL", help="Column of weights.")
+@part_options
+@measure_options
+@output_options
+def command(**options: Any) -> None:
+    """Evaluate clusterings of the rows of TABLE."""
+    evaluate_columns(partitions, options)

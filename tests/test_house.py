@@ -1,0 +1,199 @@
+"""The rules that keep the house as it is; each says what it found, and where."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from calipers.measures import TASKS, definitions
+
+PACKAGE = Path(__file__).parents[1] / "src" / "calipers"
+SOURCES = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {path: ast.parse(text) for path, text in SOURCES.items()}
+
+#: What shows measures, and what translates names, may ask what they are called.
+SHOW = ("measures", "report", "cli", "ir_measures.py")
+
+#: Functions through which a result shows or compares itself, and a measure is called.
+DOORS = {"results": ("report", "evaluate"), "measures": ("evaluate",)}
+
+MOST_LINES = 430
+#: Longer files, and why they are one.
+LONG = {
+    "results/forms.py": "a table of how each type is written and read",
+}
+
+#: The most lines of a verb beside its signature and its docstring.
+MOST_OF_A_VERB = 60
+
+
+def place(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+# ------------------------------------------------------------------------------ names of measures
+
+
+def names() -> set[str]:
+    families = {family for of in TASKS.values() for family in of}
+    spelled = {name for d in definitions() for name in (*d.spellings, str(d.example()))}
+    return families | spelled
+
+
+def asks_what_it_is_called(tree: ast.AST, called: set[str]) -> Iterator[int]:
+    """The lines that compare a measure's name or family with what stands in the code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+        elif isinstance(node, ast.Match):
+            sides = [node.subject, *(case.pattern for case in node.cases)]
+        else:
+            continue
+        asked = [
+            ast.unparse(part)
+            for side in sides
+            for part in ast.walk(side)
+            if isinstance(part, ast.expr)
+        ]
+        if any(re.fullmatch(r"(.*\.)?family", text) for text in asked):
+            yield node.lineno
+        named = any(
+            re.fullmatch(r".*\b(measure|definition|d|m)\.name|str\((measure|m)\)", text)
+            for text in asked
+        )
+        constants = {
+            part.value
+            for side in sides
+            for part in ast.walk(side)
+            if isinstance(part, ast.Constant) and isinstance(part.value, str)
+        }
+        if named and constants & called:
+            yield node.lineno
+
+
+def test_nothing_asks_what_a_measure_is_called() -> None:
+    called = names()
+    found = [
+        f"{place(path)}:{line}"
+        for path, tree in TREES.items()
+        if path.relative_to(PACKAGE).parts[0] not in SHOW
+        for line in asks_what_it_is_called(tree, called)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("code", "asks"),
+    [
+        ("measure.definition.family == 'counts'", True),
+        ("d.family in TASKS['retrieval']", True),
+        ("if family != 'scores': pass", True),
+        ("measure.definition.name in ('AUC', 'AP')", True),
+        ("str(measure) == 'F1'", True),
+        ("match d.name:\n  case 'AUC': pass", True),
+        ("system.name == 'AUC'", False),
+        ("definition.reads == 'scores'", False),
+        ("definition.on is ScoreTable", False),
+        ("definition.name == other", False),
+    ],
+)
+def test_what_asks(code: str, asks: bool) -> None:
+    assert bool(list(asks_what_it_is_called(ast.parse(code), names()))) == asks
+
+
+# ----------------------------------------------------------------------------------------- circles
+
+
+def module(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """The modules that a file imports anywhere, for types too, but through no door."""
+    known, found = {module(of) for of in TREES}, set()
+    layer = module(path).split(".")[1] if "." in module(path) else ""
+    inside = {
+        id(node)
+        for function in ast.walk(TREES[path])
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, (
+                f"{place(path)}:{node.lineno} says relatively where it imports from"
+            )
+            named = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [name if name in known else name.rpartition(".")[0] for name in named]
+        else:
+            continue
+        doors = (
+            [f"calipers.{layer}" for layer in DOORS.get(layer, ())] if id(node) in inside else []
+        )
+        found |= {
+            name for name in named if name in known and ".".join(name.split(".")[:2]) not in doors
+        }
+    return found - {module(path)}
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other, in one step or in several."""
+    reached = {}
+    for start in graph:
+        reached[start], todo = set[str](), [start]
+        while todo:
+            new = graph.get(todo.pop(), set()) - reached[start]
+            reached[start] |= new
+            todo += new
+    found = {
+        tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]
+    }
+    return sorted(map(list, found))
+
+
+def test_no_modules_import_each_other() -> None:
+    # (A package is what it lends, and lends late; whoever asks it asks the module behind.)
+    files = [path for path in TREES if path.name != "__init__.py"]
+    own = {module(path) for path in files}
+    assert circles({module(path): imported(path) & own for path in files}) == []
+
+
+def test_what_is_a_circle() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == [["b", "c"]]
+
+
+# ------------------------------------------------------------------------------------------ length
+
+
+def test_files_are_short() -> None:
+    long = {place(path) for path, text in SOURCES.items() if text.count("\n") > MOST_LINES}
+    assert long == set(LONG), "split them, or say why they are one; and forget those that are short"
+
+
+def body(function: ast.FunctionDef) -> int:
+    """The lines of a function beside its signature and its docstring."""
+    first = function.body[1 if ast.get_docstring(function) is not None else 0]
+    assert function.end_lineno is not None
+    return function.end_lineno - first.lineno + 1
+
+
+def test_verbs_are_short() -> None:
+    found = {
+        f"{place(path)}:{node.name}": body(node)
+        for path, tree in TREES.items()
+        if path.relative_to(PACKAGE).parts[0] in ("evaluate", "cli")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and len(node.body) > 1
+    }
+    assert {"evaluate/classification.py:classification", "cli/classification.py:command"} <= set(
+        found
+    )
+    assert {name: lines for name, lines in found.items() if lines > MOST_OF_A_VERB} == {}
