@@ -116,10 +116,17 @@ def test_tests_of_accuracy_and_areas(rows: cal.Evaluation) -> None:
     tail = stats.binom.sf(max(d.wins, d.losses), n, 0.5)
     assert d.p == pytest.approx(2 * tail + stats.binom.pmf(d.wins, n, 0.5), rel=1e-9)
     exact = rows.compare()["accuracy"]
+    # A row added to either discordant count (Bonett and Price 2012); no rows are drawn.
+    up, down = ((x + 1) / (exact.n + 2) for x in (exact.wins, exact.losses))
+    half = 1.959964 * math.sqrt((up + down - (up - down) ** 2) / (exact.n + 2))
+    assert (exact.low, exact.high) == pytest.approx((up - down - half, up - down + half), rel=1e-6)
+    assert exact.method == rows.compare(interval="analytic")["accuracy"].method == "Bonett-Price"
+    wrong = rows.compare()["error-rate"]
+    assert (wrong.low, wrong.high) == pytest.approx((-exact.high, -exact.low))
     assert exact.p == pytest.approx(stats.binomtest(d.wins, n).pvalue, rel=1e-9)
     assert rows.compare(test="mid-p")["AUC"].test == "none"
     assert rows.compare(test="bootstrap")["AUC"].test == "paired bootstrap"
-    assert rows.compare()["AP"].test == "influence, paired"
+    assert rows.compare()["AP"].test == "delta, paired"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +144,40 @@ def test_areas_of_few_positives_have_the_bootstraps_test(
     assert found.pop("AUC") == ("DeLong, paired", "DeLong, paired")
     for name, made in found.items():
         assert made == (
-            ("influence, paired", "influence, paired")
+            ("delta, paired", "delta, paired")
             if name in by_influence
             else ("paired bootstrap", "paired bootstrap [B]")
         )
+
+
+def test_few_positives_are_few_by_their_weights() -> None:
+    """60 positives of which 35 hardly count stand for (25 + 35/100)²/(25 + 35/10,000) = 25.7."""
+    random = np.random.default_rng(4)
+    truth = np.arange(400) < 60
+    score = {name: truth + random.normal(size=400) for name in "ab"}
+    for light, test in ((1.0, "delta, paired"), (0.01, "paired bootstrap")):
+        weight = np.where(np.arange(400) < 35, light, 1.0)
+        ev = cal.classification(truth, score=score, weight=weight, measures=["AP"], resamples=200)
+        assert ev.compare()["AP"].test == test
+
+
+@pytest.mark.parametrize("measure", ["pAUC(max_fpr=0.3)", "PRG-AUC", "KS"])
+def test_differences_of_other_measures_of_scores(measure: str) -> None:
+    """By name or where no bootstrap is wanted by influence, as wide as resampled rows are spread;
+    else by replicates, and the test says what the interval does."""
+    random = np.random.default_rng(5)
+    truth = np.arange(400) < 180
+    common = random.normal(size=400)
+    score = {name: truth + common + random.normal(size=400) for name in "ab"}
+    ev = cal.classification(truth, score=score, measures=[measure], curves=False)
+    usual, named = ev.compare()[measure], ev.compare(interval="delta", test="normal")[measure]
+    assert usual.test == "paired bootstrap"
+    assert named.test == named.method == "delta, paired"
+    assert named.high - named.low == pytest.approx(usual.high - usual.low, rel=0.2)
+    assert ev.compare(interval="analytic")[measure].method == "delta, paired"
+    for level in (1 - usual.p - 0.005, 1 - usual.p + 0.005):
+        d = ev.compare(level=level)[measure]
+        assert (d.low <= 0 <= d.high) == (level > 1 - usual.p)
 
 
 def test_margins_are_two_one_sided_tests(topics: cal.Evaluation) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import stdtr
 from sklearn.metrics import d2_log_loss_score
 
 import calipers as cal
@@ -112,6 +113,20 @@ def test_a_cluster_of_copies_is_one_row() -> None:
     for d in one.comparison:
         other_d = many.comparison[d.measure]
         assert other_d.high - other_d.low == pytest.approx(d.high - d.low, rel=0.02)
+
+
+def test_errors_have_the_factor_of_means() -> None:
+    """n/(n − 1), as C/(C − 1) where each of n rows is a cluster."""
+    truth, good, poor = draw(0, 12)
+    alone, clustered = (
+        found(
+            truth, {"good": good, "poor": poor}, cluster=cluster, interval="analytic", level=level
+        )
+        # Student's t of 11 degrees of freedom at this level is the normal's at 95%.
+        for cluster, level in ((None, 0.95), (np.arange(12), 1 - 2 * stdtr(11, -1.959964)))
+    )
+    for a, b in zip((*alone, *alone.compare()), (*clustered, *clustered.compare()), strict=True):
+        assert b.high - b.low == pytest.approx(a.high - a.low, rel=1e-5)
 
 
 def test_intervals_cover() -> None:

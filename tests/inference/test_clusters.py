@@ -369,3 +369,39 @@ def test_clusters_cover_where_rows_do_not(measure: str) -> None:
     # Three standard errors of 400 trials are 3.3%; the bootstrap of 60 clusters lacks 1 or 2%.
     assert 0.905 < coverage["bootstrap"] < 0.985, coverage
     assert 0.915 < coverage["analytic"] < 0.985, coverage
+
+
+def test_an_average_of_aucs_is_corrected_once_for_its_clusters() -> None:
+    """C/(C − 1), and no n/(n − 1) of classes beside it; on the logit scale as one AUC is."""
+    random = np.random.default_rng(11)
+    truth, cluster = random.permutation(np.repeat([0, 1, 2], [6, 14, 20])), np.arange(40) // 4
+    score = random.random((40, 3)) + 0.5 * np.eye(3)[truth]
+    probability = score / score.sum(axis=1, keepdims=True)
+    ev = cal.classification(
+        truth, probability=probability, measures=["macro-AUC"], cluster=cluster, curves=False
+    )
+    moved = np.zeros(40)
+    for k, s in enumerate(probability.T):
+        own = truth == k
+        wins = s[own][:, None] > s[~own][None, :]
+        moved[own] += (wins.mean(axis=1) - wins.mean()) / own.sum() / 3
+        moved[~own] += (wins.mean(axis=0) - wins.mean()) / (~own).sum() / 3
+    se = np.sqrt(10 / 9 * np.square(np.bincount(cluster, moved)).sum())
+    e = ev["macro-AUC"]
+    logits = [np.log(x / (1 - x)) for x in (e.low, e.value, e.high)]
+    half = stats.t.ppf(0.975, 9) * se / (e.value * (1 - e.value))
+    assert logits == pytest.approx([logits[1] - half, logits[1], logits[1] + half], rel=1e-9)
+    assert e.method == "Obuchowski, logit, 10 clusters"
+
+
+def test_gini_is_as_sure_as_the_auc_that_it_is_made_of() -> None:
+    random = np.random.default_rng(12)
+    truth, cluster = random.random(120) < 0.4, np.arange(120) // 6
+    for given in (None, cluster):
+        ev = cal.classification(
+            truth, score=truth + random.normal(size=120), measures=["AUC", "Gini"], cluster=given
+        )
+        auc, gini = ev["AUC"], ev["Gini"]
+        assert gini.method == auc.method
+        assert (gini.low, gini.high) == pytest.approx((2 * auc.low - 1, 2 * auc.high - 1))
+        assert gini.standard_error == pytest.approx(2 * auc.standard_error)

@@ -175,10 +175,7 @@ class Local:
         if by_cluster or not last:
             return {own: _of_clusters(last[own], of.total) for own, of in by_cluster.items()}
         space, known = Reduced(products=products.total, again=self._again), list(last)
-        return {
-            own: Influence(_parts(own, known), space, of.name, of.clustered)
-            for own, of in last.items()
-        }
+        return {own: Influence(_parts(own, known), space, of.name) for own, of in last.items()}
 
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its

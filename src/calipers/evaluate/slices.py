@@ -109,12 +109,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
     elif part.settings.interval == "none":
         made = intervals.missing("none", "not_asked")
     elif np.isfinite(value):
-        made, test = two_samples.compared(
-            part,
-            other,
-            lambda: _of_rest(rest, measure),
-            by_influence=rest.parts.system.by_influence,
-        )
+        made, test = two_samples.compared(part, other, lambda: _of_rest(rest, measure))
     return Difference(
         measure=own.measure,
         system=own.system,

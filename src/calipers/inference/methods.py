@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,7 @@ def offers(reading: Reading) -> dict[str, Limits]:
         made["by error"] = lambda level: by_error(reading, level)
         made["delta"] = lambda level: _delta(reading, level)
         made["delong"] = lambda level: _delong(reading, level)
-    if reading.shares:
+    if reading.shares or reading.discordant is not None:
         made["paired shares"] = lambda level: _paired_shares(reading, level)
     return {**made, **reading.methods}
 
@@ -136,11 +137,15 @@ def _studentised(reading: Reading, level: float) -> Interval | None:
 
 def _paired_shares(reading: Reading, level: float) -> Interval | None:
     """Of units that count 0 or 1 for either system."""
-    if reading.units is None:
-        return None
     if reading.n < 2:
         return intervals.missing("none", "too_few_units")
-    up, down = (float(np.mean(reading.units.values == side)) for side in (1, -1))
+    if reading.discordant is not None:
+        found: Iterable[float] = reading.discordant()
+    elif reading.units is not None:
+        found = (float((reading.units.values == side).sum()) for side in (1, -1))
+    else:
+        return None
+    up, down = (of / reading.n for of in found)
     return _scaled(reading, proportions.paired_shares(up, down, reading.n, level))
 
 

@@ -97,7 +97,9 @@ class ByClass(Space):
         return _corrected(float(own.sum()) ** 2 / squares if squares > 0 else 0.0)
 
     def corrected(self, column: FloatArray) -> FloatArray:
-        """Times √(n/(n − 1)) of the class of each row."""
+        """Times √(n/(n − 1)) of the class of each row, where rows are independent."""
+        if self.clusters is not None:
+            return column
         if self.sizes is None:
             squares = [self._correction(~self.positive), self._correction(self.positive)]
         else:
@@ -153,18 +155,17 @@ def _corrected(n: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """A vector: how much the units move a number. ``name`` is what its error is called, of clusters
-    ``clustered`` where that has another name."""
+    """A vector: how much the units move a number. ``name`` is what its error is called."""
 
     column: FloatArray
     space: Space
     name: str = "delta"
-    clustered: str | None = None
 
     def __add__(self, other: Influence) -> Influence:
-        if self.space.like(other.space):
-            return replace(self, column=self.column + other.column)
-        return self.plain + other.plain
+        if not self.space.like(other.space):
+            return self.plain + other.plain
+        name = self.name if self.name == other.name else "delta"
+        return replace(self, column=self.column + other.column, name=name)
 
     def __rmul__(self, factor: float) -> Influence:
         return replace(self, column=factor * self.column)
@@ -190,6 +191,4 @@ class Influence:
     def error(self) -> Error:
         """The standard error: normal, or Student's t where rows come in clusters."""
         clusters, se = self.space.clusters, self.space.error(self.column)
-        if clusters is None:
-            return Error(se, self.name)
-        return Error(se, self.clustered or self.name, clusters.number - 1)
+        return Error(se, self.name, None if clusters is None else clusters.number - 1)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference.reading import Reading, weighted
-from calipers.inference.spaces import Influence
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -45,15 +44,4 @@ def of_scores(
     if any(reading.undefined for _, reading in terms):
         nothing = {"class_without_value": rows}
         return replace(made, value=float("nan"), undefined=nothing, influence=None)
-    on_logits = definition.range == (0, 1) and made.clusters is None
-    return replace(
-        made,
-        transform="logit" if on_logits else None,
-        influence=lambda: _named(made.influence and made.influence()),
-    )
-
-
-def _named(influence: Influence | None) -> Influence | None:
-    """The error of an average of AUCs is DeLong's, of all others that of the delta method."""
-    known = influence is None or influence.clustered is not None
-    return influence if known else replace(influence, name="delta")  # type: ignore[type-var]
+    return replace(made, transform="logit" if definition.range == (0, 1) else None)

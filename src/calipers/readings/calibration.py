@@ -157,7 +157,7 @@ def influence_of_line(
     p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
     logit = np.log(p) - np.log1p(-p)
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
-    return Influence(np.asarray(residual * fit.to(logit)), rows.space(whole), "influence")
+    return Influence(np.asarray(residual * fit.to(logit)), rows.space(whole), "Wald, sandwich")
 
 
 def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:

@@ -328,7 +328,7 @@ class BothCounts:
 
     def error(self, measure: Any) -> Error:
         """By the delta method."""
-        return Error(self.cells.error(self.moved(measure)[0]), "delta, paired", self._degrees)
+        return Error(self.cells.error(self.moved(measure)[0]), "delta", self._degrees)
 
     @property
     def _degrees(self) -> float | None:

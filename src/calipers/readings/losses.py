@@ -117,14 +117,14 @@ def influence(
     the moments of all rows, where these are a batch of them."""
     if _is_mean(measure):
         space = OfMeans(weight, clusters, whole=whole)
-        return Influence(loss, space, "normal", "clustered")
+        return Influence(loss, space, "normal" if space.clusters is None else "Student t")
     moments = Moments.from_rows(loss, weight) if whole is None else whole
     rate = slope(measure, float(measure.apply(moments)), moments)
     if not np.isfinite(rate):
         return None
     scaled = None if whole is None else replace(whole, mean=rate * whole.mean)
     space = OfMeans(weight, clusters, whole=scaled)
-    return Influence(rate * loss, space, "delta", "delta, clustered")
+    return Influence(rate * loss, space)
 
 
 def slope(measure: MeasureLike, value: float, moments: Moments) -> float:

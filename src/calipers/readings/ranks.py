@@ -115,7 +115,7 @@ class _Credited:
 
         def error() -> Error:
             se = cells.error((kinds - value)[cells.place] / float(rows.statistic.total))
-            return Error(se, "delta, paired", None if clusters is None else clusters.number - 1)
+            return Error(se, "delta", None if clusters is None else clusters.number - 1)
 
         def replicates() -> FloatArray:
             drawn = cells.drawn(rows.settings)

@@ -92,8 +92,9 @@ class ScoredRows:
         moved = moved if self.weight is None else moved * self.weight
         pairs = area is not None and area.name == "AUC"
         space = self.space(whole, pairs=pairs)
-        names = ("DeLong", "Obuchowski") if pairs and area.scale == 1 else ("influence",)
-        return Influence(moved, space, *names)
+        if not (pairs and area.scale == 1):
+            return Influence(moved, space)
+        return Influence(moved, space, "DeLong" if self.clusters is None else "Obuchowski")
 
     def space(self, whole: ScoreTable | None, *, pairs: bool = False) -> ByClass:
         """What influences of these rows live in."""
@@ -109,7 +110,6 @@ class ScoredRows:
             weight=self.weight,
             clusters=self.clusters,
             influence=of.influence,
-            influence_of_pairs=measure.definition.area is not None,
             error=of.error,
             alone=lambda: self.drawn.of(measure),
             replicates=lambda: self.drawn_by_row.of(measure),
@@ -195,13 +195,14 @@ class _OfScores:
             return _of_areas(self.measure, self.value, self._table)
         if area is None or area.name != "AUC":
             return {}
-        plain = area.scale == 1
-        return {"delong": self._obuchowski, **({"area": self._on_logits} if plain else {})}
+        return {"delong": self._obuchowski, "area": self._on_logits}
 
     def _on_logits(self, level: float) -> Interval:
-        clusters = self.rows.clusters
+        clusters, area = self.rows.clusters, self.measure.definition.area
         assert clusters is not None
-        return clusters.auc_interval(self.value, self._se(), self.rows.positive, level)
+        inside, se = (self.value - area.shift) / area.scale, self._se() / area.scale
+        made = clusters.auc_interval(inside, se, self.rows.positive, level)
+        return _made_of(area, made)
 
     def _obuchowski(self, level: float) -> Interval:
         clusters, se = self.rows.clusters, self._se()
@@ -257,6 +258,12 @@ class _OfScores:
         return float(own.error(self._table)), replicates, errors
 
 
+def _made_of(area: Any, found: Interval) -> Interval:
+    """The interval of an area as that of what is made of it."""
+    low, high = (area.scale * end + area.shift for end in (found.low, found.high))
+    return replace(found, low=low, high=high, se=area.scale * found.se)
+
+
 def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str, Limits]:
     """The intervals of an area of independent rows, from the table alone; of what is made of an
     AUC, A = (value − shift)/scale, as it is made of it."""
@@ -268,9 +275,7 @@ def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str
         return {"area": partial(intervals.precision_recall_logit, value, positives)}
 
     def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
-        found = made((value - area.shift) / area.scale, table, level)
-        low, high = (area.scale * end + area.shift for end in (found.low, found.high))
-        return replace(found, low=low, high=high)
+        return _made_of(area, made((value - area.shift) / area.scale, table, level))
 
     return {
         "area": partial(limits, intervals.auc_interval),

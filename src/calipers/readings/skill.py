@@ -2,19 +2,21 @@
 
 1 − L/D, a function of two readings of the same rows: the mean loss L, and the loss D of always
 answering the shares of the classes. D is least at the shares, so that to first order a row moves it
-by what it would lose under them.
+by what it would lose under them. Its error keeps the n/(n − 1) of means: without it the delta
+method's interval held the truth 93.8 and 93.2 times of 100 (Brier, log loss) with 20 rows of three
+classes, with it 94.4 and 93.8 times (±0.2).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.inference.reading import Reading, function
 from calipers.inference.resampling import row_means
-from calipers.inference.spaces import Influence, OfMeans, Space
+from calipers.inference.spaces import Influence, OfMeans
 from calipers.measures.probabilities import least_loss
 from calipers.readings.losses import of_losses
 
@@ -89,7 +91,7 @@ def of_skill(
     elif not np.isfinite(own.value):
         reason = "zero_probability"
     slopes = [0.0, 0.0] if reason else [-1 / least.value, own.value / least.value**2]
-    made = function(
+    return function(
         lambda own, least: 1 - own / least,
         [own, least],
         slopes,
@@ -97,15 +99,5 @@ def of_skill(
         bounds=measure.definition.range,
         higher_is_better=True,
         undefined={} if reason is None else {reason: rows},
-        **({"value": float("nan")} if reason else {}),
+        **({"value": float("nan"), "influence": None} if reason else {}),
     )
-    if reason is not None:
-        return replace(made, influence=None)
-
-    def influence() -> Influence:
-        assert made.influence is not None
-        found = made.influence()
-        assert found is not None
-        return Influence(found.moved, Space(c.weight, c.clusters))
-
-    return replace(made, influence=influence)

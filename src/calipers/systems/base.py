@@ -63,8 +63,6 @@ class System:
     #: For what measures read: the field that has to be there, and what messages call it. A kind
     #: that says nothing here serves all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    #: Whether the differences of its slices rather come from influence where rows are clustered.
-    by_influence: ClassVar[bool] = False
 
     def over(self, measure: Measure) -> Sample | None:
         """The rows that the measure is taken over; None where it takes several statistics."""

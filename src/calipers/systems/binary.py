@@ -54,7 +54,6 @@ class System(base.System):
         "scores": ("score", "scores or probabilities"),
         "probabilities": ("probability", "probabilities"),
     }
-    by_influence: ClassVar = True
 
     def check_one(self, measure: Measure) -> None:
         """That the data serve a measure, which is of the positive class or of labels."""
