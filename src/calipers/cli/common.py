@@ -112,6 +112,10 @@ _OF_OUTPUT = frozenset(
 )
 
 
+#: The commands whose evaluation another may ask for.
+EVALUATING = ("retrieval", "classification", "multilabel", "regression")
+
+
 def evaluating(name: str, without: Collection[str] = ()) -> tuple[list[click.Parameter], Command]:
     """How the command ``name`` evaluates: its parameters but for those of output and those named
     in ``without``, and what to call with their values and ``then=``, which is given the

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import evaluating, inference_options
+from calipers.cli.common import EVALUATING, evaluating, inference_options
 from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
-from calipers.cli.output import FORMATS, format_and_file, format_options, write_out
+from calipers.cli.output import FORMATS, format_and_file, format_options, write, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
-#: The commands that evaluate what is compared.
-EVALUATING = ("retrieval", "classification", "multilabel", "regression")
-#: Those of them whose rows may come from several test splits.
-OF_ROWS = ("classification", "multilabel", "regression")
 
 TESTS = (
     *("auto", "t", "wilcoxon", "sign", "randomisation", "bootstrap", "normal", "mcnemar", "mid-p"),
@@ -69,8 +65,7 @@ DESIGN = parameters(
     )
 )
 
-#: The options that name columns of splits.
-COLUMNS = ("split", "repetition")
+#: Columns of splits.
 SPLITS = parameters(
     stacked(
         text("--split", "COL", "Column of the test split of each row."),
@@ -79,29 +74,17 @@ SPLITS = parameters(
 )
 
 
-class Comparisons(Group):
-    """The evaluating commands, whose results are compared, and values from elsewhere."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
-        return [*EVALUATING, "values"]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name == "values":
-            return values
-        return of_evaluation(cmd_name) if cmd_name in EVALUATING else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, without importing what evaluates."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, f"Systems that `calipers {name}` reads.") for name in EVALUATING]
-                + [("values", "Values by topic, data set or split that another tool computed.")]
-            )
-
-
-@click.group("compare", cls=Comparisons, subcommand_metavar="COMMAND …", no_args_is_help=True)
+@click.group(
+    "compare",
+    cls=Group,
+    listed={
+        **{name: f"Systems that `calipers {name}` reads." for name in EVALUATING},
+        "values": "Values by topic, data set or split that another tool computed.",
+    },
+    made=lambda name: values if name == "values" else of_evaluation(name),
+    subcommand_metavar="COMMAND …",
+    no_args_is_help=True,
+)
 def command() -> None:
     """Compare systems on the same data: every pair, or all with --baseline.
 
@@ -123,13 +106,12 @@ def command() -> None:
 def of_evaluation(name: str) -> click.Command:
     """The evaluating command with its own arguments, whose systems are compared."""
     own, evaluate = evaluating(name)
-    of_splits = [*SPLITS, *DESIGN] if name in OF_ROWS else []
+    of_splits = [] if name == "retrieval" else [*SPLITS, *DESIGN]
 
     def callback(**options: Any) -> None:
-        (kind, path), report = written(options), options.pop("report")
-        wanted = asked_of(options)
-        design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
-        split, repetition = columns
+        finish, wanted = written(options), asked_of(options)
+        design = taken_design(options)
+        split, repetition = (options.pop(column, None) for column in ("split", "repetition"))
         interval = taken_interval(options)
 
         def compared(evaluation: Evaluation) -> None:
@@ -145,7 +127,7 @@ def of_evaluation(name: str) -> click.Command:
                     baseline=options["baseline"],
                     level=options["level"],
                 )
-            finish(made, kind, path, report)
+            finish(made)
 
         if (split is None) != (design["design"] is None):
             raise click.UsageError("--split goes with --design, and the other way round")
@@ -227,7 +209,7 @@ def over_splits(
 def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
-    (kind, path), report = written(options), options.pop("report")
+    finish = written(options)
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit = options.pop("baseline"), options.pop("unit")
     interval = taken_interval(options)
@@ -243,10 +225,10 @@ def _values(
         made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
             baseline, interval=interval, **wanted
         )
-    finish(made, kind, path, report)
+    finish(made)
 
 
-values = Command(
+values: click.Command = Command(
     "values",
     callback=_values,
     params=[
@@ -286,18 +268,14 @@ def margins(given: tuple[str, ...]) -> Any:
     return named.get("", named)
 
 
-def written(options: dict[str, Any]) -> tuple[str, str | None]:
-    """Format and file, taken out of the options."""
-    return format_and_file(options, FORMATS, "a comparison")
+def written(options: dict[str, Any]) -> Callable[[Comparison], None]:
+    """What writes the comparison, as the options say, which are taken out."""
+    kind, path = format_and_file(options, FORMATS, "a comparison")
+    report = options.pop("report")
 
+    def finish(comparison: Comparison) -> None:
+        if report is not None:
+            write_out(comparison.to_html(), report)
+        write(comparison, kind, path)
 
-def finish(comparison: Comparison, kind: str, path: str | None, report: str | None) -> None:
-    """Write the comparison."""
-    if report is not None:
-        write_out(comparison.to_html(), report)
-    if kind == "table" and path is None:
-        from calipers.report.text import print_comparison
-
-        print_comparison(comparison, sys.stdout)
-        return
-    write_out(str(comparison) if kind == "table" else getattr(comparison, f"to_{kind}")(), path)
+    return finish

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +102,31 @@ class _Debug:
 
 
 class Group(_Debug, click.Group):
-    """A group of commands."""
+    """Commands that are made or imported when they are run: ``listed`` has their names, each with a
+    line for the help, and ``made`` gives the one of a name."""
+
+    def __init__(
+        self,
+        *own: Any,
+        listed: Mapping[str, str],
+        made: Callable[[str], click.Command],
+        **more: Any,
+    ) -> None:
+        super().__init__(*own, **more)
+        self.listed, self.made = listed, made
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.listed)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        return self.made(cmd_name) if cmd_name in self.listed else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.listed.items()))
 
 
 class Command(_Debug, click.Command):

@@ -26,27 +26,12 @@ COMMANDS = {
 }
 
 
-class LazyGroup(Group):
-    """A group that imports a sub-command when it is run, not when it is listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names, in the order of the table above."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The sub-command of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"calipers.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, from the table alone."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Group,
+    listed=COMMANDS,
+    made=lambda name: import_module(f"calipers.cli.{name}").command,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, "-V", "--version", prog_name="calipers")
 def cli() -> None:
     """How good is it, and is it really better than the other one?

@@ -15,7 +15,7 @@ from calipers.cli.files import DASH, OutFile
 from calipers.cli.options import Command, stacked, text
 
 if TYPE_CHECKING:
-    from calipers.results import Evaluation
+    from calipers.results import Comparison, Evaluation
 
 FORMATS = ("table", "json", "csv", "markdown")
 #: Those of the values per unit, which only some commands have.
@@ -73,20 +73,17 @@ def format_and_file(
     return kind, path
 
 
-def write(evaluation: Evaluation, kind: str, output: str | None, **look: Any) -> None:
+def write(result: Evaluation | Comparison, kind: str, output: str | None, **look: Any) -> None:
     """The result in one format, to a file or to stdout; ``look`` is for Markdown."""
-    if kind == "table" and output is None:
-        from calipers.report.text import print_evaluation
+    if kind != "table":
+        of_kind = look if kind == "markdown" else {}
+        write_out(getattr(result, f"to_{kind}")(**of_kind), output)
+    elif output is not None:
+        write_out(str(result), output)
+    else:
+        from calipers.report.text import print_result
 
-        print_evaluation(evaluation, sys.stdout)
-        return
-    texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(evaluation),
-        "json": evaluation.to_json,
-        "csv": evaluation.to_csv,
-        "markdown": lambda: evaluation.to_markdown(**look),
-    }
-    write_out(texts[kind](), output)
+        print_result(result, sys.stdout)
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import evaluating
+from calipers.cli.common import EVALUATING, evaluating
 from calipers.cli.files import Command, Group, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
 from calipers.cli.output import format_and_file, format_options, write_out
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
 
 FORMATS = ("table", "json", "markdown")
-
-#: The commands that evaluate a pilot.
-PILOTS = ("retrieval", "classification", "multilabel", "regression")
-
 
 #: What is asked for, and how it is written; the same from numbers and from a pilot.
 GOALS = parameters(
@@ -79,35 +75,25 @@ NUMBERS = parameters(
 class Plans(Group):
     """A first word that is no command is a measure, planned from assumed numbers."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands, from numbers first."""
-        return ["assumed", *PILOTS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
-        if cmd_name in PILOTS:
-            return _of_pilot(cmd_name)
-        return assumed if cmd_name == "assumed" else None
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """``plan nDCG@10 …`` is ``plan assumed nDCG@10 …``."""
-        if args[0] not in self.list_commands(ctx):
+        if args[0] not in self.listed:
             args = ["assumed", *args]
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, without importing what evaluates."""
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [("assumed", "From assumed numbers; MEASURE alone means this.")]
-                + [(name, f"From a pilot, as `calipers {name}` reads it.") for name in PILOTS]
-            )
-
 
 @click.group(
-    "plan", cls=Plans, subcommand_metavar="MEASURE [OPTIONS] | COMMAND …", no_args_is_help=True
+    "plan",
+    cls=Plans,
+    listed={
+        "assumed": "From assumed numbers; MEASURE alone means this.",
+        **{name: f"From a pilot, as `calipers {name}` reads it." for name in EVALUATING},
+    },
+    made=lambda name: assumed if name == "assumed" else _of_pilot(name),
+    subcommand_metavar="MEASURE [OPTIONS] | COMMAND …",
+    no_args_is_help=True,
 )
 def command() -> None:
     """How many topics or rows are needed, and what those at hand could have shown.
@@ -128,12 +114,12 @@ def command() -> None:
 def _assumed(measure: str, **options: Any) -> None:
     from calipers.evaluate.plan import plan
 
-    kind, path = _output(options)
+    kind, path = format_and_file(options, FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
     _write([plan(measure, **options)], kind, path)
 
 
-assumed = Command(
+assumed: click.Command = Command(
     "assumed",
     callback=_assumed,
     help="Plan from assumed numbers: MEASURE is one such as nDCG@10, recall or AUC.",
@@ -146,7 +132,7 @@ def _of_pilot(name: str) -> click.Command:
     own, evaluate = evaluating(name, {"interval"})
 
     def callback(**options: Any) -> None:
-        kind, path = _output(options)
+        kind, path = format_and_file(options, FORMATS, "a plan")
         goals = {key: options.pop(key) for key in of_goals}
         system = options.pop("of")
         if not options["measures"]:
@@ -155,35 +141,24 @@ def _of_pilot(name: str) -> click.Command:
         def planned(evaluation: Evaluation) -> None:
             from calipers.evaluate.plan import plan
 
-            names = evaluation.measures
-            shared = {
-                "system": system,
-                "baseline": options["baseline"],
-                "level": options["level"],
-                "resamples": options["resamples"],
-                "seed": options["seed"],
-            }
-            _write([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
+            shared = {key: options[key] for key in ("baseline", "level", "resamples", "seed")}
+            made = (
+                plan(m, evaluation, system=system, **goals, **shared) for m in evaluation.measures
+            )
+            _write(list(made), kind, path)
 
         # As the other command has them when nobody gives them.
         evaluate(**options, then=planned)
 
     of_goals = [str(p.name) for p in GOALS if p.name not in ("format_", "output")]
-    of = click.Option(
-        ["--of"], metavar="NAME", help="The system in question, of several; see --baseline."
-    )
+    of = parameters(text("--of", "NAME", "The system in question, of several; see --baseline."))
     return Command(
         name,
         callback=callback,
-        params=[*own, of, *GOALS],
+        params=[*own, *of, *GOALS],
         help=f"Plan from a pilot, read as by `calipers {name}`: two systems for a difference, one "
         "for its own value.",
     )
-
-
-def _output(options: dict[str, Any]) -> tuple[str, str | None]:
-    """Format and file, taken out of the options."""
-    return format_and_file(options, FORMATS, "a plan")
 
 
 def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:

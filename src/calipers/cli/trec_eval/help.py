@@ -68,21 +68,16 @@ where a group has one part. Documents of equal score are put in order by ascendi
 
 def help_text(options: Options) -> str:
     """The options, the formats that were chosen, and the measures that were."""
-    parts = [OPTIONS]
-    parts.append(
-        "Nicknames:\n"
-        + "".join(f"  {name:<10} {' '.join(names)}\n" for name, names in NICKNAMES.items())
-    )
+    nicknames = (f"  {name:<10} {' '.join(names)}\n" for name, names in NICKNAMES.items())
+    parts = [OPTIONS, "Nicknames:\n" + "".join(nicknames)]
     if options.results_format == "trec_results":
         parts.append(RESULTS)
     if options.judgments_format in JUDGMENTS:
         parts.append(JUDGMENTS[options.judgments_format])
     if options.measures:
-        parts.extend(f"{name}\n{_described(name)}" for name in options.chosen)
+        for name in options.chosen:
+            lines = (f"  {line}".rstrip() for line in TABLE[name].description.splitlines())
+            parts.append("\n".join([name, *lines, ""]))
     else:
         parts.append("Name measures with -m to read here what they are.\n")
     return "\n".join(parts)
-
-
-def _described(name: str) -> str:
-    return "".join(f"  {line}".rstrip() + "\n" for line in TABLE[name].description.splitlines())

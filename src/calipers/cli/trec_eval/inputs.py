@@ -1,17 +1,19 @@
-"""What the two files hold, judged topic by judged topic."""
+"""What the files hold: judgments and results by judged topic, and means for z-scores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from calipers.cli.trec_eval.options import Options
-from calipers.cli.trec_eval.reading import Stop
+from calipers.cli.trec_eval.reading import Stop, real
 from calipers.data.errors import InputError
 from calipers.data.groups import Lines, judge_groups, read_groups
-from calipers.data.trec import STDIN, read_qrels, read_run
-from calipers.statistics import GroupedRankings, JudgedRankings
+from calipers.data.trec import STDIN, read_qrels, read_run, read_zscores
+from calipers.statistics import FloatArray, GroupedRankings, JudgedRankings
 
 #: The formats of judgments that hold groups, and what their lines hold.
 GROUPED: dict[str, Lines] = {"qrels_jg": "qrels", "prefs": "prefs", "qrels_prefs": "groups"}
@@ -73,3 +75,33 @@ def _read_groups(judgments: str, results: str, how: Mapping[str, Any], lines: Li
         run.raw_tag,
         {topic: str(error) for topic, error in groups.wrong.items()} | dict(run.wrong),
     )
+
+
+#: In place of a value for which there is no mean.
+MISSING = -1000000.0
+
+
+class ZScores:
+    """Means and standard deviations by topic and measure, from a file of ``topic measure mean
+    deviation``."""
+
+    def __init__(self, path: str) -> None:
+        self.moments: dict[tuple[bytes, bytes], tuple[float, float]] = {}
+        # "-" is the name of a file here.
+        path = f"./{path}" if path == STDIN else path
+        try:
+            rows = read_zscores(path)
+        except InputError as error:
+            raise Stop(255, str(error)) from None
+        for topic, measure, *numbers in rows:
+            mean, deviation = (real(number.decode("latin-1")) for number in numbers)
+            self.moments.setdefault((topic, measure), (mean, deviation))
+
+    def of(self, name: str, topics: Sequence[bytes], values: FloatArray) -> FloatArray:
+        """How many deviations above the mean each topic's value is."""
+        key = name.encode("utf-8", "surrogateescape")
+        moments = np.array([self.moments.get((topic, key), (np.nan, 0.0)) for topic in topics])
+        mean, deviation = moments.reshape(-1, 2).T
+        exact = np.where(values == mean, 0.0, MISSING)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(deviation == 0, exact, (values - mean) / deviation)

@@ -31,6 +31,12 @@ LONG = {
 CONVENTIONS = {"9": 9, "9.0.8": 9, "10": 10, "10.0": 10}
 
 
+#: The fields that options set to a number, to a text, or to the other state.
+NUMBERS = {"-l": "level", "-N": "collection", "-M": "depth"}
+TEXTS = {"-R": "judgments_format", "-T": "results_format", "-Z": "zscores"}
+SWITCHES = {"-h": "help", "-q": "per_topic", "-c": "complete", "-n": "summary", "-J": "judged_only"}
+
+
 @dataclass
 class Options:
     """What a command line asks for."""
@@ -117,28 +123,17 @@ def _set(options: Options, option: str, value: str) -> None:
         raise Stop(0, f"version {options.conventions}, as of Calipers {__version__}")
     if option == "-m":
         _add_measure(options, value)
-    elif option == "-l":
-        options.level = whole(value)
     elif option == "-D":
         _, dot, topic = value.partition(".")
         options.topic = topic if dot else options.topic
-    elif option == "-N":
-        options.collection = whole(value)
-    elif option == "-M":
-        options.depth = whole(value)
+    elif option in NUMBERS:
+        setattr(options, NUMBERS[option], whole(value))
         if options.depth < 0:
             raise Stop(1, f"-M is {value}, expected 0 or more")
-    elif option == "-R":
-        options.judgments_format = value
-    elif option == "-T":
-        options.results_format = value
-    elif option == "-Z":
-        options.zscores = value
-    options.help |= option == "-h"
-    options.per_topic |= option == "-q"
-    options.complete |= option == "-c"
-    options.summary &= option != "-n"
-    options.judged_only |= option == "-J"
+    elif option in TEXTS:
+        setattr(options, TEXTS[option], value)
+    elif option in SWITCHES:
+        setattr(options, SWITCHES[option], option != "-n")
 
 
 def _add_measure(options: Options, value: str) -> None:

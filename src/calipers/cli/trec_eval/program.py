@@ -39,10 +39,9 @@ def run(arguments: Sequence[str]) -> int:
 
             sys.stdout.write(help_text(options))
             return 0
-        from calipers.cli.trec_eval.inputs import read_inputs
+        from calipers.cli.trec_eval.inputs import ZScores, read_inputs
         from calipers.cli.trec_eval.output import printed
         from calipers.cli.trec_eval.values import evaluate
-        from calipers.cli.trec_eval.zscores import ZScores
 
         judged = read_inputs(options)
         scores = None if options.zscores is None else ZScores(options.zscores)

@@ -193,17 +193,14 @@ TABLE: dict[str, Row] = {
     "prefs_num_prefs_poss": preferred("NumPrefsPoss", counts=True),
     "prefs_num_prefs_ful": preferred("NumPrefsFul", counts=True),
     "prefs_num_prefs_ful_ret": preferred("NumPrefsFulRet", counts=True),
-    "prefs_simp": preferred("prefs-simp"),
-    "prefs_pair": preferred("prefs-pair"),
-    "prefs_avgjg": preferred("prefs-avgjg"),
-    "prefs_avgjg_Rnonrel": preferred("prefs-avgjg-Rnonrel"),
-    "prefs_simp_ret": preferred("prefs-simp-ret"),
-    "prefs_pair_ret": preferred("prefs-pair-ret"),
-    "prefs_avgjg_ret": preferred("prefs-avgjg-ret"),
-    "prefs_avgjg_Rnonrel_ret": preferred("prefs-avgjg-Rnonrel-ret"),
-    "prefs_simp_imp": preferred("prefs-simp-imp"),
-    "prefs_pair_imp": preferred("prefs-pair-imp"),
-    "prefs_avgjg_imp": preferred("prefs-avgjg-imp"),
+    **{
+        f"prefs_{kind}".replace("-", "_"): preferred(f"prefs-{kind}")
+        for kind in (
+            *("simp", "pair", "avgjg", "avgjg-Rnonrel"),
+            *("simp-ret", "pair-ret", "avgjg-ret", "avgjg-Rnonrel-ret"),
+            *("simp-imp", "pair-imp", "avgjg-imp"),
+        )
+    },
     "map_avgjg": assessed("AP"),
     "P_avgjg": assessed("P", DEPTHS),
     "Rprec_mult_avgjg": assessed("Rprec", points("multiple", *FIFTHS), "last"),

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from calipers.cli.trec_eval.ideal import LooselySorted
-from calipers.cli.trec_eval.inputs import Judged
+from calipers.cli.trec_eval.inputs import Judged, ZScores
 from calipers.cli.trec_eval.options import Options
 from calipers.cli.trec_eval.reading import Stop
 from calipers.cli.trec_eval.table import TABLE, Row
-from calipers.cli.trec_eval.zscores import ZScores
 from calipers.measures.errors import UnknownMeasureError
 from calipers.once import cached_property
 from calipers.statistics import (
@@ -72,8 +71,12 @@ def evaluate(options: Options, judged: Judged, scores: ZScores | None) -> Outcom
             # Only judgments in the format qrels come so far.
             assert isinstance(view.rankings, JudgedRankings)
             texts = view.rankings.relevance_strings((parameters or {})["length"])
+            if printed == name:
+                texts = [b"" if gone else text for text, gone in zip(texts, missing, strict=True)]
             line = replace(line, texts=texts)
-        line = _blanked(line, missing)
+        if printed in ("num_ret", "utility", "rbp_resid") or name == "unj":
+            # What the original takes back of topics that the results leave out.
+            line = replace(line, values=np.where(missing, 0.0, line.values))
         if scores is not None:
             line = replace(line, values=scores.of(printed, topics, line.values))
         out.append(replace(line, summary=_summary(options, judged, name, line)))
@@ -86,9 +89,10 @@ def _evaluated(
     """The positions of the topics that are evaluated, and what ended that."""
     problem = _problem(options, lines)
     looks = any(TABLE[name].judgments for name, _, _ in lines)
-    highest = _highest(judged.rankings)
+    rankings = judged.rankings
+    highest = None if isinstance(rankings, GroupedRankings) else rankings.highest_grade
     only = None if options.topic is None else os.fsencode(options.topic)
-    found = (judged.rankings.retrieved > 0).tolist()
+    found = (rankings.retrieved > 0).tolist()
     out: list[int] = []
     for i, topic in enumerate(judged.topics):
         if only not in (None, topic) or (options.conventions < 10 and not found[i]):
@@ -119,24 +123,6 @@ def _problem(
         if parameters is None:
             return f"{printed}: these parameters cannot be used"
     return None
-
-
-def _highest(rankings: JudgedRankings | GroupedRankings) -> list[int] | None:
-    """The highest grade of each topic."""
-    if isinstance(rankings, GroupedRankings):
-        return None
-    highest: list[int] = rankings.highest_grade.tolist()
-    return highest
-
-
-def _blanked(line: Line, missing: Any) -> Line:
-    """What the original takes back of topics that the results leave out."""
-    if line.name == "relstring" and line.texts is not None:
-        texts = [b"" if gone else text for text, gone in zip(line.texts, missing, strict=True)]
-        return replace(line, texts=texts)
-    if line.name in ("num_ret", "utility", "rbp_resid") or line.name.startswith("unj"):
-        return replace(line, values=np.where(missing, 0.0, line.values))
-    return line
 
 
 def _summary(options: Options, judged: Judged, name: str, line: Line) -> float | bytes | None:
