@@ -181,7 +181,8 @@ def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, 
             place.check()
             written.append((f"{label} {path}", place))
     to_stdout = Place.opened(1, DASH)
-    if _is_file(to_stdout) and all(place.descriptor != 1 for _, place in written):
+    is_file = to_stdout.state is not None and stat.S_ISREG(to_stdout.state.st_mode)
+    if is_file and all(place.descriptor != 1 for _, place in written):
         written.append(("the standard output", to_stdout))
     read = list(_places(inputs))
     for name, place in written:
@@ -205,7 +206,3 @@ def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
         except OSError:
             continue
         yield f"{label} {path}", place
-
-
-def _is_file(place: Place) -> bool:
-    return place.state is not None and stat.S_ISREG(place.state.st_mode)

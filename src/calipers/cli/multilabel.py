@@ -12,9 +12,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
 from calipers.cli.output import print_below
-from calipers.cli.slices import part_columns, part_options
-from calipers.cli.systems import Systems, join_options
-from calipers.cli.tables import read
+from calipers.cli.tables import Systems, join_options, part_columns, part_options, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +51,6 @@ COLUMNS = (
     "number, or one for each label.",
 )
 @join_options
-@text("--weight", "COL", "Column of weights.")
 @part_options
 @switch("--by-label", "Show the table of labels too.")
 @measure_options
@@ -97,8 +94,6 @@ def command(
     from calipers.data.columns import by_name
     from calipers.evaluate.multilabel import multilabel
 
-    if options["weight"] is not None:
-        options["weight"] = by_name(rows, options["weight"], table)
     with systems.located(table):
         evaluation = multilabel(
             by_name(rows, truth, table),

@@ -9,15 +9,13 @@ import click
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
-from calipers.cli.slices import part_columns, part_options
-from calipers.cli.tables import read
+from calipers.cli.tables import part_columns, part_options, read
 
 
 @click.command("regression", cls=Command)
 @click.argument("table", type=InFile())
 @text("--truth", "COL", "Column of the true numbers.", required=True)
 @texts("--predicted", "COL", "Column of predicted numbers; repeatable.", required=True)
-@text("--weight", "COL", "Column of weights.")
 @part_options
 @measure_options
 @output_options
@@ -25,7 +23,6 @@ def command(
     table: str,
     truth: str,
     predicted: tuple[str, ...],
-    weight: str | None,
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -45,7 +42,6 @@ def command(
         evaluation = regression(
             column(rows, truth, table),
             {name: column(rows, name, table) for name in predicted},
-            weight=None if weight is None else column(rows, weight, table),
             **part_columns(rows, table, options),
             measures=measures or None,
             inputs=[read(table).origin],

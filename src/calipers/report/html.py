@@ -10,14 +10,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
+from calipers.report.bundle import javascript
 from calipers.report.figures.differences import MOST_DIFFERENCES
-from calipers.report.figures.figure import by_choice, numbered
+from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
@@ -64,52 +65,54 @@ _OPTIONAL = ("default", "remarks", "judgments")
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
     with beside() as begin:
-        drawn = figures(evaluation, orientation, begin)
-        scripts = _scripts() if drawn else []
-        return _render(
-            "page.html.j2",
+        return _page(
+            figures(evaluation, orientation, begin),
+            evaluation.provenance,
             **_content(evaluation),
-            places=by_choice(drawn),
-            scripts=scripts,
-            policy=_policy(scripts),
-            css=_markup(_resource("table.css") + _resource("page.css")),
             sentences=_sentences(evaluation),
             sentences_are="Measure by measure",
-            unshown="",
-            methods=[],
             slices=_slices(evaluation),
             label_tables=[section(table) for table in evaluation.label_tables],
             definitions=[_glossary(d) for d in evaluation.definitions],
-            provenance=provenance_rows(evaluation.provenance),
         )
 
 
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
     of_units, missing = every_unit_figure(comparison)
-    drawn = numbered([*comparison_figures(comparison), *of_units])
-    scripts = _scripts() if drawn else []
     said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
-    return _render(
-        "page.html.j2",
+    return _page(
+        numbered([*comparison_figures(comparison), *of_units]),
+        comparison.provenance,
         heading=comparison_heading(comparison),
         headlines=said,
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
-        findings=[],
-        groups=[],
         notes=comparison.notes,
         comparison=_compared(comparison) if len(comparison) else None,
-        label_tables=[],
-        slices=None,
-        places=by_choice(drawn),
         unshown=_unshown(comparison, missing),
-        definitions=[],
         methods=glossary(comparison),
-        provenance=provenance_rows(comparison.provenance),
+    )
+
+
+#: What a page does not have unless its result has it.
+_NOTHING = {
+    **dict.fromkeys(("findings", "groups", "label_tables", "definitions", "methods"), ()),
+    **{"slices": None, "unshown": ""},
+}
+
+
+def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
+    """A page with these figures."""
+    scripts = [_markup(javascript()), _markup(_resource("page.js"))] if drawn else []
+    return _render(
+        "page.html.j2",
+        **(_NOTHING | content),
+        places=by_choice(drawn),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
+        provenance=provenance_rows(provenance),
     )
 
 
@@ -138,9 +141,8 @@ def comparison_fragment(comparison: Comparison) -> str:
         "fragment.html.j2",
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
-        findings=[],
+        **_NOTHING,
         notes=(),
-        groups=[],
         comparison=_compared(comparison),
         css=_markup(_resource("table.css")),
     )
@@ -257,7 +259,7 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
     columns: dict[str, list[dict[str, Any]]] = {}
     for group in groups:
         definition = definitions_of(evaluation).get(group.name)
-        estimates = [row.row.estimate for row in group.rows]
+        estimates = [row.of.estimate for row in group.rows]
         ends, drawn = whiskers(estimates, definition, evaluation.systems)
         columns.setdefault(group.column, []).append(
             {
@@ -278,12 +280,6 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 # --- Rendering ------------------------------------------------------------------------------------
-
-
-def _scripts() -> list[Markup]:
-    from calipers.report.bundle import javascript
-
-    return [_markup(javascript()), _markup(_resource("page.js"))]
 
 
 def _policy(scripts: Iterable[str]) -> str:

@@ -74,7 +74,7 @@ def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
     """The rows of all systems on the first measure, then on the second, and so on."""
     systems = labels(evaluation.systems)
     return [
-        _estimate_row(e, digits, systems[e.system])
+        estimate_row(e, digits, systems[e.system])
         for digits, group in _by_measure(evaluation)
         for e in group
     ]
@@ -88,7 +88,8 @@ def _by_measure(evaluation: Evaluation) -> Iterator[tuple[numbers.Rounding, list
         yield numbers.rounding((e.value, e.low, e.high) for e in group), group
 
 
-def _estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
+def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
+    """One estimate of a group that is rounded alike."""
     return EstimateRow(
         estimate=e,
         measure=short(e.measure),
@@ -147,33 +148,39 @@ def _of_thresholds(e: Estimate) -> list[str]:
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
     """One row a difference."""
     systems = labels(name for d in comparison for name in (d.system, d.baseline))
-    return [_difference_row(d, systems) for d in comparison]
+    return [
+        difference_row(
+            d,
+            numbers.rounding([(d.value, d.low, d.high)], keep_sign=True),
+            f"{systems[d.system]} - {systems[d.baseline]}",
+        )
+        for d in comparison
+    ]
 
 
-def _difference_row(d: Difference, systems: Mapping[str, str]) -> DifferenceRow:
-    digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -> DifferenceRow:
+    """One difference, rounded so."""
+    found, known = outcome(d), not math.isnan(d.detectable)
     return DifferenceRow(
         difference=d,
-        outcome=outcome(d),
+        outcome=found,
         measure=short(d.measure),
-        systems=f"{systems[d.system]} - {systems[d.baseline]}",
+        systems=systems,
         value=digits(d.value),
         interval=digits.interval(d.low, d.high),
         p=numbers.p_digits(d.p_adjusted),
         test="" if d.test == "none" else short(d.test),
         effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
         counts=_counts(d),
-        detectable=detectable_text(d.detectable) if _could_be_shown(d) else "",
+        # Which difference could have been found, where none was.
+        detectable=detectable_text(d.detectable)
+        if found is Outcome.NOT_TOLD_APART and known
+        else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
         not_inferior="" if math.isnan(d.margin) else numbers.p_digits(d.p_not_inferior),
         equivalent="" if math.isnan(d.margin) else numbers.p_digits(d.p_equivalent),
         remarks=remarks(d),
     )
-
-
-def _could_be_shown(d: Difference) -> bool:
-    """Whether to say which difference could have been found: none was."""
-    return outcome(d) is Outcome.NOT_TOLD_APART and not math.isnan(d.detectable)
 
 
 def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
