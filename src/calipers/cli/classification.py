@@ -12,7 +12,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, text, texts
 from calipers.cli.output import print_below
-from calipers.cli.tables import Systems, join_options, part_columns, part_options, read
+from calipers.cli.tables import Systems, join_options, part_options, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -124,12 +124,9 @@ def command(
             **columns,
             labels=classes,
             threshold=_threshold(threshold, costs, prevalence),
-            **part_columns(rows, table, options),
-            data=rows,
-            id=systems.by,
+            **systems.keywords(rows, table, options),
             measures=measures or None,
             curves=output.report is not None,
-            inputs=systems.origins(table),
             **options,
         )
     _finish(evaluation, output, confusion, orientation)

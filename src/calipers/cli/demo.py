@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,16 +40,12 @@ def command(output: Path) -> None:
             [("the report", str(path)) for path in reports.values()],
         )
         for name, evaluate in CASES.items():
-            evaluation = evaluate(data)
-            click.secho(f"{name}: {_heading(evaluate)}", bold=True)
+            evaluation, said = evaluate(data), evaluate.__doc__ or ""
+            click.secho(f"{name}: {said}", bold=True)
             click.echo()
             print_evaluation(evaluation, sys.stdout)
             evaluation.to_html(reports[name])
             click.echo(f"\nReport: {reports[name]}\n")
-
-
-def _heading(evaluate: Callable[[Path], Evaluation]) -> str:
-    return (evaluate.__doc__ or "").split("\n", 1)[0]
 
 
 def digits(data: Path) -> Evaluation:

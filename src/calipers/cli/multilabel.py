@@ -12,7 +12,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
 from calipers.cli.output import print_below
-from calipers.cli.tables import Systems, join_options, part_columns, part_options, read
+from calipers.cli.tables import Systems, join_options, part_options, read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,12 +101,9 @@ def command(
             labels=None if labels is None else labels.split(","),
             separator=separator,
             threshold=_threshold(threshold),
-            **part_columns(rows, table, options),
-            data=rows,
-            id=systems.by,
+            **systems.keywords(rows, table, options),
             measures=measures or None,
             curves=output.report is not None,
-            inputs=systems.origins(table),
             **options,
         )
     try:

@@ -163,9 +163,11 @@ class Systems:
 
         return nullcontext() if self.tables else located(table)
 
-    def origins(self, table: str) -> list[Origin]:
-        """Where the table of the truth and those of the systems came from."""
-        return [read(path).origin for path in (table, *self.tables.values())]
+    def keywords(self, rows: pa.Table, table: str, options: dict[str, Any]) -> dict[str, Any]:
+        """What an evaluation is told of the table of the truth beside its columns."""
+        origins = [read(path).origin for path in (table, *self.tables.values())]
+        parts = part_columns(rows, table, options)
+        return {**parts, "data": rows, "id": self.by, "inputs": origins}
 
     def read(
         self,

@@ -23,11 +23,11 @@ from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
+from calipers.report.grouping import grouped
 from calipers.report.labels import section
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     OVERALL_HEAD,
-    EstimateRow,
     arrow,
     call_of,
     comparison_heading,
@@ -98,7 +98,8 @@ def comparison_page(comparison: Comparison) -> str:
 #: What a page does not have unless its result has it.
 _NOTHING = {
     **dict.fromkeys(("findings", "groups", "label_tables", "definitions", "methods"), ()),
-    **{"slices": None, "unshown": ""},
+    "slices": None,
+    "unshown": "",
 }
 
 
@@ -230,11 +231,8 @@ def _glossary(definition: Definition) -> dict[str, Any]:
 
 def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
     """The rows of each measure, and the scale that their drawings share."""
-    by_measure: dict[str, list[EstimateRow]] = {}
-    for row in estimate_rows(evaluation):
-        by_measure.setdefault(row.estimate.measure, []).append(row)
     made = []
-    for name, rows in by_measure.items():
+    for name, rows in grouped(estimate_rows(evaluation), lambda r: r.estimate.measure).items():
         definition = definitions_of(evaluation).get(name)
         ends, drawn = whiskers([r.estimate for r in rows], definition, evaluation.systems)
         made.append(

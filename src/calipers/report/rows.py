@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.report import numbers
+from calipers.report.grouping import grouped
 from calipers.report.names import labels, short, visible
 from calipers.report.verdict import (
     Outcome,
@@ -73,19 +74,11 @@ OVERALL_HEAD = (
 def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
     """The rows of all systems on the first measure, then on the second, and so on."""
     systems = labels(evaluation.systems)
-    return [
-        estimate_row(e, digits, systems[e.system])
-        for digits, group in _by_measure(evaluation)
-        for e in group
-    ]
-
-
-def _by_measure(evaluation: Evaluation) -> Iterator[tuple[numbers.Rounding, list[Estimate]]]:
-    groups: dict[str, list[Estimate]] = {}
-    for e in evaluation.estimates:
-        groups.setdefault(e.measure, []).append(e)
-    for group in groups.values():
-        yield numbers.rounding((e.value, e.low, e.high) for e in group), group
+    rows = []
+    for group in grouped(evaluation, lambda e: e.measure).values():
+        digits = numbers.rounding((e.value, e.low, e.high) for e in group)
+        rows += [estimate_row(e, digits, systems[e.system]) for e in group]
+    return rows
 
 
 def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:

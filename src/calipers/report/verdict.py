@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from calipers.report import numbers
+from calipers.report.grouping import grouped
 from calipers.report.names import short
 
 if TYPE_CHECKING:
@@ -201,10 +202,7 @@ def sentences(comparison: Comparison, show: Show = short) -> list[str]:
 
 def pairs(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
     """The differences of each pair of systems."""
-    out: dict[tuple[str, str], list[Difference]] = {}
-    for d in comparison:
-        out.setdefault((d.system, d.baseline), []).append(d)
-    return out
+    return grouped(comparison, lambda d: (d.system, d.baseline))
 
 
 #: Of more pairs than these, those that are told apart come first, the others in one sentence.

@@ -93,15 +93,7 @@ class Comparison(Written, Tidy):
 
     def __getitem__(self, key: tuple[str, str, str] | str) -> Difference:
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair."""
-        found = [
-            d
-            for d in self.differences
-            if (
-                d.measure == key
-                if isinstance(key, str)
-                else (d.system, d.baseline, d.measure) == key
-            )
-        ]
+        found = [d for d in self if key in (d.measure, (d.system, d.baseline, d.measure))]
         if len(found) == 1:
             return found[0]
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
@@ -122,15 +114,12 @@ class Comparison(Written, Tidy):
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one difference each."""
-        names = self.kinds()
-        return [{name: self._cell(d, name) for name in names} for d in self.differences]
-
-    def _cell(self, d: Difference, name: str) -> Any:
-        if name == "adjustment":
-            return self.adjustment
-        if name == "undefined":
-            return because(d.undefined)
-        return getattr(d, "value" if name == "difference" else name)
+        names, adjusted = self.kinds(), {"adjustment": self.adjustment}
+        return [
+            {name: getattr(d, name, None) for name in names}
+            | {"difference": d.value, "undefined": because(d.undefined), **adjusted}
+            for d in self
+        ]
 
     def to_markdown(self) -> str:
         """A Markdown page: verdicts, table, notes."""

@@ -146,10 +146,10 @@ class Evaluation(Written, Tidy):
                     f"{key!r}: there are several systems ({', '.join(self.systems)}); "
                     f"ask for evaluation[system, {key!r}]"
                 )
-            key = (self.systems[0], key) if self.systems else ("", key)
+            key = (self.systems[0] if self.systems else "", key)
         system, name = key
         for estimate in self.estimates:
-            if estimate.system == system and estimate.measure == name:
+            if (estimate.system, estimate.measure) == key:
                 return estimate
         from calipers.measures import canonical_name
 
