@@ -32,6 +32,10 @@ class NamedPath(click.Path):
             self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
+    def files(self, value: Any) -> list[str]:
+        """The files of a value."""
+        return [os.fspath(value)]
+
 
 class InFile(NamedPath):
     """A file that is read; ``-`` may be the standard input. Whether it can be read is told by
@@ -39,10 +43,6 @@ class InFile(NamedPath):
 
     def __init__(self) -> None:
         super().__init__(readable=False)
-
-    def files(self, value: Any) -> list[str]:
-        """The files of a value."""
-        return [os.fspath(value)]
 
 
 class NamedFile(click.ParamType):  # type: ignore[type-arg]
@@ -81,10 +81,6 @@ class OutFile(NamedPath):
             self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
         return super().convert(value, param, ctx)
 
-    def files(self, value: Any) -> list[str]:
-        """The files of a value."""
-        return [os.fspath(value)]
-
 
 class _Debug:
     """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
@@ -92,12 +88,8 @@ class _Debug:
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters, with --debug before --help."""
         own: list[click.Parameter] = super().get_params(ctx)  # type: ignore[misc]
-        debug = click.Option(
-            [DEBUG],
-            is_flag=True,
-            expose_value=False,
-            help="Show the traceback of an error.",
-        )
+        shown = "Show the traceback of an error."
+        debug = click.Option([DEBUG], is_flag=True, expose_value=False, help=shown)
         return [*own[:-1], debug, *own[-1:]]
 
 

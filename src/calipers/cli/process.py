@@ -84,22 +84,18 @@ def _told(error: BaseException) -> int:
         named = f"{error.filename}: {error.strerror}" if error.filename is not None else error
         say(f"calipers: {named}")
         return EXIT_BAD_INPUT
-    code = _code_of_user(error)
-    if code is None:
-        say(_internal(error))
-        return EXIT_INTERNAL
-    say(f"calipers: {error}")
-    return code
-
-
-def _code_of_user(error: BaseException) -> int | None:
-    """The exit code of an error that is the user's to mend; None for ours."""
     from calipers.data.errors import InputError
     from calipers.measures import UnknownMeasureError
 
-    if isinstance(error, UnknownMeasureError):
-        return click.UsageError.exit_code
-    return EXIT_BAD_INPUT if isinstance(error, InputError) else None
+    for kind, code in (
+        (UnknownMeasureError, click.UsageError.exit_code),
+        (InputError, EXIT_BAD_INPUT),
+    ):
+        if isinstance(error, kind):
+            say(f"calipers: {error}")
+            return code
+    say(_internal(error))
+    return EXIT_INTERNAL
 
 
 def _internal(error: BaseException) -> str:

@@ -157,12 +157,7 @@ def summary(confusion: AnyConfusion) -> str:
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
-    worst = most_confused(confusion, 1)
-    if not worst:
-        return f"{text}."
-    *names, most = worst[0]
-    true, taken_for = told_apart(names).values()
-    return (
-        f"{text}; the most frequent confusion takes {true} for {taken_for} "
-        f"({numbers.number(most)})."
-    )
+    for *names, most in most_confused(confusion, 1):
+        true, said = told_apart(names).values()
+        text += f"; the most frequent confusion takes {true} for {said} ({numbers.number(most)})"
+    return f"{text}."

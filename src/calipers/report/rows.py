@@ -212,13 +212,9 @@ def arrow(definition: Definition | None) -> str:
     return "↑" if definition.higher_is_better else "↓"
 
 
-#: How a finding is announced.
-_CALLS = {"warning": "Warning", "caution": "Caution"}
-
-
 def call_of(found: Finding) -> str:
     """``Warning: ``, ``Caution: ``, or nothing."""
-    return f"{_CALLS[found.severity]}: " if found.severity in _CALLS else ""
+    return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
 
 
 def finding_numbers(found: Finding) -> list[tuple[str, str]]:

@@ -36,9 +36,8 @@ def estimate_sentence(estimate: Estimate) -> str:
     """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
     digits = numbers.single(e.value, e.low, e.high)
-    parts = [short(e.measure), digits.triple(e.value, e.low, e.high)]
-    if e.system:
-        parts.insert(0, f"{short(e.system)}:")
+    parts = [f"{short(e.system)}:"] if e.system else []
+    parts += [short(e.measure), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
     if not math.isnan(e.value):
