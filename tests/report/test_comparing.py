@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +18,7 @@ from calipers.report.figures.pairs import pairs_chart
 from calipers.report.figures.ranks import critical_difference_chart, joined
 from calipers.report.figures.units import unit_chart
 from calipers.report.figures.vega import Spec
+from calipers.results import Difference
 
 #: Demšar (2006), table 2 and figure 1: mean ranks of four variants of C4.5 over 14 data sets, for
 #: which Nemenyi's critical difference at 0.05 is 1.25 and at 0.10 is 1.06.
@@ -86,15 +88,15 @@ def test_a_diagram_of_any_size(systems: int, critical: float) -> None:
 # --- Every pair -----------------------------------------------------------------------------------
 
 PAIRS = [
-    {"system": "b", "baseline": "a", "value": 0.021, "p": 0.0004},
-    {"system": "c", "baseline": "a", "value": -0.01, "p": 0.03},
-    {"system": "c", "baseline": "b", "value": -0.031, "p": 0.4},
+    Difference("AP", "b", "a", 0.021, p_adjusted=0.0004),
+    Difference("AP", "c", "a", -0.01, p_adjusted=0.03),
+    Difference("AP", "c", "b", -0.031, p_adjusted=0.4),
 ]
 
 
 @pytest.mark.parametrize(("higher", "colour"), [(True, "#0072B2"), (False, "#D55E00")])
 def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
-    spec = pairs_chart(PAIRS, higher_is_better=higher)
+    spec = pairs_chart([replace(d, higher_is_better=higher) for d in PAIRS])
     cells = {(row["system"], row["baseline"]): row for row in rows(spec, "sign")}
     assert len(cells) == 6
     assert float(cells["b", "a"]["difference"]) == 0.021
@@ -110,8 +112,7 @@ def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
 
 
 def test_a_pair_without_a_value_is_told_from_nothing() -> None:
-    undefined = {"system": "b", "baseline": "a", "value": float("nan"), "p": float("nan")}
-    spec = pairs_chart([undefined])
+    spec = pairs_chart([Difference("AP", "b", "a", float("nan"))])
     assert {row["sign"] for row in rows(spec, "sign")} == {"not told apart"}
     drawn(spec)
 
@@ -133,29 +134,20 @@ def test_bars_of_units_have_their_mean() -> None:
 # --- Margins --------------------------------------------------------------------------------------
 
 
-def difference(name: str, value: float, half: float) -> dict[str, Any]:
-    return {"system": name, "value": value, "low": value - half, "high": value + half}
+def difference(value: float, half: float, margin: float = 0.02) -> Difference:
+    return Difference(
+        "AP", "a", "b", value, value - half, value + half, margin=margin, higher_is_better=True
+    )
 
 
 @pytest.mark.parametrize(
-    ("margin", "inside"),
-    [
-        ((-0.02, 0.02), [True, False, False]),
-        ((-0.02, float("inf")), [True, False, True]),
-        ((float("-inf"), 0.02), [True, True, False]),
-    ],
+    ("margin", "inside"), [(0.02, [True, False, False]), (0.051, [True, True, False])]
 )
-def test_a_full_dot_lies_within_the_margins(
-    margin: tuple[float, float], inside: list[bool]
-) -> None:
-    spec = margins_chart(
-        [difference("a", 0.0, 0.01), difference("b", -0.03, 0.02), difference("c", 0.05, 0.01)],
-        margin,
-        higher_is_better=True,
-    )
+def test_a_full_dot_lies_within_the_margins(margin: float, inside: list[bool]) -> None:
+    of = {"a": (0.0, 0.01), "b": (-0.03, 0.02), "c": (0.05, 0.01)}
+    spec = margins_chart({name: difference(*d, margin) for name, d in of.items()})
     assert [row["inside"] for row in rows(spec, "inside")] == inside
-    borders = [row["at"] for row in rows(spec, "at")]
-    assert borders == [limit for limit in margin if abs(limit) < 1]
+    assert [row["at"] for row in rows(spec, "at")] == [-margin, margin]
     [region] = rows(spec, "from")
     domain = next(
         layer["encoding"]["x"]["scale"]["domain"]
@@ -169,19 +161,19 @@ def test_a_full_dot_lies_within_the_margins(
 
 
 def test_undefined_and_one_sided_differences_are_drawn() -> None:
-    rows_ = [
-        difference("a", float("nan"), 0.1),
-        {"system": "b", "value": 0.01, "low": -0.02, "high": float("inf")},
-    ]
-    spec = margins_chart(rows_, (-0.05, float("inf")))
+    undefined = difference(float("nan"), 0.1)
+    spec = margins_chart(
+        {"a": undefined, "b": replace(undefined, value=0.01, low=-0.02, high=float("inf"))}
+    )
     assert [row["system"] for row in rows(spec, "inside")] == ["b"]
     drawn(spec)
-    drawn(margins_chart(rows_[:1], (-0.1, 0.1)))
+    drawn(margins_chart({"a": undefined}))
+    drawn(margins_chart({"b": difference(0.01, float("inf"))}))
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_safely(name: str) -> None:
     drawn(critical_difference_chart({name: 1.2, "b": 1.8}, 0.5))
-    drawn(pairs_chart([{"system": name, "baseline": "b", "value": 1.0, "p": 0.01}]))
-    drawn(margins_chart([difference(name, 0.0, 0.1)], (-1.0, 1.0)))
+    drawn(pairs_chart([Difference("AP", name, "b", 1.0, p_adjusted=0.01)]))
+    drawn(margins_chart({name: difference(0.0, 0.1)}))
     drawn(unit_chart([(name, 1.0, 0.0)]))

@@ -26,8 +26,9 @@ def javascript() -> str:
     where that cannot be written, each process makes it once. A copy there ends in its own digest:
     one that is not whole is made anew.
     """
+    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
     try:
-        path = cache_folder() / _file_name()
+        path = cache_folder() / f"vega-{_digest(made_from)[:16]}.js"
     except RuntimeError:  # there is no home folder
         return _make()
     try:
@@ -54,11 +55,6 @@ def cache_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     folder = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
     return folder / "calipers"
-
-
-def _file_name() -> str:
-    made_from = f"{version('vl-convert-python')}{_DIGEST}{_SNIPPET}{_notices()}"
-    return f"vega-{_digest(made_from)[:16]}.js"
 
 
 def _digest(text: str) -> str:

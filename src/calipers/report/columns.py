@@ -44,16 +44,18 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]], width: int | Non
         return "\n".join(records({head[0]: names, **columns}, head[:1], width))
     blocks = [
         "\n".join(
-            "  ".join([row[0].ljust(widths[0]), *(row[j].rjust(widths[j]) for j in part)]).rstrip()
+            "  ".join(
+                [row[0].ljust(widths[0]), *(row[j].rjust(widths[j]) for j in places)]
+            ).rstrip()
             for row in (head, *rows)
         )
-        for part in _parts(widths, width)
+        for places in parts(widths, width)
     ]
     return "\n\n".join(blocks)
 
 
-def _parts(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
-    """The columns behind the first, in parts that fit beside it."""
+def parts(widths: Sequence[int], width: int | None) -> Iterator[list[int]]:
+    """The places of the columns behind the first, in parts that fit beside it."""
     part: list[int] = []
     taken = widths[0]
     for j in range(1, len(widths)):

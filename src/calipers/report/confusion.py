@@ -65,14 +65,8 @@ def common_order(confusions: Sequence[AnyConfusion]) -> tuple[int, ...] | None:
 
 def cells_of(values: FloatArray, *, shares: bool) -> list[list[str]]:
     """The cells as text: counts in full, weights and shares rounded."""
-    if not shares and (values == np.round(values)).all():
-        return [[f"{x:,.0f}" for x in row] for row in values]
-    digits = numbers.Rounding(3) if shares else numbers.single(float(values.max()))
+    digits = numbers.Rounding(3) if shares else numbers.sizes(values)
     return [["" if np.isnan(x) else digits(float(x)) for x in row] for row in values]
-
-
-def _corner(orientation: str) -> str:
-    return "truth \\ predicted" if orientation == ORIENTATIONS[0] else "predicted \\ truth"
 
 
 def grid(
@@ -85,7 +79,8 @@ def grid(
         return _listed(confusion, names, orientation, normalise)
     cells = cells_of(confusion.table(orientation, normalise), shares=normalise is not None)
     rows = [[name, *row] for name, row in zip(names, cells, strict=True)]
-    return [_corner(orientation), *names], rows
+    sides = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    return [" \\ ".join(sides), *names], rows
 
 
 def _listed(
@@ -162,12 +157,7 @@ def summary(confusion: AnyConfusion) -> str:
     truth, predicted, count = confusion.occupied()
     total, right = float(count.sum()), float(count[truth == predicted].sum())
     text = f"{numbers.number(right)} of {numbers.number(total)} are on the diagonal"
-    worst = most_confused(confusion, 1)
-    if not worst:
-        return f"{text}."
-    *names, most = worst[0]
-    true, taken_for = told_apart(names).values()
-    return (
-        f"{text}; the most frequent confusion takes {true} for {taken_for} "
-        f"({numbers.number(most)})."
-    )
+    for *names, most in most_confused(confusion, 1):
+        true, said = told_apart(names).values()
+        text += f"; the most frequent confusion takes {true} for {said} ({numbers.number(most)})"
+    return f"{text}."

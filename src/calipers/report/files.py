@@ -25,6 +25,13 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         stream.write(data)
 
 
+def saved(text: str, path: str | os.PathLike[str] | None) -> str:
+    """``text``, written to ``path`` where one is given."""
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream of bytes for ``path``: a file is written whole or not at all.

@@ -10,12 +10,14 @@ from calipers.results import Comparison
 
 
 def _entries(text: str) -> dict[str, tuple[str, str]]:
-    """What each is, and the source: ``name: source`` in a line, what it is in the next ones."""
-    found = {}
+    """What each is, and the source: ``name | other name: source`` in a line, what it is in the next
+    ones."""
+    found: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, *said = entry.splitlines()
-        name, source = head.split(": ")
-        found[name] = " ".join(map(str.strip, said)), source
+        names, source = head.split(": ")
+        of = " ".join(map(str.strip, said)), source
+        found |= dict.fromkeys(names.split(" | "), of)
     return found
 
 
@@ -53,17 +55,13 @@ DeLong: DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters
 bootstrap: Efron and Tibshirani 1993
     Units are drawn anew with replacement, both systems together; p comes from the share of the
     differences so drawn that lie beyond zero.
-influence: Hampel 1974; van der Vaart 1998
-    The difference over its standard error, from how much each row moves the measure.
-delta: Hampel 1974; van der Vaart 1998
+influence | delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from how much each row moves the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
 clustered: Liang and Zeger 1986
     The difference over a standard error that takes clusters of rows as units.
-paired t: Student 1908
-    The mean difference over its standard error, as Student's t.
-Student t: Student 1908
+paired t | Student t: Student 1908
     The mean difference over its standard error, as Student's t.
 """)
 
@@ -91,9 +89,7 @@ delta: van der Vaart 1998
     The difference ± normal quantiles of a standard error from how much each row moves it.
 clustered: Liang and Zeger 1986
     The difference ± quantiles of a standard error that takes clusters of rows as units.
-Student t: Student 1908
-    The mean difference ± quantiles of Student's t.
-paired t: Student 1908
+Student t | paired t: Student 1908
     The mean difference ± quantiles of Student's t.
 normal: Wald 1943
     The mean difference ± normal quantiles of its standard error.

@@ -16,17 +16,18 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
+from calipers.report.bundle import javascript
 from calipers.report.figures.differences import MOST_DIFFERENCES
 from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
+from calipers.report.grouping import grouped
 from calipers.report.labels import section
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     OVERALL_HEAD,
-    EstimateRow,
     arrow,
     call_of,
     comparison_heading,
@@ -94,22 +95,25 @@ def comparison_page(comparison: Comparison) -> str:
     )
 
 
-#: What a page, or a fragment, may have nothing of.
-_NOTHING = dict.fromkeys(
-    ("findings", "groups", "notes", "slices", "label_tables", "unshown", "definitions", "methods")
-)
+#: What a page does not have unless its result has it.
+_NOTHING = {
+    **dict.fromkeys(("findings", "groups", "label_tables", "definitions", "methods"), ()),
+    "slices": None,
+    "unshown": "",
+}
 
 
 def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
-    scripts = _scripts() if drawn else []
+    """A page with these figures."""
+    scripts = [_markup(javascript()), _markup(_resource("page.js"))] if drawn else []
     return _render(
         "page.html.j2",
-        **{**_NOTHING, **content},
+        **(_NOTHING | content),
         places=by_choice(drawn),
-        provenance=provenance_rows(provenance),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(_resource("table.css") + _resource("page.css")),
+        provenance=provenance_rows(provenance),
     )
 
 
@@ -139,6 +143,7 @@ def comparison_fragment(comparison: Comparison) -> str:
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
         **_NOTHING,
+        notes=(),
         comparison=_compared(comparison),
         css=_markup(_resource("table.css")),
     )
@@ -226,11 +231,8 @@ def _glossary(definition: Definition) -> dict[str, Any]:
 
 def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
     """The rows of each measure, and the scale that their drawings share."""
-    by_measure: dict[str, list[EstimateRow]] = {}
-    for row in estimate_rows(evaluation):
-        by_measure.setdefault(row.estimate.measure, []).append(row)
     made = []
-    for name, rows in by_measure.items():
+    for name, rows in grouped(estimate_rows(evaluation), lambda r: r.estimate.measure).items():
         definition = definitions_of(evaluation).get(name)
         ends, drawn = whiskers([r.estimate for r in rows], definition, evaluation.systems)
         made.append(
@@ -255,7 +257,7 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
     columns: dict[str, list[dict[str, Any]]] = {}
     for group in groups:
         definition = definitions_of(evaluation).get(group.name)
-        estimates = [row.row.estimate for row in group.rows]
+        estimates = [row.of.estimate for row in group.rows]
         ends, drawn = whiskers(estimates, definition, evaluation.systems)
         columns.setdefault(group.column, []).append(
             {
@@ -276,12 +278,6 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 # --- Rendering ------------------------------------------------------------------------------------
-
-
-def _scripts() -> list[Markup]:
-    from calipers.report.bundle import javascript
-
-    return [_markup(javascript()), _markup(_resource("page.js"))]
 
 
 def _policy(scripts: Iterable[str]) -> str:

@@ -12,7 +12,7 @@ from calipers.report.names import labels as told_apart
 from calipers.report.names import short
 
 if TYPE_CHECKING:
-    from calipers.results import FloatArray, LabelTable
+    from calipers.results import LabelTable
 
 #: More labels than these make no table in a text.
 MOST_LABELS = 50
@@ -22,7 +22,8 @@ _LABEL = 24
 def grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
     """The head of the table, and its rows; a row begins with its label."""
     names = list(told_apart(table.labels, _LABEL).values())
-    columns = [names, *map(_sizes, (table.truth, *table.counts.values()))]
+    counted = (table.truth, *table.counts.values())
+    columns = [names, *(list(map(numbers.sizes(column), column.tolist())) for column in counted)]
     digits = numbers.Rounding(2)
     for name, values in table.values.items():
         low, high = table.low[name], table.high[name]
@@ -34,14 +35,6 @@ def grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
         )
     head = ["label", "rows", *table.counts, *map(short, table.values)]
     return head, [list(row) for row in zip(*columns, strict=True)]
-
-
-def _sizes(column: FloatArray) -> list[str]:
-    """Counts in full, weights rounded."""
-    if (column == np.round(column)).all():
-        return [f"{x:,.0f}" for x in column]
-    digits = numbers.single(float(column.max()))
-    return [digits(float(x)) for x in column]
 
 
 def text_table(table: LabelTable, width: int | None = None) -> str:

@@ -27,18 +27,15 @@ def visible(text: object, keep: str = "") -> str:
     text = str(text)
     if text.isascii() and text.isprintable():
         return text
-    return "".join(c if c in keep or _plain(c) else _spelled(c) for c in text)
+    return "".join(c if c in keep else _shown(c) for c in text)
 
 
-def _plain(character: str) -> bool:
-    return character in _JOINERS or unicodedata.category(character) not in _HIDDEN
-
-
-def _spelled(character: str) -> str:
+def _shown(character: str) -> str:
+    if character in _JOINERS or unicodedata.category(character) not in _HIDDEN:
+        return character
     code = ord(character)
-    if character in _SHORT:
-        return _SHORT[character]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+    spelled = f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}"
+    return _SHORT.get(character, spelled)
 
 
 def shorten(text: str, limit: int = LIMIT) -> str:

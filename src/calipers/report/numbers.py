@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 UNDEFINED = "undefined"
 NAN = float("nan")
@@ -59,7 +60,7 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     if size and (size < 1e-3 or size >= 1e7):
         return _powers_of_ten(size, half)
     decimals = _decimals(size, half, numbers)
-    while keep_sign and decimals < MOST and _hides_a_sign(numbers, decimals):
+    while keep_sign and decimals < MOST and any(x and round(x, decimals) == 0 for x in numbers):
         decimals += 1
     return Rounding(decimals)
 
@@ -89,13 +90,14 @@ def _exponent(x: float) -> int:
     return math.floor(math.log10(x))
 
 
-def _hides_a_sign(numbers: list[float], decimals: int) -> bool:
-    return any(x != 0 and round(x, decimals) == 0 for x in numbers)
-
-
 def single(value: float, low: float = NAN, high: float = NAN) -> Rounding:
     """The rounding of one number."""
     return rounding([(value, low, high)])
+
+
+def sizes(values: Any) -> Rounding:
+    """The rounding of an array of counts, in full, or of weights."""
+    return Rounding(0) if (values == values.round()).all() else single(float(values.max()))
 
 
 def number(value: float) -> str:
@@ -107,9 +109,7 @@ def p_value(p: float, name: str = "p") -> str:
     """``p < 0.001`` or ``p = 0.034``."""
     if math.isnan(p):
         return f"{name} {UNDEFINED}"
-    if p < 0.001:
-        return f"{name} < 0.001"
-    return f"{name} = {p_digits(p)}"
+    return f"{name} < 0.001" if p < 0.001 else f"{name} = {p_digits(p)}"
 
 
 def p_digits(p: float) -> str:

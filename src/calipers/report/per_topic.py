@@ -5,10 +5,10 @@ CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TextIO
 
 from calipers.report import numbers
+from calipers.report.columns import GAP, parts
 from calipers.report.names import labels, short, visible
 from calipers.report.rows import heading
 from calipers.report.tables import KEY, NUMBER, Column
@@ -48,12 +48,14 @@ def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None
     rows = {unit: [name for name in (*ids, ALL) for _ in systems]}
     if len(systems) > 1:
         rows["system"] = [names[system] for _ in (*ids, ALL) for system in systems]
-    cells = {
-        short(measure): _cells(evaluation, per_unit, measure) for measure in evaluation.measures
-    }
-    for part in _fitting(cells, console.width - sum(map(_width, rows.items()))):
-        columns = [Column(name, NUMBER, values) for name, values in part.items()]
-        print_columns([*(Column(name, KEY, of) for name, of in rows.items()), *columns], console)
+    keys = [Column(name, KEY, of) for name, of in rows.items()]
+    columns = [
+        Column(short(measure), NUMBER, _cells(evaluation, per_unit, measure))
+        for measure in evaluation.measures
+    ]
+    taken = sum(_width(column) + GAP for column in keys)
+    for part in parts([taken, *map(_width, columns)], console.width):
+        print_columns([*keys, *(columns[place - 1] for place in part)], console)
     print_notes(evaluation.notes, console)
 
 
@@ -70,21 +72,5 @@ def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]
     return [digits(value) for value in values]
 
 
-def _width(column: tuple[str, list[str]]) -> int:
-    """How wide a column is, with the blanks beside it."""
-    name, cells = column
-    return max(map(len, (name, *cells))) + 2
-
-
-def _fitting(cells: dict[str, list[str]], width: int) -> Iterator[dict[str, list[str]]]:
-    """The columns in parts that are not wider than that, of one column at least."""
-    part: dict[str, list[str]] = {}
-    left = width
-    for column in cells.items():
-        if part and _width(column) > left:
-            yield part
-            part, left = {}, width
-        part[column[0]] = column[1]
-        left -= _width(column)
-    if part:
-        yield part
+def _width(column: Column) -> int:
+    return max(map(len, (column.name, *column.cells)))

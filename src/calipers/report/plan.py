@@ -16,29 +16,24 @@ def sentence(plan: Plan) -> str:
     """The answer, for people."""
     name, units = short(plan.measure), numbers.count(plan.n, plan.unit)
     level = numbers.percent(plan.level)
+    half = _digits(plan.half_width)
+    narrow = f"{units} give {name} a {level} interval of about ±{half} ({plan.of})."
     if "half_width" in plan.wanted:
-        return (
-            f"{units} give {name} a {level} interval of about "
-            f"±{_digits(plan.half_width)} ({plan.of})."
-        )
+        return narrow
+    verb, power = "find", f"{100 * plan.power:.1f}%"
     if "margin" in plan.wanted:
-        what = "equivalence within" if "equivalence" in plan.wanted else "non-inferiority by"
-        what = f"{what} {_digits(plan.wanted['margin'])} in {name}"
+        kind = "equivalence within" if "equivalence" in plan.wanted else "non-inferiority by"
+        verb, what = "show", f"{kind} {_digits(plan.wanted['margin'])} in {name}"
     elif "reference" in plan.wanted:
-        what = f"that {name} is not {_digits(plan.wanted['reference'])}"
+        verb, what = "show", f"that {name} is not {_digits(plan.wanted['reference'])}"
     elif "difference" in plan.wanted:
         what = f"a true difference of {_digits(plan.wanted['difference'])} in {name}"
+    elif math.isnan(plan.detectable):
+        return narrow
     else:
         what = f"a true difference of {_digits(plan.detectable)} or more in {name}"
-        if math.isnan(plan.detectable):
-            return (
-                f"{units} give {name} a {level} interval of about ±{_digits(plan.half_width)} "
-                f"({plan.of})."
-            )
-        found = numbers.percent(plan.wanted["power"])
-        return f"{units} find {what} with {found} power ({plan.method})."
-    verb = "find" if "margin" not in plan.wanted and "reference" not in plan.wanted else "show"
-    return f"{units} {verb} {what} with {100 * plan.power:.1f}% power ({plan.method})."
+        power = numbers.percent(plan.wanted["power"])
+    return f"{units} {verb} {what} with {power} power ({plan.method})."
 
 
 def markdown(plan: Plan) -> str:

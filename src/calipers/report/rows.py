@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.report import numbers
+from calipers.report.grouping import grouped
 from calipers.report.names import labels, short, visible
 from calipers.report.verdict import (
     Outcome,
@@ -73,22 +74,15 @@ OVERALL_HEAD = (
 def estimate_rows(evaluation: Evaluation) -> list[EstimateRow]:
     """The rows of all systems on the first measure, then on the second, and so on."""
     systems = labels(evaluation.systems)
-    return [
-        _estimate_row(e, digits, systems[e.system])
-        for digits, group in _by_measure(evaluation)
-        for e in group
-    ]
+    rows = []
+    for group in grouped(evaluation, lambda e: e.measure).values():
+        digits = numbers.rounding((e.value, e.low, e.high) for e in group)
+        rows += [estimate_row(e, digits, systems[e.system]) for e in group]
+    return rows
 
 
-def _by_measure(evaluation: Evaluation) -> Iterator[tuple[numbers.Rounding, list[Estimate]]]:
-    groups: dict[str, list[Estimate]] = {}
-    for e in evaluation.estimates:
-        groups.setdefault(e.measure, []).append(e)
-    for group in groups.values():
-        yield numbers.rounding((e.value, e.low, e.high) for e in group), group
-
-
-def _estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
+def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> EstimateRow:
+    """One estimate of a group that is rounded alike."""
     return EstimateRow(
         estimate=e,
         measure=short(e.measure),
@@ -147,33 +141,39 @@ def _of_thresholds(e: Estimate) -> list[str]:
 def difference_rows(comparison: Comparison) -> list[DifferenceRow]:
     """One row a difference."""
     systems = labels(name for d in comparison for name in (d.system, d.baseline))
-    return [_difference_row(d, systems) for d in comparison]
+    return [
+        difference_row(
+            d,
+            numbers.rounding([(d.value, d.low, d.high)], keep_sign=True),
+            f"{systems[d.system]} - {systems[d.baseline]}",
+        )
+        for d in comparison
+    ]
 
 
-def _difference_row(d: Difference, systems: Mapping[str, str]) -> DifferenceRow:
-    digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+def difference_row(d: Difference, digits: numbers.Rounding, systems: str = "") -> DifferenceRow:
+    """One difference, rounded so."""
+    found, known = outcome(d), not math.isnan(d.detectable)
     return DifferenceRow(
         difference=d,
-        outcome=outcome(d),
+        outcome=found,
         measure=short(d.measure),
-        systems=f"{systems[d.system]} - {systems[d.baseline]}",
+        systems=systems,
         value=digits(d.value),
         interval=digits.interval(d.low, d.high),
         p=numbers.p_digits(d.p_adjusted),
         test="" if d.test == "none" else short(d.test),
         effect="" if math.isnan(d.effect) else f"{d.effect:.2f}",
         counts=_counts(d),
-        detectable=detectable_text(d.detectable) if _could_be_shown(d) else "",
+        # Which difference could have been found, where none was.
+        detectable=detectable_text(d.detectable)
+        if found is Outcome.NOT_TOLD_APART and known
+        else "",
         margin="" if math.isnan(d.margin) else f"±{d.margin:g}",
         not_inferior="" if math.isnan(d.margin) else numbers.p_digits(d.p_not_inferior),
         equivalent="" if math.isnan(d.margin) else numbers.p_digits(d.p_equivalent),
         remarks=remarks(d),
     )
-
-
-def _could_be_shown(d: Difference) -> bool:
-    """Whether to say which difference could have been found: none was."""
-    return outcome(d) is Outcome.NOT_TOLD_APART and not math.isnan(d.detectable)
 
 
 def overall_rows(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -212,13 +212,9 @@ def arrow(definition: Definition | None) -> str:
     return "↑" if definition.higher_is_better else "↓"
 
 
-#: How a finding is announced.
-_CALLS = {"warning": "Warning", "caution": "Caution"}
-
-
 def call_of(found: Finding) -> str:
     """``Warning: ``, ``Caution: ``, or nothing."""
-    return f"{_CALLS[found.severity]}: " if found.severity in _CALLS else ""
+    return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
 
 
 def finding_numbers(found: Finding) -> list[tuple[str, str]]:

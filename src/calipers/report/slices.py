@@ -7,8 +7,14 @@ from dataclasses import dataclass
 
 from calipers.report import numbers
 from calipers.report.names import labels, short
-from calipers.report.rows import remarks, used
-from calipers.report.verdict import Outcome, outcome
+from calipers.report.rows import (
+    DifferenceRow,
+    EstimateRow,
+    difference_row,
+    estimate_row,
+    remarks,
+)
+from calipers.report.verdict import outcome
 from calipers.results import Slice, Slices
 
 #: So many rows are shown; what is beyond them is in the data.
@@ -18,26 +24,17 @@ MOST_ON_A_PAGE = 600
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """One measure of one system on one slice, as its cells."""
+    """One measure of one system on one slice, and its difference to the rest, as their cells."""
 
-    row: Slice
-    outcome: Outcome
-    measure: str
     slice: str
-    system: str
-    value: str
-    interval: str
-    n: str
-    difference: str
-    difference_interval: str
-    p: str
-    test: str
+    of: EstimateRow
+    rest: DifferenceRow
     remarks: str
 
     @property
     def verdict(self) -> str:
         """What is told of it and the rest, where they are told apart."""
-        return self.outcome.value if self.outcome.decided else ""
+        return self.rest.outcome.value if self.rest.outcome.decided else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,9 @@ class SliceGroup:
     @property
     def told_apart(self) -> list[str]:
         """The slices that differ from the rest, by name."""
-        several = len({r.system for r in self.rows}) > 1
+        several = len({r.of.system for r in self.rows}) > 1
         return [
-            f"{r.slice} ({r.system})" if several else r.slice
-            for r in self.rows
-            if r.outcome.decided
+            f"{r.slice} ({r.of.system})" if several else r.slice for r in self.rows if r.verdict
         ]
 
 
@@ -74,7 +69,8 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     for of_column in by_column.values():
         room, kept = share, set()
         first = next(iter(of_column))
-        by_rank = sorted(of_column, key=lambda m: (m != first, not _tells(of_column[m])))
+        tells = {m: any(outcome(s.to_rest).decided for s in of) for m, of in of_column.items()}
+        by_rank = sorted(of_column, key=lambda m: (m != first, not tells[m]))
         for measure in by_rank:
             size = len(of_column[measure])
             # The first measure of a column is shown however many slices it has.
@@ -85,11 +81,6 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
                 left_out += size
         shown += [_group(rows, systems) for m, rows in of_column.items() if m in kept]
     return shown, left_out
-
-
-def _tells(rows: Sequence[Slice]) -> bool:
-    """Whether a slice is told apart from the rest."""
-    return any(outcome(s.to_rest).decided for s in rows)
 
 
 def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
@@ -105,19 +96,10 @@ def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
         measure=short(first.estimate.measure),
         rows=tuple(
             SliceRow(
-                row=s,
-                outcome=outcome(s.to_rest),
-                measure=short(s.estimate.measure),
-                slice=slices[s.slice],
-                system=systems[s.estimate.system],
-                value=digits(s.estimate.value),
-                interval=digits.interval(s.estimate.low, s.estimate.high),
-                n=used(s.estimate.n, s.estimate.of),
-                difference=apart(s.to_rest.value),
-                difference_interval=apart.interval(s.to_rest.low, s.to_rest.high),
-                p=numbers.p_digits(s.to_rest.p_adjusted),
-                test="" if s.to_rest.test == "none" else short(s.to_rest.test),
-                remarks=_remarks(s),
+                slices[s.slice],
+                estimate_row(s.estimate, digits, systems[s.estimate.system]),
+                difference_row(s.to_rest, apart),
+                _remarks(s),
             )
             for s in rows
         ),

@@ -120,15 +120,15 @@ def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
         rows = [row for group in groups if group.column == column for row in group.rows]
         columns = _columns(
             rows,
-            ("measure", KEY, "measure"),
+            ("measure", KEY, "of.measure"),
             ("slice", KEY, "slice"),
-            ("system", KEY, "system"),
-            ("value", NUMBER, "value"),
-            (f"{level} interval", NUMBER, "interval"),
-            ("rows", NUMBER, "n"),
-            ("less the rest", NUMBER, "difference"),
-            (f"{level} interval of it", NUMBER, "difference_interval"),
-            (p_label(slices), NUMBER, "p"),
+            ("system", KEY, "of.system"),
+            ("value", NUMBER, "of.value"),
+            (f"{level} interval", NUMBER, "of.interval"),
+            ("rows", NUMBER, "of.n"),
+            ("less the rest", NUMBER, "rest.value"),
+            (f"{level} interval of it", NUMBER, "rest.interval"),
+            (p_label(slices), NUMBER, "rest.p"),
             ("verdict", WORDS, "verdict"),
             ("remarks", WORDS, "remarks"),
         )

@@ -36,9 +36,8 @@ def estimate_sentence(estimate: Estimate) -> str:
     """``nDCG@10 0.412 [0.385, 0.439] 95% bootstrap-t over 50 topics``."""
     e = estimate
     digits = numbers.single(e.value, e.low, e.high)
-    parts = [short(e.measure), digits.triple(e.value, e.low, e.high)]
-    if e.system:
-        parts.insert(0, f"{short(e.system)}:")
+    parts = [f"{short(e.system)}:"] if e.system else []
+    parts += [short(e.measure), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
     if not math.isnan(e.value):
@@ -94,6 +93,14 @@ def print_comparison(comparison: Comparison, file: TextIO) -> None:
     said = comparison_headlines(comparison) if many else sentences(comparison)
     print_lines(["", *said, *filter(None, [adjustment_text(comparison)])], console)
     print_notes(comparison.notes, console)
+
+
+def print_result(result: Evaluation | Comparison, file: TextIO) -> None:
+    """Print either."""
+    if isinstance(result, Evaluation):
+        print_evaluation(result, file)
+    else:
+        print_comparison(result, file)
 
 
 def print_plan(planned: Plan, file: TextIO) -> None:

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from calipers.report import numbers
+from calipers.report.grouping import grouped
 from calipers.report.names import short
 
 if TYPE_CHECKING:
@@ -43,25 +44,23 @@ def outcome(difference: Difference) -> Outcome:
     d = difference
     if math.isnan(d.value):
         return Outcome.UNDEFINED
-    if not _p_is_small(d) or _contains_zero(d) or not _asked_for(d):
+    # A one-sided test asks about one side only.
+    sides = {"two-sided": d.value != 0, "greater": d.value > 0}
+    if not _p_is_small(d) or _contains_zero(d) or not sides.get(d.alternative, d.value < 0):
         return Outcome.NOT_TOLD_APART
     if d.higher_is_better is None:
         return Outcome.HIGHER if d.value > 0 else Outcome.LOWER
     return Outcome.BETTER if (d.value > 0) == d.higher_is_better else Outcome.WORSE
 
 
-def _p_is_small(d: Difference) -> bool:
+def most(level: float) -> float:
+    """The largest p-value that is small at a level."""
     # 1 - 0.95 is a little more than 0.05 in binary; without rounding, p = 0.05 could go either way.
-    return d.p_adjusted <= round(1 - d.level, 12)
+    return round(1 - level, 12)
 
 
-def _asked_for(d: Difference) -> bool:
-    """Whether there is a difference, on the side that a one-sided test asks about."""
-    return d.value != 0 and (d.alternative == "two-sided" or (d.value > 0) is _greater(d))
-
-
-def _greater(d: Difference) -> bool:
-    return d.alternative == "greater"
+def _p_is_small(d: Difference) -> bool:
+    return d.p_adjusted <= most(d.level)
 
 
 def _contains_zero(d: Difference) -> bool:
@@ -69,15 +68,15 @@ def _contains_zero(d: Difference) -> bool:
     return d.alternative == "two-sided" and d.has_interval and d.low <= 0 <= d.high
 
 
-#: What is said of a p-value, by what its adjustment bounds.
-_ADJUSTED = {"false discovery rate": "false discovery rate adjusted "}
+#: What the p-values of Benjamini and Hochberg bound.
+_FDR = "false discovery rate"
 
 
 def adjusted_word(comparison: Comparison) -> str:
     """What a sentence puts before p-values; nothing where they stand alone."""
     if not is_adjusted(comparison):
         return ""
-    return _ADJUSTED.get(comparison.controls, "adjusted ")
+    return f"{_FDR} adjusted " if comparison.controls == _FDR else "adjusted "
 
 
 def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show = short) -> str:
@@ -96,17 +95,15 @@ def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show 
 
 
 def _undefined(d: Difference, show: Show) -> str:
-    why = ", ".join(d.undefined)
+    why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
-    return f"On {show(d.measure)} the difference between {pair} is undefined" + (
-        f" ({show(why)})." if why else "."
-    )
+    return f"On {show(d.measure)} the difference between {pair} is undefined{why}."
 
 
 def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
     if d.alternative != "two-sided":
         first, second = show(d.system), show(d.baseline)
-        asked = "higher" if _greater(d) else "lower"
+        asked = "higher" if d.alternative == "greater" else "lower"
         if d.higher_is_better is not None:
             asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
         return (
@@ -148,15 +145,15 @@ def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
     """What the data say of a margin that was stated."""
     if math.isnan(d.margin):
         return ""
-    margin, most = f"{d.margin:g}", round(1 - d.level, 12)
+    margin, small = f"{d.margin:g}", most(d.level)
     first, second = show(d.system), show(d.baseline)
     kind = f"{adjusted}one-sided p"
     worse = "lower" if d.higher_is_better is None else "worse"
-    if d.p_equivalent <= most:
+    if d.p_equivalent <= small:
         p = numbers.p_value(d.p_equivalent, kind)
         return f" The two are within {margin} of each other ({p})."
     p = numbers.p_value(d.p_not_inferior, kind)
-    if d.p_not_inferior <= most:
+    if d.p_not_inferior <= small:
         return f" {first} is not {worse} than {second} by {margin} or more ({p})."
     return f" That {first} is not {worse} than {second} by {margin} or more is not shown ({p})."
 
@@ -205,10 +202,7 @@ def sentences(comparison: Comparison, show: Show = short) -> list[str]:
 
 def pairs(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
     """The differences of each pair of systems."""
-    out: dict[tuple[str, str], list[Difference]] = {}
-    for d in comparison:
-        out.setdefault((d.system, d.baseline), []).append(d)
-    return out
+    return grouped(comparison, lambda d: (d.system, d.baseline))
 
 
 #: Of more pairs than these, those that are told apart come first, the others in one sentence.
@@ -242,7 +236,7 @@ def _within_margins(own: list[Difference]) -> str:
     stated = [d for d in own if not math.isnan(d.margin)]
     if not stated:
         return ""
-    within = sum(d.p_equivalent <= round(1 - d.level, 12) for d in stated)
+    within = sum(d.p_equivalent <= most(d.level) for d in stated)
     of = f"{len(stated)} measure{'s' * (len(stated) > 1)}"
     return f" They are shown to be within the margin on {within} of {of}."
 
@@ -253,10 +247,10 @@ def _untold(untold: list[tuple[str, str]], measures: Iterable[str]) -> str:
     on = f"On none of {len(names)} measures do the data"
     if len(names) == 1:
         on = f"On {names[0]} the data do not"
-    if len(untold) == 1:
-        return f"{on} tell {' and '.join(untold[0])} apart."
-    listed = "; ".join(f"{system} and {baseline}" for system, baseline in untold)
-    return f"{on} tell these {len(untold)} pairs apart: {listed}."
+    listed = list(map(" and ".join, untold))
+    if len(listed) == 1:
+        return f"{on} tell {listed[0]} apart."
+    return f"{on} tell these {len(listed)} pairs apart: {'; '.join(listed)}."
 
 
 def _summary(system: str, baseline: str, outcomes: list[Outcome]) -> str:
@@ -301,7 +295,7 @@ def p_heading(comparison: Comparison) -> str:
     p = "one-sided p" if sided else "p"
     if not is_adjusted(comparison):
         return p
-    rate = ", FDR" if comparison.controls == "false discovery rate" else ""
+    rate = ", FDR" if comparison.controls == _FDR else ""
     return f"{p} ({short(comparison.adjustment)}{rate})"
 
 
@@ -321,8 +315,8 @@ def adjustment_text(comparison: Comparison) -> str:
         f"p-values are adjusted for the {number} pairs of systems{within} "
         f"({short(comparison.adjustment)}, which controls the {short(comparison.controls)})."
     )
-    if comparison.controls == "false discovery rate":
-        rest = numbers.percent(round(1 - comparison.level, 12))
+    if comparison.controls == _FDR:
+        rest = numbers.percent(most(comparison.level))
         text += f" Up to {rest} of the differences called real are expected to be none."
     if any(d.has_interval for d in comparison):
         text += " Intervals hold for one pair each and are not adjusted."
@@ -336,15 +330,10 @@ def overall_sentence(overall: Overall, show: Show = short) -> str:
     p = numbers.p_value(o.friedman_p)
     if math.isnan(o.friedman_p):
         return f"On {show(o.measure)} Friedman's test of {len(o.systems)} systems is undefined."
-    if o.friedman_p > round(1 - o.level, 12):
-        return (
-            f"On {show(o.measure)} the data do not show that any of {len(o.systems)} systems ranks "
-            f"unlike the others (Friedman, {p}, {units})."
-        )
-    return (
-        f"On {show(o.measure)} the {len(o.systems)} systems do not all rank alike "
-        f"(Friedman, {p}, {units})."
-    )
+    said = f"the {len(o.systems)} systems do not all rank alike"
+    if o.friedman_p > most(o.level):
+        said = f"the data do not show that any of {len(o.systems)} systems ranks unlike the others"
+    return f"On {show(o.measure)} {said} (Friedman, {p}, {units})."
 
 
 def groups_text(overall: Overall, show: Show = short) -> str:
@@ -360,15 +349,14 @@ def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
     """One estimate as a sentence, with what the best constant answer would score."""
     e = estimate
     if math.isnan(e.value):
-        why = ", ".join(e.undefined)
-        return f"{show(e.measure)} is undefined" + (f" ({show(why)})." if why else ".")
+        why = f" ({show(', '.join(e.undefined))})" if e.undefined else ""
+        return f"{show(e.measure)} is undefined{why}."
     digits = numbers.single(e.value, e.low, e.high)
     units = numbers.count(e.n, e.unit)
     how = f"{numbers.percent(e.level)} {show(e.method)}; {units}" if e.has_interval else units
-    text = f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how})"
-    if math.isnan(e.default):
-        return text + "."
-    return f"{text}; the best constant answer scores {digits(e.default)}."
+    scores = f"; the best constant answer scores {digits(e.default)}"
+    known = "" if math.isnan(e.default) else scores
+    return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
 
 
 def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
@@ -381,10 +369,8 @@ def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
         return [estimate_verdict(evaluation.estimates[0], show)]
     if evaluation.task == "overlap":
         return [_alike(evaluation, show)]
-    systems = f"{len(evaluation.systems)} systems"
-    many = len(evaluation.measures)
-    measures = f"{many} measure" + ("s" if many > 1 else "")
-    return [f"{systems} on {measures}, not compared with one another."]
+    measures = numbers.count(len(evaluation.measures), "measures")
+    return [f"{len(evaluation.systems)} systems on {measures}, not compared with one another."]
 
 
 def _alike(evaluation: Evaluation, show: Show) -> str:
@@ -394,14 +380,11 @@ def _alike(evaluation: Evaluation, show: Show) -> str:
     if not pairs_of_runs:
         return f"{show(measure)} is undefined for every pair of runs."
     digits = numbers.rounding((e.value, e.low, e.high) for e in pairs_of_runs)
-    most, least = (
+    highest, lowest = (
         f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
-        for e in (
-            max(pairs_of_runs, key=lambda e: e.value),
-            min(pairs_of_runs, key=lambda e: e.value),
-        )
+        for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
     )
-    return f"Most in common by {show(measure)}: {most}; least: {least}."
+    return f"Most in common by {show(measure)}: {highest}; least: {lowest}."
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:

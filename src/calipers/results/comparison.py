@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference, no_probabilities
 from calipers.results.fields import DETAILS, NAN, Count, Level
-from calipers.results.tidy import COUNT, COUNT_OR_NONE, NUMBER, TEXT, Tidy, because
+from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.units import PerUnit
 from calipers.results.written import Written, repeated, unknown
 
@@ -58,35 +58,12 @@ class Overall(Written):
         )
 
 
-_KINDS = {
-    "measure": TEXT,
-    "system": TEXT,
-    "baseline": TEXT,
-    "difference": NUMBER,
-    "low": NUMBER,
-    "high": NUMBER,
-    "level": NUMBER,
-    "method": TEXT,
-    "p": NUMBER,
-    "p_adjusted": NUMBER,
-    "adjustment": TEXT,
-    "alternative": TEXT,
-    "test": TEXT,
-    "effect": NUMBER,
-    "wins": COUNT_OR_NONE,
-    "ties": COUNT_OR_NONE,
-    "losses": COUNT_OR_NONE,
-    "n": COUNT,
-    "unit": TEXT,
-    "standard_error": NUMBER,
-    "detectable": NUMBER,
-}
-_OF_MARGIN = {
-    "margin": NUMBER,
-    "p_not_inferior": NUMBER,
-    "p_equivalent": NUMBER,
-    "margin_test": TEXT,
-}
+_COLUMNS = (
+    *("measure", "system", "baseline", "difference", "low", "high", "level", "method"),
+    *("p", "p_adjusted", "adjustment", "alternative", "test", "effect", "wins", "ties", "losses"),
+    *("n", "unit", "standard_error", "detectable"),
+)
+_OF_MARGIN = ("margin", "p_not_inferior", "p_equivalent", "margin_test")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +93,7 @@ class Comparison(Written, Tidy):
 
     def __getitem__(self, key: tuple[str, str, str] | str) -> Difference:
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair."""
-        found = [
-            d
-            for d in self.differences
-            if (
-                d.measure == key
-                if isinstance(key, str)
-                else (d.system, d.baseline, d.measure) == key
-            )
-        ]
+        found = [d for d in self if key in (d.measure, (d.system, d.baseline, d.measure))]
         if len(found) == 1:
             return found[0]
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
@@ -141,19 +110,16 @@ class Comparison(Written, Tidy):
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
         stated = not all(math.isnan(d.margin) for d in self)
-        return {**_KINDS, **(_OF_MARGIN if stated else {}), "undefined": TEXT}
+        return kinds_of((*_COLUMNS, *(_OF_MARGIN if stated else ()), "undefined"))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one difference each."""
-        names = self.kinds()
-        return [{name: self._cell(d, name) for name in names} for d in self.differences]
-
-    def _cell(self, d: Difference, name: str) -> Any:
-        if name == "adjustment":
-            return self.adjustment
-        if name == "undefined":
-            return because(d.undefined)
-        return getattr(d, "value" if name == "difference" else name)
+        names, adjusted = self.kinds(), {"adjustment": self.adjustment}
+        return [
+            {name: getattr(d, name, None) for name in names}
+            | {"difference": d.value, "undefined": because(d.undefined), **adjusted}
+            for d in self
+        ]
 
     def to_markdown(self) -> str:
         """A Markdown page: verdicts, table, notes."""
@@ -163,13 +129,10 @@ class Comparison(Written, Tidy):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
-        from calipers.report.files import write_text
+        from calipers.report.files import saved
         from calipers.report.html import comparison_page
 
-        text = comparison_page(self)
-        if path is not None:
-            write_text(path, text)
-        return text
+        return saved(comparison_page(self), path)
 
     def _repr_html_(self) -> str:
         from calipers.report.html import comparison_fragment

@@ -67,6 +67,10 @@ class AnyConfusion(Written):
             raise ValueError(f"order is {order}, expected each of 0 to {len(self.labels) - 1} once")
         return order
 
+    def _of_classes(self, order: list[int]) -> dict[str, Any]:
+        per_class = {name: values[order] for name, values in self.per_class.items()}
+        return {"labels": tuple(self.labels[i] for i in order), "per_class": per_class}
+
     def _tidy(
         self,
         truth: IntArray,
@@ -202,11 +206,10 @@ class Confusion(AnyConfusion):
         counts, low, high = (a[np.ix_(order, order)] for a in (self.counts, self.low, self.high))
         return replace(
             self,
-            labels=tuple(self.labels[i] for i in order),
             counts=counts,
             low=low,
             high=high,
-            per_class={name: values[order] for name, values in self.per_class.items()},
+            **self._of_classes(order),
         )
 
     def rows(self) -> list[dict[str, Any]]:

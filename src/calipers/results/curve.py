@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,7 +93,7 @@ class Curve(Written):
         at = {self.at: self.threshold} if self.at else {}
         points = {self.x_label: self.x, self.y_label: self.y}
         # A curve against the threshold has the threshold as its x.
-        extra = {name: column for name, column in at.items() if name not in _lowered(points)}
+        extra = {} if self.at in map(str.lower, points) else at
         return {"system": [self.system] * len(self), **of, **points, **extra}
 
     def to_frame(self) -> pd.DataFrame:
@@ -102,7 +102,3 @@ class Curve(Written):
 
         frame: pd.DataFrame = pd.DataFrame(self.columns())
         return frame
-
-
-def _lowered(names: Iterable[str]) -> set[str]:
-    return {name.lower() for name in names}

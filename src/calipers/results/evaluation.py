@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from calipers.results.estimate import Estimate
 from calipers.results.fields import DETAILS, OWN, Level, wrong
 from calipers.results.forms import Form, Json, Schema, a_list, form_of
-from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
+from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.written import ORIENTATIONS, Written, checked_orientation, unknown
 
 if TYPE_CHECKING:
@@ -29,22 +29,12 @@ if TYPE_CHECKING:
         Slices,
     )
 
-_POSSIBLE = {"possible_low": NUMBER, "possible_high": NUMBER, "possible": TEXT}
-_OF_THRESHOLDS = {"threshold": NUMBER, "out_of_bag": NUMBER}
-_KINDS = {
-    "system": TEXT,
-    "measure": TEXT,
-    "value": NUMBER,
-    "low": NUMBER,
-    "high": NUMBER,
-    "level": NUMBER,
-    "method": TEXT,
-    "n": COUNT,
-    "of": COUNT,
-    "unit": TEXT,
-    "undefined": TEXT,
-    "default": NUMBER,
-}
+_COLUMNS = (
+    *("system", "measure", "value", "low", "high", "level", "method"),
+    *("n", "of", "unit", "undefined", "default"),
+)
+_POSSIBLE = ("possible_low", "possible_high", "possible")
+_OF_THRESHOLDS = ("threshold", "out_of_bag")
 
 
 class BySystem(Form):
@@ -156,10 +146,10 @@ class Evaluation(Written, Tidy):
                     f"{key!r}: there are several systems ({', '.join(self.systems)}); "
                     f"ask for evaluation[system, {key!r}]"
                 )
-            key = (self.systems[0], key) if self.systems else ("", key)
+            key = (self.systems[0] if self.systems else "", key)
         system, name = key
         for estimate in self.estimates:
-            if estimate.system == system and estimate.measure == name:
+            if (estimate.system, estimate.measure) == key:
                 return estimate
         from calipers.measures import canonical_name
 
@@ -190,13 +180,9 @@ class Evaluation(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        judged_further = any(e.possible for e in self)
-        thresholds = {
-            name: kind
-            for name, kind in _OF_THRESHOLDS.items()
-            if not all(math.isnan(getattr(e, name)) for e in self)
-        }
-        return {**_KINDS, **(_POSSIBLE if judged_further else {}), **thresholds}
+        possible = _POSSIBLE if any(e.possible for e in self) else ()
+        known = (n for n in _OF_THRESHOLDS if not all(math.isnan(getattr(e, n)) for e in self))
+        return kinds_of((*_COLUMNS, *possible, *known))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each."""
@@ -216,13 +202,10 @@ class Evaluation(Written, Tidy):
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
         """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
         confusion matrices, as in :meth:`Confusion.table`."""
-        from calipers.report.files import write_text
+        from calipers.report.files import saved
         from calipers.report.html import page
 
-        text = page(self, checked_orientation(orientation))
-        if path is not None:
-            write_text(path, text)
-        return text
+        return saved(page(self, checked_orientation(orientation)), path)
 
     def _repr_html_(self) -> str:
         from calipers.report.html import fragment

@@ -89,14 +89,13 @@ class OccupiedConfusion(AnyConfusion):
         ascending = np.lexsort((predicted, truth))
         return replace(
             self,
-            labels=tuple(self.labels[i] for i in order),
             truth=truth[ascending],
             predicted=predicted[ascending],
             cells=self.cells[ascending],
             cell_low=self.cell_low[ascending],
             cell_high=self.cell_high[ascending],
             empty_high=self.empty_high[order],
-            per_class={name: values[order] for name, values in self.per_class.items()},
+            **self._of_classes(order),
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from calipers.results.fields import NAN, Count, Level
-from calipers.results.tidy import COUNT, NUMBER, Tidy
+from calipers.results.tidy import Tidy, kinds_of
 from calipers.results.written import Written
 
 
@@ -67,7 +67,7 @@ class Plan(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return {"n": COUNT, "half_width": NUMBER, "power": NUMBER, "detectable": NUMBER}
+        return kinds_of(("n", "half_width", "power", "detectable"))
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, tidy: n, half_width, power, detectable."""

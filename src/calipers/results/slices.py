@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.fields import Level
-from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy, because
+from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.written import Written
 
 
@@ -34,28 +34,16 @@ class Slice(Written):
                 yield f"to_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
 
 
-#: The columns of the table: what each holds, and where that stands.
-_COLUMNS: dict[str, tuple[str, Callable[[Slice], Any]]] = {
-    "column": (TEXT, attrgetter("column")),
-    "slice": (TEXT, attrgetter("slice")),
-    "system": (TEXT, attrgetter("estimate.system")),
-    "measure": (TEXT, attrgetter("estimate.measure")),
-    "value": (NUMBER, attrgetter("estimate.value")),
-    "low": (NUMBER, attrgetter("estimate.low")),
-    "high": (NUMBER, attrgetter("estimate.high")),
-    "level": (NUMBER, attrgetter("estimate.level")),
-    "method": (TEXT, attrgetter("estimate.method")),
-    "n": (COUNT, attrgetter("estimate.n")),
-    "of": (COUNT, attrgetter("estimate.of")),
-    "undefined": (TEXT, lambda s: because(s.estimate.undefined)),
-    "rest": (COUNT, attrgetter("to_rest.n")),
-    "difference": (NUMBER, attrgetter("to_rest.value")),
-    "difference_low": (NUMBER, attrgetter("to_rest.low")),
-    "difference_high": (NUMBER, attrgetter("to_rest.high")),
-    "difference_method": (TEXT, attrgetter("to_rest.method")),
-    "p": (NUMBER, attrgetter("to_rest.p")),
-    "p_adjusted": (NUMBER, attrgetter("to_rest.p_adjusted")),
-    "test": (TEXT, attrgetter("to_rest.test")),
+_OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "of")
+#: The columns of the table, and where each stands.
+_COLUMNS: Mapping[str, Callable[[Slice], Any]] = {
+    **{name: attrgetter(name) for name in ("column", "slice")},
+    **{name: attrgetter(f"estimate.{name}") for name in _OF_ESTIMATE},
+    "undefined": lambda s: because(s.estimate.undefined),
+    "rest": attrgetter("to_rest.n"),
+    "difference": attrgetter("to_rest.value"),
+    **{f"difference_{name}": attrgetter(f"to_rest.{name}") for name in ("low", "high", "method")},
+    **{name: attrgetter(f"to_rest.{name}") for name in ("p", "p_adjusted", "test")},
 }
 
 
@@ -104,11 +92,11 @@ class Slices(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return {name: kind for name, (kind, _) in _COLUMNS.items()}
+        return kinds_of(_COLUMNS)
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one measure of one system on one slice each."""
-        return [{name: of(s) for name, (_, of) in _COLUMNS.items()} for s in self.all]
+        return [{name: of(s) for name, of in _COLUMNS.items()} for s in self.all]
 
     def __str__(self) -> str:
         from calipers.report.text import print_slices, printed

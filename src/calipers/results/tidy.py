@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,21 @@ if TYPE_CHECKING:
 
 #: What a column holds: text, numbers (NaN where undefined), counts, counts that may be missing.
 TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
+
+
+#: The columns that hold no numbers.
+_HOLD = {
+    TEXT: "system baseline measure column slice unit method difference_method test alternative "
+    "adjustment margin_test undefined possible",
+    COUNT: "n of rest",
+    COUNT_OR_NONE: "wins ties losses",
+}
+_KINDS = {name: kind for kind, names in _HOLD.items() for name in names.split()}
+
+
+def kinds_of(columns: Iterable[str]) -> dict[str, str]:
+    """What the columns of a table hold, as their names say."""
+    return {name: _KINDS.get(name, NUMBER) for name in columns}
 
 
 def because(undefined: Mapping[str, int]) -> str:

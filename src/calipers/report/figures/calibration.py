@@ -9,6 +9,7 @@ from calipers.report.figures import vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
 from calipers.report.figures.figure import Figure, Numbers
 from calipers.report.figures.vega import Spec, finite
+from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
 from calipers.results import Curve, Evaluation
 
@@ -19,10 +20,8 @@ KINDS = frozenset({CURVE, BINS, SPREAD})
 
 def calibration_curves(evaluation: Evaluation) -> dict[str, list[Curve]]:
     """The curves of the figure by kind; empty where there is none to draw."""
-    found: dict[str, list[Curve]] = {}
-    for curve in evaluation.curves:
-        if curve.kind in KINDS and len(curve.x):
-            found.setdefault(curve.kind, []).append(curve)
+    drawn = (c for c in evaluation.curves if c.kind in KINDS and len(c.x))
+    found = grouped(drawn, lambda c: c.kind)
     return found if CURVE in found else {}
 
 

@@ -42,7 +42,9 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     for wide, opacity in ((True, 0.08), (False, 0.16)):
         band = [row for c in curves for row in _band_data(c, names[by(c)], wide=wide)]
         if band:
-            layers.append(_band_layer(band, x, y, hue, opacity))
+            area = {"type": "area", "opacity": opacity}
+            limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
+            layers.append(vega.layer(band, area, x=x, **limits, color=hue))
     layers.append(_line_layer(x, y, hue, dash, curves[0]))
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     layers.append(_hover_layer(x, y, hue, curves[0]))
@@ -121,9 +123,7 @@ def _band_data(curve: Curve, name: str, *, wide: bool) -> list[Spec]:
     normal = curve.scale == "deviate"
 
     def edge(y: float) -> float:
-        if normal:
-            return deviate(_kept_rate(y))
-        return max(y, curve.bottom)
+        return deviate(_kept_rate(y)) if normal else max(y, curve.bottom)
 
     places = zip(*(column.tolist() for column in (curve.band_x, *limits)), strict=True)
     rows = ((deviate(x) if normal else x, edge(low), edge(high)) for x, low, high in places)
@@ -228,11 +228,6 @@ _OWN = "threshold in use"
 def unsorted(x: Spec) -> Spec:
     """The axis of a line whose points are joined in the order of the data."""
     return {**x, "sort": None}
-
-
-def _band_layer(data: list[Spec], x: Spec, y: Spec, hue: Spec, opacity: float) -> Spec:
-    limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
-    return vega.layer(data, {"type": "area", "opacity": opacity}, x=x, **limits, color=hue)
 
 
 def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:

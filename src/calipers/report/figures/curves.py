@@ -12,6 +12,7 @@ from calipers.report.figures.curve_chart import curve_chart, has_chance, thresho
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
 from calipers.report.figures.vega import thinned
+from calipers.report.grouping import grouped
 from calipers.report.names import short, visible
 from calipers.results import Curve, Evaluation
 
@@ -38,12 +39,9 @@ _KINDS = {
 def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures of the curves, each as soon as its curves are computed."""
     for kind, of_kind in _by_kind(evaluation.curves):
-        groups: dict[str, list[Curve]] = {}
-        for curve in of_kind:
-            if len(curve.x) and kind not in calibration.KINDS:
-                # Curves of measures and of classes share a chart by system, others by kind.
-                own = curve.series or kind == "threshold"
-                groups.setdefault(curve.system if own else "", []).append(curve)
+        # Curves of measures and of classes share a chart by system, others by kind.
+        drawn = (c for c in of_kind if len(c.x) and c.kind not in calibration.KINDS)
+        groups = grouped(drawn, lambda c: c.system if c.series or c.kind == "threshold" else "")
         for system, curves in groups.items():
             yield _curve_figure(kind, system, curves, evaluation.systems)
     together = calibration.calibration_curves(evaluation)

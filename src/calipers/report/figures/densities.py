@@ -72,14 +72,12 @@ def _sides(curve: Curve, name: str) -> tuple[str, str]:
     """What lies below the threshold and what at or above it, in words."""
     total = sum(curve.areas.values())
     below, above = (key for key in ("FN", "TN", "TP", "FP") if key in curve.areas)
-    return tuple(  # type: ignore[return-value]
-        f"{key} {numbers.number(curve.areas[key])} ({_percent(curve.areas[key], total)} of {name})"
-        for key in (below, above)
-    )
 
+    def said(key: str) -> str:
+        share = f"{100 * curve.areas[key] / total:.1f}%" if total else "–"
+        return f"{key} {numbers.number(curve.areas[key])} ({share} of {name})"
 
-def _percent(part: float, total: float) -> str:
-    return f"{100 * part / total:.1f}%" if total else "–"
+    return said(below), said(above)
 
 
 def density_table(curves: Sequence[Curve]) -> Numbers:

@@ -6,12 +6,12 @@ import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
 
 from calipers.report import numbers
 from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.vega import Spec, finite
+from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
 from calipers.report.rows import difference_rows
 from calipers.report.verdict import comparison_headlines, outcome
@@ -27,10 +27,7 @@ _HEAD = ("measure", "systems", "difference", "interval", "p", "verdict")
 
 def by_measure(differences: Iterable[Difference]) -> dict[str, list[Difference]]:
     """The differences of each measure."""
-    of: dict[str, list[Difference]] = {}
-    for d in differences:
-        of.setdefault(d.measure, []).append(d)
-    return of
+    return grouped(differences, lambda d: d.measure)
 
 
 def fitting(of: Mapping[str, list[Difference]]) -> list[tuple[str, list[Difference]]]:
@@ -100,12 +97,13 @@ def _panels(
 ) -> list[list[Difference]]:
     """Those that one scale can hold: measures of the same bounded range and direction, else of one
     measure."""
-    panels: dict[Hashable, list[Difference]] = {}
-    for d in differences:
-        of, key = definitions.get(d.measure), d.measure
+
+    def scale(d: Difference) -> Hashable:
+        of = definitions.get(d.measure)
         bounded = of is not None and None not in of.range
-        panels.setdefault((of.range, of.higher_is_better) if of and bounded else key, []).append(d)
-    return list(panels.values())
+        return (of.range, of.higher_is_better) if of and bounded else d.measure
+
+    return list(grouped(differences, scale).values())
 
 
 def _row_labels(comparison: Comparison) -> dict[tuple[str, str, str], str]:
@@ -171,13 +169,11 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     first = comparison.differences[0]
     rows = difference_rows(comparison)
     alone = len({d.baseline for d in comparison}) == 1
-    names = labels(d.system for d in comparison)
-    drawn_rows = [
-        {"system": names[d.system] if alone else row.systems, "value": d.value, "low": d.low,
-         "high": d.high, "verdict": row.outcome.value}
+    systems = labels(d.system for d in comparison)
+    drawn = {
+        systems[d.system] if alone else row.systems: d
         for d, row in zip(comparison, rows, strict=True)
-    ]  # fmt: skip
-    margins = -first.margin, first.margin
+    }
     less = f" to {short(first.baseline)}" if alone else ""
     asked = numbers.percent(round(2 * comparison.level - 1, 12))
     return Figure(
@@ -187,7 +183,7 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
         f"{numbers.percent(comparison.level)} intervals; a full dot marks one that lies within the "
         "margins, which asks more than the test of equivalence, to which "
         f"{asked} intervals belong.",
-        spec=margins_chart(drawn_rows, margins, higher_is_better=first.higher_is_better),
+        spec=margins_chart(drawn),
         head=(*_HEAD, "p not worse", "p within"),
         rows=tuple(
             (*cells, row.not_inferior, row.equivalent)
@@ -196,47 +192,29 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     )
 
 
-def margins_chart(
-    differences: Sequence[Mapping[str, Any]],
-    margin: tuple[float, float],
-    *,
-    higher_is_better: bool | None = None,
-) -> Spec:
-    """Differences to a baseline with their intervals, and the margins within which they are taken
-    for equal.
-
-    Parameters
-    ----------
-    differences
-        A mapping a system with ``system``, ``value``, ``low``, ``high``, and ``verdict`` in words.
-    margin
-        The lowest and the highest difference that does not matter; infinite where there is no such
-        border, as for non-inferiority.
-    higher_is_better
-        Which way is said to be better below the axis.
-
-    A full dot is one whose interval lies within the margins.
-    """
-    names = labels((d["system"] for d in differences), vega.LABEL)
+def margins_chart(differences: Mapping[str, Difference]) -> Spec:
+    """Differences of one measure by name, with their intervals, and the margins within which they
+    are taken for equal. A full dot is one whose interval lies within the margins."""
+    names = labels(differences, vega.LABEL)
+    first = next(iter(differences.values()))
     data = [
         {
-            "system": names[d["system"]],
-            **_interval(*(float(d[key]) for key in ("value", "low", "high"))),
-            "verdict": d.get("verdict", ""),
-            "inside": margin[0] < d["low"] and d["high"] < margin[1],
+            "system": names[name],
+            **_interval(d.value, d.low, d.high),
+            "verdict": outcome(d).value,
+            "inside": -first.margin < d.low and d.high < first.margin,
         }
-        for d in differences
-        if d["value"] == d["value"]
+        for name, d in differences.items()
+        if d.value == d.value
     ]
-    borders = [limit for limit in margin if math.isfinite(limit)]
+    borders = [x for x in (-first.margin, first.margin) if math.isfinite(x)]
     scale = vega.room(data, *borders, 0.0)
-    x = vega.quantity(
-        "low", title=vega.direction(higher_is_better), axis={"tickCount": 5}, scale=scale
-    )
+    title = vega.direction(first.higher_is_better)
+    x = vega.quantity("low", title=title, axis={"tickCount": 5}, scale=scale)
     layers: list[Spec] = []
     if "domain" in scale:
         low, high = scale["domain"]
-        shaded = {"from": max(margin[0], low), "to": min(margin[1], high)}
+        shaded = {"from": max(-first.margin, low), "to": min(first.margin, high)}
         mark = {"type": "rect", "color": "currentColor", "opacity": 0.08}
         layers.append(vega.layer([shaded], mark, x={**x, "field": "from"}, x2={"field": "to"}))
     for lines, dash in ((borders, [6, 3]), ([0.0], [2, 3])):
@@ -245,7 +223,7 @@ def margins_chart(
             upright = vega.rule(strokeDash=dash, opacity=0.6)
             layers.append(vega.layer(rows, upright, x={**x, "field": "at"}))
     tips = vega.tooltip(("system", "system"), ("text", "difference"), ("verdict", "verdict"))
-    y = vega.category("system", title=None, sort=[names[d["system"]] for d in differences])
+    y = vega.category("system", title=None, sort=list(names.values()))
     shared: Spec = {"y": y, "tooltip": tips, "stroke": {"value": vega.PALETTE[0]}}
     inside = {"condition": {"test": "datum.inside", "value": vega.PALETTE[0]}, "value": "none"}
     value = {**x, "field": "value"}

@@ -31,20 +31,16 @@ def figures(
         for figure in made:
             yield (figure if begin is None else replace(figure, begun=begin(still(figure.spec))))
 
+    of = evaluation.comparison
+    compared = [] if of is None else comparison_figures(of, evaluation.definitions)
     return numbered(
         [
             *begun(confusion_figures(evaluation, orientation)),
             *sorted(begun(curve_figures(evaluation)), key=lambda figure: figure.more),
-            *begun(_compared(evaluation)),
+            *begun(compared),
             *begun(unit_figures(evaluation)),
         ]
     )
-
-
-def _compared(evaluation: Evaluation) -> list[Figure]:
-    if evaluation.comparison is None:
-        return []
-    return comparison_figures(evaluation.comparison, evaluation.definitions)
 
 
 def comparison_figures(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from calipers.report import numbers
 from calipers.report.figures import vega
@@ -12,7 +11,7 @@ from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.vega import Spec
 from calipers.report.names import labels, short
 from calipers.report.verdict import outcome
-from calipers.results import Comparison
+from calipers.results import Comparison, Difference
 
 #: More systems have no place in a matrix, and those of more than a few take the whole width.
 MOST_SYSTEMS = 16
@@ -33,21 +32,15 @@ def pair_figures(comparison: Comparison) -> Iterator[Figure]:
     }
     shown = fitting(two_sided)
     for measure, own in shown:
-        told = [outcome(d).decided for d in own]
-        rows = [
-            {"system": d.system, "baseline": d.baseline, "value": d.value, "p": d.p_adjusted,
-             "told": apart}
-            for d, apart in zip(own, told, strict=True)
-        ]  # fmt: skip
-        better = own[0].higher_is_better
+        told = f"{sum(outcome(d).decided for d in own)} of {len(own)}"
         figure = Figure(
             title=f"Every pair: {short(measure)}",
-            label=f"{short(measure)} of every pair of {len(systems)} systems: {sum(told)} of "
-            f"{len(own)} pairs are told apart.",
+            label=f"{short(measure)} of every pair of {len(systems)} systems: {told} pairs are "
+            "told apart.",
             caption="The system of the row less that of the column. Coloured: pairs that the data "
-            f"tell apart ({sum(told)} of {len(own)}), blue where the row is the better one; the "
-            "smaller the p-value the stronger.",
-            spec=pairs_chart(rows, higher_is_better=better, level=comparison.level),
+            f"tell apart ({told}), blue where the row is the better one; the smaller the p-value "
+            "the stronger.",
+            spec=pairs_chart(own),
             head=(),
             rows=(),
             wide=len(systems) > _NARROW,
@@ -55,32 +48,14 @@ def pair_figures(comparison: Comparison) -> Iterator[Figure]:
         yield of_measure(figure, measure, len(shown), "pairs")
 
 
-def pairs_chart(
-    pairs: Sequence[Mapping[str, Any]],
-    *,
-    higher_is_better: bool | None = None,
-    level: float = 0.95,
-) -> Spec:
-    """The matrix of all pairs.
-
-    Parameters
-    ----------
-    pairs
-        A mapping a pair with ``system``, ``baseline``, ``value`` (the first less the second) and
-        ``p``, adjusted, and perhaps ``told``, whether the pair is told apart, where that is not for
-        ``p`` alone to say. Each pair once; the cell across the diagonal is turned over.
-    higher_is_better
-        Which sign has the colour of the better system.
-    level
-        Only cells with p ≤ 1 − ``level``, or told apart, have a colour, a stronger one up to 0.01
-        and to 0.001.
-    """
-    order = list(dict.fromkeys(p[k] for k in ("baseline", "system") for p in pairs))
+def pairs_chart(pairs: Sequence[Difference]) -> Spec:
+    """The matrix of all pairs, by one measure. Each pair is there once; the cell across the
+    diagonal is turned over. Those that are told apart have a colour, a stronger one up to p = 0.01
+    and to 0.001."""
+    order = list(dict.fromkeys([*(d.baseline for d in pairs), *(d.system for d in pairs)]))
     names = labels(order, vega.LABEL)
-    digits = numbers.rounding(
-        ((p["value"], numbers.NAN, numbers.NAN) for p in pairs), keep_sign=True
-    )
-    cells = [cell for p in pairs for cell in _both_ways(p, names, 1 - level, digits)]
+    digits = numbers.rounding(((d.value, numbers.NAN, numbers.NAN) for d in pairs), keep_sign=True)
+    cells = [cell for d in pairs for cell in _both_ways(d, names, digits)]
     shown = list(names.values())
     side = {"sort": shown, "scale": {"domain": shown}}
     axis = {"grid": False, "labelLimit": 160}
@@ -93,7 +68,7 @@ def pairs_chart(
         ("system", "system"), ("baseline", "less"), ("difference", "difference"),
         ("p", "p, adjusted"),
     )  # fmt: skip
-    up, _, down = vega.sign_colors(higher_is_better)
+    up, _, down = vega.sign_colors(pairs[0].higher_is_better)
     colors = {"domain": ["higher", "lower", "not told apart"], "range": [up, down, "currentColor"]}
     color = vega.nominal("sign", legend=None, scale=colors)
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
@@ -112,17 +87,11 @@ def pairs_chart(
     )
 
 
-def _both_ways(
-    pair: Mapping[str, Any], names: Mapping[str, str], most: float, digits: numbers.Rounding
-) -> list[Spec]:
+def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding) -> list[Spec]:
     """The two cells of a pair."""
-    p, value = float(pair["p"]), float(pair["value"])
-    told = pair.get("told", p <= most and value != 0)
-    strength = 0.06
-    if told:
-        strength = 0.2 + 0.2 * sum(p <= bound for bound in _STRONG)
-    sides = ((pair["system"], pair["baseline"], value), (pair["baseline"], pair["system"], -value))
-    shown = numbers.p_digits(p)
+    told, shown = outcome(d).decided, numbers.p_digits(d.p_adjusted)
+    strength = 0.2 + 0.2 * sum(d.p_adjusted <= bound for bound in _STRONG) if told else 0.06
+    sides = ((d.system, d.baseline, d.value), (d.baseline, d.system, -d.value))
     return [
         {
             "system": names[system],

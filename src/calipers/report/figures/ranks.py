@@ -11,7 +11,7 @@ from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short
-from calipers.report.verdict import groups_text, overall_sentence
+from calipers.report.verdict import groups_text, most, overall_sentence
 from calipers.results import Comparison, Overall
 
 #: More measures have no diagram; more systems no place in one.
@@ -35,7 +35,7 @@ def _figure(o: Overall) -> Figure:
     ranked = sorted(zip(o.systems, o.means, o.mean_ranks, strict=True), key=lambda row: row[2])
     bars = (
         " Bars join systems that Nemenyi's test at "
-        f"{numbers.percent(round(1 - o.level, 12))} does not tell apart, which is not to say that "
+        f"{numbers.percent(most(o.level))} does not tell apart, which is not to say that "
         "they are equal."
         if math.isfinite(o.critical_difference)
         else ""

@@ -40,8 +40,10 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
     per_unit, comparison = evaluation.per_unit, evaluation.comparison
     if per_unit is None or comparison is None:
         return
-    for pair in list(pairs(comparison))[:MOST_PAIRS]:
-        measure = _leading_measure(evaluation, per_unit, comparison, pair)
+    for pair, own in list(pairs(comparison).items())[:MOST_PAIRS]:
+        compared = {d.measure for d in own if _has_units(per_unit, d)}
+        shared = (m for m in evaluation.measures if m in compared)
+        measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
         if measure is not None:
             definition = definitions_of(evaluation).get(measure)
             better = definition.higher_is_better if definition else None
@@ -54,12 +56,7 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     per_unit = comparison.per_unit
     if per_unit is None:
         return [], 0
-
-    def has_units(d: Difference) -> bool:
-        there = (per_unit.values.get(name, {}) for name in (d.system, d.baseline))
-        return all(d.measure in values for values in there)
-
-    of = by_measure(filter(has_units, comparison))
+    of = by_measure(d for d in comparison if _has_units(per_unit, d))
     asked = sum(map(len, of.values()))
     units = len(per_unit.ids)
     if not asked or not units or units > MOST_UNITS:
@@ -79,14 +76,9 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     return made, asked - len(made)
 
 
-def _leading_measure(
-    evaluation: Evaluation, per_unit: PerUnit, comparison: Comparison, pair: tuple[str, str]
-) -> str | None:
-    """The first measure that was asked for and has values on the units of both systems."""
-    ours, theirs = (per_unit.values.get(name, {}) for name in pair)
-    compared = {d.measure for d in comparison if (d.system, d.baseline) == pair}
-    shared = [m for m in evaluation.measures if m in ours and m in theirs and m in compared]
-    return next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
+def _has_units(per_unit: PerUnit, d: Difference) -> bool:
+    """Whether both systems have values on the units."""
+    return all(d.measure in per_unit.values.get(name, {}) for name in (d.system, d.baseline))
 
 
 def _figure(
