@@ -55,7 +55,7 @@ DeLong: DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters
 bootstrap: Efron and Tibshirani 1993
     Units are drawn anew with replacement, both systems together; p comes from the share of the
     differences so drawn that lie beyond zero.
-influence | delta: Hampel 1974; van der Vaart 1998
+delta: Hampel 1974; van der Vaart 1998
     The difference over its standard error, from how much each row moves the measure.
 normal: Wald 1943
     The mean difference over its standard error, as a normal deviate.
@@ -67,6 +67,9 @@ paired t | Student t: Student 1908
 
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _entries("""
+Bonett-Price: Bonett and Price 2012
+    Of units that one system alone gets right: ± normal quantiles of the standard error, with one
+    unit added on either side.
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
     Units are drawn anew with replacement; the limits come from the spread of the mean
     difference over its standard error in each draw.

@@ -95,14 +95,6 @@ def print_comparison(comparison: Comparison, file: TextIO) -> None:
     print_notes(comparison.notes, console)
 
 
-def print_result(result: Evaluation | Comparison, file: TextIO) -> None:
-    """Print either."""
-    if isinstance(result, Evaluation):
-        print_evaluation(result, file)
-    else:
-        print_comparison(result, file)
-
-
 def print_plan(planned: Plan, file: TextIO) -> None:
     """Print the sentences and the table of a plan."""
     console, columns = console_of(file), plan.columns(planned)
