@@ -63,9 +63,10 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
     if not built_in(definition):
         _check_known(definition)
         load(FAMILIES)
-    place = definition.family, definition.name
-    old = REGISTRY.get(place) if replacing else None
-    if old is not None and built_in(old):
+    old = REGISTRY.get((definition.family, definition.name))
+    if old is not None and not (replacing or _made_again(definition, old)):
+        old = None
+    if old is not None and built_in(old) and not built_in(definition):
         raise NameTakenError(f"{old.name!r} is a measure of Calipers and cannot be replaced")
     for name in definition.spellings:
         if _SPELLED.fullmatch(name) is None:
@@ -76,11 +77,18 @@ def _register(definition: Definition, shares: Sequence[str], *, replacing: bool)
             if other is not old and not (name in shares and _told_apart(definition, other)):
                 raise NameTakenError(_taken(name, other, definition))
     if built_in(definition):  # a test holds these to the rest
-        enter(definition)
+        enter(definition, old)
     else:
         own = [name for name in definition.spellings if name not in shares]
         _check_other_tasks(definition, own, families)
         _check_meanings(definition, old, own, families)
+
+
+def _made_again(new: Definition, old: Definition) -> bool:
+    """Whether both are of one function of Calipers, whose module is executed again because its
+    first import ended half-way: an interrupt, say."""
+    a, b = new.formula, old.formula
+    return built_in(new) and (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
 
 
 def _check_known(definition: Definition) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calipers.lazily import numpy as np
+from calipers.measures.retrieval.rankings import within
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum
@@ -218,11 +219,6 @@ def with_gains(
     if any(level < 0 for level, _ in gains or ()):
         r = r.with_unjudged()
     return r, gain_of(r.grade, gains, dcg, min_grade)
-
-
-def within(rank: IntArray, cutoff: int | None) -> FloatArray:
-    """1 down to the cutoff, and 0 beyond."""
-    return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 
 def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calipers.lazily import numpy as np
-from calipers.measures.retrieval.traits import NO_RELEVANT, powers, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
+from calipers.measures.retrieval.users import powers
 from calipers.statistics import FloatArray, JudgedRankings
 
 

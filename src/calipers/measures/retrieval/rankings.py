@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from calipers.lazily import numpy as np
+from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
 from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
@@ -56,13 +57,13 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     """The probability of a relevant document among the first k: hypergeometric in the block of
     tied documents that the cutoff goes through."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
+    before, tied = r.tied(hit)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (before == 0) & (r.tied_from <= cutoff)):
         drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
         out[r.topic[i]] = 1 - np.prod(
-            np.maximum(size[i] - within[i] - drawn, 0) / (size[i] - drawn)
+            np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn)
         )
     return out
 
@@ -83,10 +84,10 @@ def average_precision_over_ties(
     to it (McSherry and Najork 2008).
     """
     hit = r.hits(rel)
-    before, within = r.tied(hit)
-    others = (within - 1) / np.maximum(r.tied_to - r.tied_from, 1)
-    inside = r.at_rank(lambda rank: _inside(rank, cutoff))
-    inverse = r.at_rank(lambda rank: _inside(rank, cutoff) / rank)
+    before, tied = r.tied(hit)
+    others = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
+    inside = r.at_rank(lambda rank: within(rank, cutoff))
+    inverse = r.at_rank(lambda rank: within(rank, cutoff) / rank)
     precision = (before + 1 - r.tied_from * others) * inverse + others * inside
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
@@ -136,15 +137,15 @@ def reciprocal_rank_over_ties(
     documents, m of b, the first of them is at place j with probability
     m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
+    before, tied = r.tied(hit)
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (before == 0)):
-        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, within[i]
+        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
         place = np.arange(size)
         left = size - place
         missed = np.cumprod(np.concatenate([[1.0], np.maximum(left - relevant, 0) / left]))[:-1]
         chance = missed * np.minimum(relevant / left, 1)
-        out[r.topic[i]] = np.sum(chance * _inside(first + place, cutoff) / (first + place))
+        out[r.topic[i]] = np.sum(chance * within(first + place, cutoff) / (first + place))
     return out
 
 
@@ -277,20 +278,14 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def roc_area_over_ties(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """The expected area: a pair of tied documents counts one half."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
-    return _roc_area(r, collection, rel, before + (within + 1) / 2)
+    before, tied = r.tied(hit)
+    return _roc_area(r, collection, rel, before + (tied + 1) / 2)
 
 
 @ranking(
     "rank-ROC-AUC",
     perfect=1.0,
-    undefined={
-        **NO_RELEVANT,
-        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
-        "collection_too_small": lambda r, p: (
-            r.confusion(p["rel"], collection=p["collection"]).tn < 0
-        ),
-    },
+    undefined={**NO_RELEVANT, **ALL_RELEVANT, **COLLECTION},
     ties=roc_area_over_ties,
 )
 def roc_area(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
@@ -340,7 +335,8 @@ def _within_own(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, shared) / shared)
 
 
-def _inside(rank: IntArray, cutoff: int | None) -> FloatArray:
+def within(rank: IntArray, cutoff: int | None) -> FloatArray:
+    """1 down to the cutoff, and 0 beyond."""
     return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 

@@ -9,6 +9,7 @@ from calipers.measures import counts
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, ranking
 from calipers.statistics import FloatArray, JudgedRankings
 
+ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
 }
@@ -124,10 +125,7 @@ def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray
     "fallout",
     aliases=("fall-out",),
     higher_is_better=False,
-    undefined={
-        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
-        **COLLECTION,
-    },
+    undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",
 )
 def fallout(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import FloatArray, IntArray, JudgedRankings
+from calipers.statistics import JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 
@@ -31,10 +30,3 @@ number = partial(
     summary="sum",
     ties="none",
 )
-
-
-def powers(p: float, rank: IntArray) -> FloatArray:
-    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
-    steps = np.full(int(rank.max(initial=1)), p)
-    steps[0] = 1.0
-    return np.asarray(np.cumprod(steps)[rank - 1])

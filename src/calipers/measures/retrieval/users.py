@@ -13,11 +13,18 @@ from calipers.measures.retrieval.gains import (
     Gains,
     gain_of,
     with_gains,
-    within,
 )
-from calipers.measures.retrieval.traits import powers, ranking
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.measures.retrieval.rankings import within
+from calipers.measures.retrieval.traits import ranking
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import running_product
+
+
+def powers(p: float, rank: IntArray) -> FloatArray:
+    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
+    steps = np.full(int(rank.max(initial=1)), p)
+    steps[0] = 1.0
+    return np.asarray(np.cumprod(steps)[rank - 1])
 
 
 @ranking(
