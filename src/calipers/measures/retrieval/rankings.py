@@ -6,7 +6,7 @@ from math import inf
 
 from calipers.lazily import numpy as np
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
-from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
@@ -25,13 +25,7 @@ def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
 
 
-@ranking(
-    "RelP",
-    aliases=("relative_P", "R_cap", "capped_recall"),
-    undefined=NO_RELEVANT,
-    perfect=1.0,
-    ties="linear",
-)
+@of_relevant("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
 def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Relative precision at k: relevant documents among the first k, over min(k, R), the most that
     there could be; also called capped recall."""
@@ -62,9 +56,7 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (before == 0) & (r.tied_from <= cutoff)):
         drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
-        out[r.topic[i]] = 1 - np.prod(
-            np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn)
-        )
+        out[r.topic[i]] = 1 - np.prod(np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn))
     return out
 
 
@@ -92,12 +84,8 @@ def average_precision_over_ties(
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
 
-@ranking(
-    "AP",
-    aliases=("MAP", "map_cut", "average_precision"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    ties=average_precision_over_ties,
+@of_relevant(
+    "AP", aliases=("MAP", "map_cut", "average_precision"), ties=average_precision_over_ties
 )
 def average_precision(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
@@ -113,11 +101,9 @@ def average_precision(
     return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
 
 
-@ranking(
+@of_relevant(
     "gm-AP",
     aliases=("gm_map", "gmap", "gm_ap"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
     summary="geometric",
     ties=lambda r, rel: average_precision_over_ties(r, rel=rel),
     reference="Robertson 2006",
@@ -149,11 +135,7 @@ def reciprocal_rank_over_ties(
     return out
 
 
-@ranking(
-    "RR",
-    aliases=("MRR", "recip_rank", "reciprocal_rank"),
-    ties=reciprocal_rank_over_ties,
-)
+@ranking("RR", aliases=("MRR", "recip_rank", "reciprocal_rank"), ties=reciprocal_rank_over_ties)
 def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 where there is none (within the
     cutoff); its mean over topics is MRR."""
@@ -198,7 +180,7 @@ def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r_precision(r, rel=rel)
 
 
-@ranking("IPrec", aliases=("iprec_at_recall",), at="recall", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("IPrec", aliases=("iprec_at_recall",), at="recall")
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
 ) -> FloatArray:
@@ -220,7 +202,7 @@ def interpolated_precision(
     return r.max(np.where(reached, so_far / r.rank, 0.0))
 
 
-@ranking("11pt-avg", aliases=("11pt_avg", "11pt"), perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("11pt-avg", aliases=("11pt_avg", "11pt"))
 def eleven_point_mean(
     r: JudgedRankings,
     rel: int = 1,
@@ -235,7 +217,7 @@ def eleven_point_mean(
     return np.asarray(np.mean(points, axis=0))
 
 
-@ranking("P@recall", at="recall", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("P@recall", at="recall")
 def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
     """Precision at a recall threshold: the precision at the first rank where that recall is
     reached, 0 where it never is.
@@ -250,7 +232,7 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
 
 
-@ranking("efficiency", aliases=("system_efficiency",), perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("efficiency", aliases=("system_efficiency",))
 def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """System efficiency: 1 − d/√2, where d is the smallest distance of the points
     (recall, precision) of the ranking to (1, 1)."""
@@ -261,7 +243,7 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.max(np.where(r.hits(rel), 1 - distance / np.sqrt(2), 0.0))
 
 
-@ranking("rank-PR-AUC", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("rank-PR-AUC")
 def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Area under the raw precision-recall curve of the ranking, by the lower trapezoid: from the
     precision just above each relevant document to the precision at it.
@@ -306,12 +288,7 @@ def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) 
     return (ahead + (relevant - found) * behind / 2) / (relevant * others)
 
 
-@ranking(
-    "YAAP",
-    aliases=("yaap",),
-    range=(-inf, inf),
-    reference="Robertson 2006",
-)
+@ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2006")
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Yet another average precision: ln((1 + S) / (1 + R − S)), where S is the sum of the
     precisions at the relevant documents retrieved; AP stretched so that it has no ends."""
@@ -319,7 +296,7 @@ def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray
     return np.log((1 + total) / (1 + r.relevant(rel) - total))
 
 
-@ranking("binG", undefined=NO_RELEVANT, perfect=1.0)
+@of_relevant("binG")
 def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary G: Σ 1/log₂(2 + documents above that are not relevant) over the relevant documents
     retrieved, over R; trec_eval's measure between AP and nDCG."""

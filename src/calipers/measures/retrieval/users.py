@@ -139,11 +139,7 @@ def normalised_expected_reciprocal_rank(
     )
 
 
-@ranking(
-    "INST",
-    undefined=ABOVE_SCALE,
-    reference="Moffat, Bailey, Scholer and Thomas 2015",
-)
+@ranking("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
 def inst(
     r: JudgedRankings,
     T: float = 1.0,  # noqa: N803 - its name in the literature
