@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
+from calipers.lazily import numpy as np
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError
 from calipers.measures.families import FAMILIES, TASKS, task_of
@@ -13,6 +15,7 @@ from calipers.measures.names import meaning, meanings, ways_to_write
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.reasons import REASONS
 from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, load
+from calipers.statistics import FloatArray, Moments
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +57,22 @@ def measure(
             raise TypeError(f"{name}: {str(error).partition('__init__() ')[2]}") from None
         _register(definition, shares, replacing=replace)
         return formula
+
+    return register
+
+
+def mean_of_rows(name: str, **traits: Any) -> Callable[[F], F]:
+    """Put the mean of a value per row into the catalogue, with the docstring of the function that
+    computes the value from truth and prediction."""
+
+    def register(rows: F) -> F:
+        @wraps(rows)
+        def mean(m: Moments) -> FloatArray:
+            return np.asarray(m.mean)
+
+        del mean.__wrapped__  # its parameters are its own
+        measure(name, on=Moments, rows=rows, **traits)(mean)
+        return rows
 
     return register
 
