@@ -47,7 +47,7 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum((r.grade >= 0) & ~r.hits(rel))
 
 
-@ranking("SetP", aliases=("set_P", "precision"), ties="none")
+@ranking("SetP", aliases=("set_P", "precision"), shares=("precision",), ties="none")
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
 
@@ -57,7 +57,7 @@ def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return np.where(r.retrieved > 0, counts.precision(r.confusion(rel)), 0.0)
 
 
-@of_relevant("SetR", aliases=("set_recall", "recall"), ties="none")
+@of_relevant("SetR", aliases=("set_recall", "recall"), shares=("recall",), ties="none")
 def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Recall of the retrieved set: relevant documents retrieved, over R."""
     return counts.recall(r.confusion(rel))
@@ -79,7 +79,9 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return found**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
 
 
-@of_relevant("SetF", aliases=("set_F", "f1"), reference="van Rijsbergen 1979", ties="none")
+@of_relevant(
+    "SetF", aliases=("set_F", "f1"), shares=("f1",), reference="van Rijsbergen 1979", ties="none"
+)
 def set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
