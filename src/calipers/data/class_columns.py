@@ -88,6 +88,7 @@ def class_table(
 
     Examples
     --------
+    >>> from calipers.data.classes import classes
     >>> given = {"b": [0.75, 0.5], "a": [0.25, 0.5]}
     >>> table, highest, own, other_squares = class_table(given, classes(["b", "a"]))
     >>> table
