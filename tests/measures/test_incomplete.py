@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from calipers.measures import Measure, incomplete, parse
-from calipers.measures.incomplete import Possible, possible_mean, possible_values
+from calipers.measures import Measure, parse
+from calipers.measures.incomplete import values as incomplete
+from calipers.measures.incomplete.values import Possible, possible_mean, possible_values
 from calipers.statistics import JudgedRankings
 from calipers.statistics.rankings import ends_of
 

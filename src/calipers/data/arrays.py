@@ -59,6 +59,11 @@ def check_column(values: Any, what: str) -> None:
         raise InputError(f"{what}: is an index of several levels, expected one column")
 
 
+def is_frame(values: Any) -> bool:
+    """Whether it is a table that knows the names of its columns."""
+    return hasattr(values, "columns") or hasattr(values, "column_names")
+
+
 def column_names(values: Any) -> list[Any]:
     """What the columns of a dict or a data frame are called; none of anything else."""
     if isinstance(values, Mapping):

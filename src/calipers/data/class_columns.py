@@ -11,17 +11,12 @@ from calipers.data.arrays import (
     Floats,
     as_numbers,
     column_names,
+    is_frame,
     more,
     same_length,
     table_of,
 )
-from calipers.data.classes import (
-    Classes,
-    Codes,
-    name_of,
-    place_of,
-    positions,
-)
+from calipers.data.classes import Classes, Codes, name_of, place_of, positions
 from calipers.data.errors import InputError, did_you_mean, listed
 
 if TYPE_CHECKING:
@@ -50,7 +45,7 @@ def is_one_column(given: Any, names: Sequence[str]) -> bool:
 
 def is_table(values: Any) -> bool:
     """Whether values stand in several columns."""
-    if isinstance(values, Mapping) or hasattr(values, "columns") or hasattr(values, "column_names"):
+    if isinstance(values, Mapping) or is_frame(values):
         return True
     if isinstance(values, list | tuple):
         return bool(values) and np.ndim(values[0]) == 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import column_names, kept, missing_rows
+from calipers.data.arrays import column_names, is_frame, kept, missing_rows
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.label_columns import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
@@ -112,13 +112,9 @@ def _resolved(values: Any, table: pa.Table, what: str, join: _Join | None) -> An
         if len(values) != table.num_rows:
             unknown = next(name for name in values if name not in named)
             raise InputError(f"data: no column {unknown!r}; " + _hint(table, unknown))
-    if join is not None and (isinstance(values, os.PathLike) or _is_frame(values)):
+    if join is not None and (isinstance(values, os.PathLike) or is_frame(values)):
         return join.column(_table(values, what), what)
     return values
-
-
-def _is_frame(values: Any) -> bool:
-    return hasattr(values, "columns") or hasattr(values, "column_names")
 
 
 def _hint(table: pa.Table, name: str) -> str:
@@ -249,7 +245,7 @@ def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
             inner = f"{what} of" if "'" in what else what
             again = what.endswith(f" {str(name)!r}")  # as a slice by one column has it
             yield from _leaves(value, what if again else f"{inner} {str(name)!r}")
-    elif _is_frame(values):
+    elif is_frame(values):
         for name in column_names(values):
             yield f"{what} of {str(name)!r}", values[name]
     elif values is not None:

@@ -13,8 +13,9 @@ import numpy as np
 from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX
+from calipers.data.sources import PACKED, STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
-from calipers.data.trec import STDIN, has_header
+from calipers.data.trec import has_header
 from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ FIELDS = {
 
 #: Extensions of compressed files that are not written.
 _UNWRITTEN = {".bz2", ".xz", ".lz4", ".zip", ".7z"}
-
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 _BATCH = 1 << 18
 
@@ -98,7 +97,7 @@ def _kind_of_text(path: str) -> Kind | None:
 
     with open(path, "rb") as file:
         begin = file.read(4)
-    packed = next((name for magic, name in _MAGIC.items() if begin.startswith(magic)), None)
+    packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
     with tables.read_errors(path, "text"), pa.input_stream(path, compression=packed) as stream:
         start = stream.read(1 << 20)
     lines = (line.split() for line in start.split(b"\n"))

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import (
-    is_missing,
-    table_of,
-)
-from calipers.data.class_columns import (
-    SUM_TOLERANCE,
-)
+from calipers.data.arrays import is_missing, table_of
+from calipers.data.class_columns import SUM_TOLERANCE
 from calipers.data.errors import InputError
 
 if TYPE_CHECKING:

@@ -17,12 +17,8 @@ from calipers.data.arrays import (
     is_missing,
     same_length,
 )
-from calipers.data.class_columns import (
-    columns_of_classes,
-)
-from calipers.data.classes import (
-    coded,
-)
+from calipers.data.class_columns import columns_of_classes
+from calipers.data.classes import coded, in_order, name_of
 from calipers.data.errors import InputError, did_you_mean, listed, shown, twice
 from calipers.data.label_columns import is_list
 
@@ -276,8 +272,7 @@ def label_names(rows: Sequence[LabelRows], labels: Sequence[Any] | None = None) 
         name: label for one in listed for name, label in zip(one.names, one.labels, strict=True)
     }
     if by_name:
-        numbers = all(isinstance(label, int | float | np.number) for label in by_name.values())
-        return tuple(sorted(by_name, key=by_name.__getitem__) if numbers else sorted(by_name))
+        return tuple(map(name_of, in_order(by_name.values())))
     for one in rows:
         if isinstance(one, Wide):
             return tuple(map(str, range(one.number)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 #: The first bytes of compressed files, and of tables that are no text.
-_PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
 
 #: How text begins that is not UTF-8, where it says so itself. (UTF-32 begins as UTF-16 does.)
@@ -71,7 +71,7 @@ class Source:
         while block := stream.read(_BLOCK):
             if not isinstance(block, bytes):
                 raise InputError(f"{name}: is a stream of text, expected one of bytes")
-            if not (blocks or block.startswith((*_PACKED, *_TABLES, *_MARKS))) and b"\0" in block:
+            if not (blocks or block.startswith((*PACKED, *_TABLES, *_MARKS))) and b"\0" in block:
                 # A device may have no end.
                 raise InputError(f"{name}:1: holds a NUL byte, expected a table")
             blocks.append(block)
@@ -99,7 +99,7 @@ class Source:
     def packed(self) -> str | None:
         """The compression that the first bytes show."""
         start = self.start
-        packed = next((name for magic, name in _PACKED.items() if start.startswith(magic)), None)
+        packed = next((name for magic, name in PACKED.items() if start.startswith(magic)), None)
         if packed is None and self.is_file and self.name.lower().endswith((".gz", ".zst")):
             raise InputError(f"{self.name}: is not compressed as its name says")
         return packed

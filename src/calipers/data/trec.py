@@ -14,6 +14,7 @@ from calipers import _core
 from calipers.data import tables, trec_tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX, dataset_rows
+from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import Kind, buffers, text_of
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 #: What may stand for judgments or a run: a path, a dict of dicts, a frame or a dict with the three
 #: columns, or rows with query_id, doc_id and relevance or score.
 TrecSource: TypeAlias = "str | os.PathLike[str] | Mapping[Any, Mapping[Any, Any]] | Any"
-
-#: What stands for the standard input.
-STDIN = "-"
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,6 @@ def read_runs(
 
     cores = os.cpu_count() or 1
     at_once = max(1, min(len(sources), cores))
-
     stop = _core.Stop()
 
     def read(name: str) -> Run:
@@ -159,18 +156,10 @@ def read_run(
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
-    arrays = {
-        "topics": qrels.topics,
-        "retrieved": judged.retrieved,
-        "judged_offsets": qrels.judged_offsets,
-        "judged_grade": qrels.judged_grade,
-        "judged_count": qrels.judged_count,
-        "offsets": judged.offsets,
-        "rank": judged.rank,
-        "grade": judged.grade,
-        "tied_from": judged.tied_from,
-        "tied_to": judged.tied_to,
-    }
+    known = ("topics", "judged_offsets", "judged_grade", "judged_count")
+    seen = ("retrieved", "offsets", "rank", "grade", "tied_from", "tied_to")
+    arrays = {name: getattr(qrels, name) for name in known}
+    arrays |= {name: getattr(judged, name) for name in seen}
     return Run(
         arrays,
         judged.unjudged_topics,

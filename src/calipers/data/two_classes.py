@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import (
-    as_probabilities,
-    is_missing,
-    same_length,
-)
-from calipers.data.class_columns import (
-    class_table,
-    is_table,
-)
+from calipers.data.arrays import as_probabilities, is_missing, same_length
+from calipers.data.class_columns import class_table, is_table
 from calipers.data.classes import (
     Classes,
     Coded,

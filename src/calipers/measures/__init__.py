@@ -5,41 +5,30 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from calipers.measures.definition import Definition, Measure
-from calipers.measures.errors import UnknownMeasureError
-from calipers.measures.families import TASKS, Family, named, register_family, register_task
-from calipers.measures.names import in_each_task, parse
-from calipers.measures.parameters import Domain, register_parameter
-from calipers.measures.reasons import REASONS, register_reason
-from calipers.measures.registration import measure
-from calipers.measures.registry import definitions
+from calipers.lazily import TYPE_CHECKING, loading
 
+# A package that imported its own modules would be in a circle with them, which threads that import
+# different ones at once cannot get through.
+if TYPE_CHECKING:
+    from calipers.measures.definition import Definition, Measure
+    from calipers.measures.errors import UnknownMeasureError
+    from calipers.measures.families import TASKS, Family, register_family, register_task
+    from calipers.measures.names import canonical_name, catalogue, in_each_task, parse
+    from calipers.measures.parameters import Domain, register_parameter
+    from calipers.measures.reasons import REASONS, register_reason
+    from calipers.measures.registration import measure
+    from calipers.measures.registry import definitions
 
-def canonical_name(name: str) -> str | None:
-    """The canonical spelling of a measure's name, or None when no measure answers to it."""
-    return next(map(str, in_each_task(name)), None)
-
-
-def catalogue(family: str | None = None) -> list[Measure]:
-    """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
-
-    >>> import calipers as cal
-    >>> [str(m) for m in cal.measures(family="scores")[:3]]
-    ['AUC', 'AP', 'PR-AUC']
-    """
-    named(None if family is None else [family])
-    return [d.example() for d in definitions(family)]
-
-
-class _Callable(ModuleType):
-    """Lets ``calipers.measures`` be both the package and the function that lists it."""
-
-    def __call__(self, family: str | None = None) -> list[Measure]:
-        return catalogue(family)
-
-
-sys.modules[__name__].__class__ = _Callable
-
+_HOMES = {
+    "definition": "Definition, Measure",
+    "errors": "UnknownMeasureError",
+    "families": "TASKS, Family, register_family, register_task",
+    "names": "canonical_name, catalogue, in_each_task, parse",
+    "parameters": "Domain, register_parameter",
+    "reasons": "REASONS, register_reason",
+    "registration": "measure",
+    "registry": "definitions",
+}
 
 __all__ = [
     "REASONS",
@@ -60,3 +49,18 @@ __all__ = [
     "register_reason",
     "register_task",
 ]
+
+if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones
+    __getattr__ = loading(__name__, _HOMES)
+
+
+class _Callable(ModuleType):
+    """Lets ``calipers.measures`` be both the package and the function that lists it."""
+
+    def __call__(self, family: str | None = None) -> list[Measure]:
+        from calipers.measures.names import catalogue
+
+        return catalogue(family)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -17,26 +17,15 @@ from calipers.statistics import ConfusionMatrix, FloatArray
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-count = partial(measure, family="counts", on=ConfusionMatrix, higher_is_better=None, range=(0, inf))
-rate = partial(
-    measure, family="counts", on=ConfusionMatrix, higher_is_better=True, range=(0, 1), perfect=1.0
-)
-error = partial(
-    measure, family="counts", on=ConfusionMatrix, higher_is_better=False, range=(0, 1), perfect=0.0
-)
-agreement = partial(
-    measure,
-    family="counts",
-    on=ConfusionMatrix,
-    higher_is_better=True,
-    range=(-1, 1),
-    perfect=1.0,
-    uninformed=0.0,
-)
-ratio = partial(measure, family="counts", on=ConfusionMatrix, range=(0, inf))
+on_counts = partial(measure, family="counts", on=ConfusionMatrix)
+count = partial(on_counts, higher_is_better=None, range=(0, inf))
+rate = partial(on_counts, higher_is_better=True, range=(0, 1), perfect=1.0)
+error = partial(on_counts, higher_is_better=False, range=(0, 1), perfect=0.0)
+agreement = partial(rate, range=(-1, 1), uninformed=0.0)
+ratio = partial(on_counts, range=(0, inf))
 
 NO_POSITIVE = {"no_positive": lambda c, _: c.positive == 0}
-NO_NEGATIVE = {"no_negative": lambda c, _: c.negative == 0}
+BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda c, _: c.negative == 0}
 ONE_CLASS = {"one_class": lambda c, _: (c.truth > 0).sum(axis=-1) < 2}
 ONE_PREDICTION = {"one_prediction": lambda c, _: (c.prediction > 0).sum(axis=-1) < 2}
 
@@ -150,12 +139,7 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fn / c.predicted_negative
 
 
-@count(
-    "prevalence",
-    range=(0, 1),
-    aliases=("generality", "base_rate"),
-    share_of="total",
-)
+@count("prevalence", range=(0, 1), aliases=("generality", "base_rate"), share_of="total")
 def prevalence(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are positive, P / (P + N); the generality of a retrieval task."""
     return c.positive / c.total
@@ -289,7 +273,7 @@ def cohen_kappa(c: ConfusionMatrix) -> FloatArray:
 @agreement(
     "J",
     aliases=("informedness", "youden", "youden_j", "bookmaker"),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
     reference="Youden 1950",
 )
 def informedness(c: ConfusionMatrix) -> FloatArray:
@@ -308,7 +292,7 @@ def markedness(c: ConfusionMatrix) -> FloatArray:
     aliases=("positive_likelihood_ratio",),
     higher_is_better=True,
     uninformed=1.0,
-    undefined=NO_POSITIVE | NO_NEGATIVE | {"no_false_positive": lambda c, _: c.fp == 0},
+    undefined=BOTH_CLASSES | {"no_false_positive": lambda c, _: c.fp == 0},
 )
 def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     """How much a positive prediction raises the odds: recall / FPR."""
@@ -321,7 +305,7 @@ def positive_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     uninformed=1.0,
-    undefined=NO_POSITIVE | NO_NEGATIVE | {"no_true_negative": lambda c, _: c.tn == 0},
+    undefined=BOTH_CLASSES | {"no_true_negative": lambda c, _: c.tn == 0},
 )
 def negative_likelihood_ratio(c: ConfusionMatrix) -> FloatArray:
     """How much a negative prediction lowers the odds: FNR / specificity."""
@@ -339,12 +323,7 @@ def diagnostic_odds_ratio(c: ConfusionMatrix) -> FloatArray:
     return (c.tp / c.fp) * (c.tn / c.fn)
 
 
-@rate(
-    "G-mean",
-    aliases=("g_mean", "geometric_mean_score"),
-    uninformed=0.0,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
-)
+@rate("G-mean", aliases=("g_mean", "geometric_mean_score"), uninformed=0.0, undefined=BOTH_CLASSES)
 def g_mean(c: ConfusionMatrix) -> FloatArray:
     """Geometric mean of recall and specificity: √(recall · specificity)."""
     return np.sqrt(recall(c) * specificity(c))

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from calipers.lazily import numpy as np
 from calipers.measures.counts import (
-    NO_NEGATIVE,
-    NO_POSITIVE,
+    BOTH_CLASSES,
     error,
     false_negative_rate,
     false_positive_rate,
@@ -22,8 +21,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray
     "precision@prevalence",
     aliases=("PPV@prevalence",),
     at="prevalence",
-    undefined=NO_POSITIVE
-    | NO_NEGATIVE
+    undefined=BOTH_CLASSES
     | {"nothing_predicted_positive": lambda c, p: _called(c, p["prevalence"]) == 0},
 )
 def precision_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
@@ -40,8 +38,7 @@ def _called(c: ConfusionMatrix, prevalence: float) -> FloatArray:
 @rate(
     "NPV@prevalence",
     at="prevalence",
-    undefined=NO_POSITIVE
-    | NO_NEGATIVE
+    undefined=BOTH_CLASSES
     | {"nothing_predicted_negative": lambda c, p: _passed(c, p["prevalence"]) == 0},
 )
 def npv_at_prevalence(c: ConfusionMatrix, prevalence: float) -> FloatArray:
@@ -87,18 +84,14 @@ def expected_cost(
     "ROC-distance",
     aliases=("closest", "closest-topleft", "distance_to_corner"),
     range=(0, 2**0.5),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
 )
 def roc_distance(c: ConfusionMatrix) -> FloatArray:
     """Distance of the point (FPR, recall) from the ideal (0, 1): √(FPR² + FNR²)."""
     return np.hypot(false_positive_rate(c), false_negative_rate(c))
 
 
-@rate(
-    "sens-spec",
-    aliases=("sensitivity-specificity", "sens_spec"),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
-)
+@rate("sens-spec", aliases=("sensitivity-specificity", "sens_spec"), undefined=BOTH_CLASSES)
 def sensitivity_specificity(c: ConfusionMatrix, sensitivity_share: float = 0.5) -> FloatArray:
     """Weighted sum of sensitivity and specificity: w·recall + (1 − w)·specificity."""
     return sensitivity_share * recall(c) + (1 - sensitivity_share) * specificity(c)

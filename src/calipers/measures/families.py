@@ -28,18 +28,19 @@ def _own(name: str, reads: str, home: str, *, of_classes: bool = False) -> Famil
     return Family(name=name, reads=reads, home=f"calipers.measures.{home}", of_classes=of_classes)
 
 
-#: Every family by its name, in the order of the catalogue.
+#: Every family by its name, in the order of the catalogue. Where a family has several modules, each
+#: imports the one before it, so that whichever is asked for, names are entered in one order.
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
-        _own("counts", "labels", "decisions", of_classes=True),  # built on calipers.measures.counts
-        _own("scores", "scores", "thresholds", of_classes=True),  # and calipers.measures.scores
+        _own("counts", "labels", "decisions", of_classes=True),  # on counts
+        _own("scores", "scores", "thresholds", of_classes=True),  # on scores
         _own("probabilities", "probabilities", "probabilities", of_classes=True),
         _own("calibration", "probabilities", "calibration", of_classes=True),
         _own("ranks", "ranks", "ranks"),
         _own("multilabel", "sets", "multilabel"),
         _own("label-ranks", "scores", "multilabel"),
-        _own("retrieval", "rankings", "retrieval"),
+        _own("retrieval", "rankings", "retrieval.judging"),  # on users, gains, rankings, sets
         _own("groups", "rankings", "retrieval.groups"),
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),

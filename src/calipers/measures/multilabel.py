@@ -15,8 +15,8 @@ from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.registration import measure
-from calipers.statistics import FloatArray, Moments
+from calipers.measures.registration import mean_of_rows
+from calipers.statistics import FloatArray
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 Sets: TypeAlias = "npt.NDArray[Any]"
 
 example = partial(
-    measure,
+    mean_of_rows,
     family="multilabel",
-    on=Moments,
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
@@ -44,41 +43,6 @@ def _both(truth: Sets, predicted: Sets) -> tuple[FloatArray, FloatArray, FloatAr
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
     """A share of nothing is NaN."""
     return np.asarray(np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0))
-
-
-def same_sets(truth: Sets, predicted: Sets) -> FloatArray:
-    """1 where Y = Z."""
-    same = np.asarray(truth, bool) == np.asarray(predicted, bool)
-    return np.asarray(same.all(axis=1), np.float64)
-
-
-def differing(truth: Sets, predicted: Sets) -> FloatArray:
-    """Share of the labels in one of Y and Z only."""
-    return np.asarray((np.asarray(truth, bool) != np.asarray(predicted, bool)).mean(axis=1))
-
-
-def right_of_predicted(truth: Sets, predicted: Sets) -> FloatArray:
-    """|Y ∩ Z| / |Z|."""
-    both, _, z = _both(truth, predicted)
-    return _share(both, z)
-
-
-def found_of_true(truth: Sets, predicted: Sets) -> FloatArray:
-    """|Y ∩ Z| / |Y|."""
-    both, y, _ = _both(truth, predicted)
-    return _share(both, y)
-
-
-def f1_of_sets(truth: Sets, predicted: Sets) -> FloatArray:
-    """2|Y ∩ Z| / (|Y| + |Z|)."""
-    both, y, z = _both(truth, predicted)
-    return _share(2 * both, y + z)
-
-
-def jaccard_of_sets(truth: Sets, predicted: Sets) -> FloatArray:
-    """|Y ∩ Z| / |Y ∪ Z|."""
-    both, y, z = _both(truth, predicted)
-    return _share(both, y + z - both)
 
 
 def usual_set(truth: Sets, weight: FloatArray | None) -> float:
@@ -99,14 +63,14 @@ def usual_answers(truth: Sets, weight: FloatArray | None) -> float:
 @example(
     "subset-accuracy",
     aliases=("exact_match", "subset_accuracy"),
-    rows=same_sets,
     default=usual_set,
     hits=True,
     counts_absent=True,
 )
-def subset_accuracy(m: Moments) -> FloatArray:
+def subset_accuracy(truth: Sets, predicted: Sets) -> FloatArray:
     """Share of the rows whose set of labels is predicted exactly: Y = Z."""
-    return np.asarray(m.mean)
+    same = np.asarray(truth, bool) == np.asarray(predicted, bool)
+    return np.asarray(same.all(axis=1), np.float64)
 
 
 @example(
@@ -114,38 +78,41 @@ def subset_accuracy(m: Moments) -> FloatArray:
     higher_is_better=False,
     perfect=0.0,
     aliases=("hamming_loss",),
-    rows=differing,
     default=usual_answers,
     counts_absent=True,
 )
-def hamming_loss(m: Moments) -> FloatArray:
+def hamming_loss(truth: Sets, predicted: Sets) -> FloatArray:
     """Share of the labels of a row that are wrong, missing or too many: mean of |Y Δ Z| / L."""
-    return np.asarray(m.mean)
+    return np.asarray((np.asarray(truth, bool) != np.asarray(predicted, bool)).mean(axis=1))
 
 
-@example("example-precision", aliases=("precision_samples",), rows=right_of_predicted)
-def example_precision(m: Moments) -> FloatArray:
+@example("example-precision", aliases=("precision_samples",))
+def example_precision(truth: Sets, predicted: Sets) -> FloatArray:
     """Precision by row: mean of |Y ∩ Z| / |Z| over the rows that have a label predicted."""
-    return np.asarray(m.mean)
+    both, _, z = _both(truth, predicted)
+    return _share(both, z)
 
 
-@example("example-recall", aliases=("recall_samples",), rows=found_of_true)
-def example_recall(m: Moments) -> FloatArray:
+@example("example-recall", aliases=("recall_samples",))
+def example_recall(truth: Sets, predicted: Sets) -> FloatArray:
     """Recall by row: mean of |Y ∩ Z| / |Y| over the rows that have a label."""
-    return np.asarray(m.mean)
+    both, y, _ = _both(truth, predicted)
+    return _share(both, y)
 
 
-@example("example-F1", aliases=("f1_samples",), rows=f1_of_sets)
-def example_f1(m: Moments) -> FloatArray:
+@example("example-F1", aliases=("f1_samples",))
+def example_f1(truth: Sets, predicted: Sets) -> FloatArray:
     """F1 by row: mean of 2|Y ∩ Z| / (|Y| + |Z|) over the rows with a label, true or predicted."""
-    return np.asarray(m.mean)
+    both, y, z = _both(truth, predicted)
+    return _share(2 * both, y + z)
 
 
-@example("example-Jaccard", aliases=("jaccard_samples",), rows=jaccard_of_sets)
-def example_jaccard(m: Moments) -> FloatArray:
+@example("example-Jaccard", aliases=("jaccard_samples",))
+def example_jaccard(truth: Sets, predicted: Sets) -> FloatArray:
     """Jaccard index by row: mean of |Y ∩ Z| / |Y ∪ Z| over the rows with a label, true or
     predicted."""
-    return np.asarray(m.mean)
+    both, y, z = _both(truth, predicted)
+    return _share(both, y + z - both)
 
 
 # --- The order of the labels of a row -------------------------------------------------------------
@@ -154,9 +121,8 @@ def example_jaccard(m: Moments) -> FloatArray:
 _AT_ONCE = 20_000
 
 ranking = partial(
-    measure,
+    mean_of_rows,
     family="label-ranks",
-    on=Moments,
     undefined={"nothing_to_rank": lambda m, _: m.weight == 0},
 )
 
@@ -186,47 +152,22 @@ def _by_row(
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def precision_at_labels(truth: Sets, score: Sets) -> FloatArray:
-    """Mean over the true labels of a row of the share of true labels down to its rank.
-
-    >>> precision_at_labels(np.array([[True, False, True]]), np.array([[0.9, 0.8, 0.1]])).round(4)
-    array([0.8333])
-    """
-    return _by_row(truth, score, lambda rank, found, y: _share((y * found / rank).sum(1), y.sum(1)))
-
-
-def depth_of_labels(truth: Sets, score: Sets) -> FloatArray:
-    """The lowest rank of a true label of a row; 0 where there is none."""
-    return _by_row(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
-
-
-def wrong_pairs(truth: Sets, score: Sets) -> FloatArray:
-    """Share of the pairs of a true and a false label of which the false one scores no lower."""
-
-    def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:
-        true = y.sum(axis=1)
-        return _share((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
-
-    return _by_row(truth, score, of)
-
-
 @ranking(
     "LRAP",
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
     aliases=("label_ranking_average_precision_score", "label_ranking_average_precision"),
-    rows=precision_at_labels,
     reference="Schapire and Singer 2000",
 )
-def label_ranking_average_precision(m: Moments) -> FloatArray:
+def label_ranking_average_precision(truth: Sets, score: Sets) -> FloatArray:
     """Label ranking average precision: of each true label of a row, the share of true labels among
     those that score as high or higher; the mean over the row's labels, then over rows.
 
     A row without labels has no value. Labels of equal score all take the lowest of their ranks, as
     in scikit-learn.
     """
-    return np.asarray(m.mean)
+    return _by_row(truth, score, lambda rank, found, y: _share((y * found / rank).sum(1), y.sum(1)))
 
 
 @ranking(
@@ -234,17 +175,16 @@ def label_ranking_average_precision(m: Moments) -> FloatArray:
     higher_is_better=False,
     range=(0, inf),
     aliases=("coverage_error",),
-    rows=depth_of_labels,
     reference="Tsoumakas, Katakis and Vlahavas 2010",
 )
-def coverage_error(m: Moments) -> FloatArray:
+def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     """Coverage error: how many labels, by descending score, have to be taken to have all true ones
     of a row; the mean over rows.
 
     The best value is the mean number of labels of a row. A row without labels needs none; labels of
     equal score are taken together.
     """
-    return np.asarray(m.mean)
+    return _by_row(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
 
 
 @ranking(
@@ -253,14 +193,18 @@ def coverage_error(m: Moments) -> FloatArray:
     range=(0, 1),
     perfect=0.0,
     aliases=("label_ranking_loss",),
-    rows=wrong_pairs,
     reference="Schapire and Singer 2000",
 )
-def ranking_loss(m: Moments) -> FloatArray:
+def ranking_loss(truth: Sets, score: Sets) -> FloatArray:
     """Ranking loss: share of the pairs of a true and a false label of a row that are in the wrong
     order, the false one not below the true one; the mean over rows.
 
     Equal scores are a wrong order, as in scikit-learn. A row of which no label is true, or every
     one, has no pair and no value.
     """
-    return np.asarray(m.mean)
+
+    def of(rank: FloatArray, found: FloatArray, y: FloatArray) -> FloatArray:
+        true = y.sum(axis=1)
+        return _share((y * (rank - found)).sum(axis=1), true * (y.shape[1] - true))
+
+    return _by_row(truth, score, of)

@@ -84,6 +84,22 @@ def in_each_task(text: str, first: str | None = None) -> Iterator[Measure]:
             yield parse(text, TASKS[task])
 
 
+def canonical_name(name: str) -> str | None:
+    """The canonical spelling of a measure's name, or None when no measure answers to it."""
+    return next(map(str, in_each_task(name)), None)
+
+
+def catalogue(family: str | None = None) -> list[Measure]:
+    """The measures of the catalogue (of one family), with an example's cutoff where one is needed.
+
+    >>> import calipers as cal
+    >>> [str(m) for m in cal.measures(family="scores")[:3]]
+    ['AUC', 'AP', 'PR-AUC']
+    """
+    named(None if family is None else [family])
+    return [d.example() for d in definitions(family)]
+
+
 def _readings(text: str, families: Sequence[str]) -> tuple[str, list[Reading], dict[str, Any]]:
     """The name that a text gives, in our words; what it may mean; and its parameters."""
     match = _NAME.match(text.strip())

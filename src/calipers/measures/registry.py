@@ -36,7 +36,8 @@ def built_in(definition: Definition) -> bool:
 
 def candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """What answers to a name, of these families."""
-    return [d for d in NAMES.get(name.lower(), []) if d.family in families]
+    named = NAMES.get(name.lower(), ())
+    return [d for family in families for d in named if d.family == family]
 
 
 def definitions(family: str | None = None) -> Iterator[Definition]:

@@ -15,7 +15,7 @@ from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 
 NO_POSITIVE = {"no_positive": lambda s, _: s.total_positive == 0}
-NO_NEGATIVE = {"no_negative": lambda s, _: s.total_negative == 0}
+BOTH_CLASSES = NO_POSITIVE | {"no_negative": lambda s, _: s.total_negative == 0}
 
 area = partial(
     measure, family="scores", on=ScoreTable, higher_is_better=True, range=(0, 1), perfect=1.0
@@ -26,7 +26,7 @@ area = partial(
     "AUC",
     aliases=("ROC-AUC", "roc_auc", "roc_auc_score", "AUROC", "c-statistic"),
     uninformed=0.5,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
     interval="auc",
     area=Area("AUC"),
     reference="Hanley and McNeil 1982",
@@ -124,7 +124,7 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     uninformed=0.0,
     aliases=("AUPRG", "auprg"),
     smooth=True,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
     reference="Flach and Kull 2015",
 )
 def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
@@ -153,7 +153,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     range=(-1, 1),
     uninformed=0.0,
     aliases=("gini_coefficient", "somers_d", "accuracy_ratio"),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
     interval="gini",
     area=Area("AUC", 2.0, -1.0),
 )
@@ -168,8 +168,7 @@ def gini(s: ScoreTable) -> FloatArray:
     uninformed=0.5,
     aliases=("partial_auc", "partial-AUC"),
     smooth=True,
-    undefined=NO_POSITIVE
-    | NO_NEGATIVE
+    undefined=BOTH_CLASSES
     | {
         "empty_fpr_range": lambda s, p: np.full(
             s.total_positive.shape, p["min_fpr"] >= p["max_fpr"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.counts import accuracy, f_measure, informedness
-from calipers.measures.scores import NO_NEGATIVE, NO_POSITIVE, area, precision_of
+from calipers.measures.scores import BOTH_CLASSES, NO_POSITIVE, area, precision_of
 from calipers.statistics import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ ROUNDING = 1e-12
     uninformed=0.5,
     aliases=("equal_error_rate",),
     opens=lambda s: _before(s, _past_equality(s)),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
 )
 def equal_error_rate(s: ScoreTable) -> FloatArray:
     """Equal error rate: where FPR and FNR are equal on the ROC curve, whose points are joined by
@@ -238,7 +238,7 @@ def recall_at_precision(s: ScoreTable, precision: float) -> FloatArray:
     at="fpr",
     place=_at_fpr,
     opens=_opened_at_fpr,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
 )
 def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     """Recall at a false positive rate: the largest recall of a threshold with FPR ≤ f; 0 where
@@ -254,7 +254,7 @@ def recall_at_fpr(s: ScoreTable, fpr: float) -> FloatArray:
     opens=lambda s, **given: _before(s, _at_recall(s, **given)),
     higher_is_better=False,
     perfect=0.0,
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
 )
 def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     """False positive rate at a recall: the smallest FPR of a threshold with recall ≥ r. Nothing is
@@ -267,7 +267,7 @@ def fpr_at_recall(s: ScoreTable, recall: float) -> FloatArray:
     aliases=("kolmogorov_smirnov", "ks_statistic"),
     uninformed=0.0,
     **_best(informedness),
-    undefined=NO_POSITIVE | NO_NEGATIVE,
+    undefined=BOTH_CLASSES,
 )
 def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
     """Kolmogorov-Smirnov statistic: the largest recall − FPR of all thresholds, which is the
@@ -278,11 +278,7 @@ def kolmogorov_smirnov(s: ScoreTable) -> FloatArray:
 
 
 @area(
-    "max-F",
-    aliases=("best-F", "max_f"),
-    suffix="beta",
-    **_best(f_measure),
-    undefined=NO_POSITIVE,
+    "max-F", aliases=("best-F", "max_f"), suffix="beta", **_best(f_measure), undefined=NO_POSITIVE
 )
 def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
     """Largest F_β of all thresholds. It is chosen on the rows it is measured on, and so too high
@@ -291,10 +287,7 @@ def best_f_measure(s: ScoreTable, beta: float = 1.0) -> FloatArray:
 
 
 @area(
-    "max-accuracy",
-    aliases=("best-accuracy", "max_accuracy"),
-    **_best(accuracy),
-    undefined=NO_ROWS,
+    "max-accuracy", aliases=("best-accuracy", "max_accuracy"), **_best(accuracy), undefined=NO_ROWS
 )
 def best_accuracy(s: ScoreTable) -> FloatArray:
     """Largest accuracy of all thresholds, predicting nothing positive among them. It is chosen on

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from calipers.lazily import numpy as np
@@ -33,12 +34,31 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
+def cell_sums(
+    cell: npt.NDArray[Any], weight: FloatArray | None, *shape: int
+) -> tuple[FloatArray, FloatArray]:
+    """How much weight falls into each cell, and how much squared weight: the same array where all
+    weights are one."""
+
+    def summed(of: FloatArray | None) -> FloatArray:
+        return np.bincount(cell, of, math.prod(shape)).astype(np.float64).reshape(shape)
+
+    counts = summed(weight)
+    return counts, counts if weight is None else summed(np.square(weight))
+
+
 class Statistic:
     """Base of the statistics, which are frozen dataclasses of arrays and plain values."""
 
     def __add__(self, other: Self) -> Self:
         """The statistic of both batches together."""
         raise NotImplementedError
+
+    def _added(self, other: Self, *names: str) -> Self:
+        """With these of its parts added up."""
+        changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}
+        made: Self = replace(self, **changed)  # type: ignore[type-var]
+        return made
 
     def _parts(self) -> dict[str, Any]:
         """What it is made of, by name."""

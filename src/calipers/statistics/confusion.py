@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
-from calipers.statistics.base import FloatArray, IntArray, Statistic
+from calipers.statistics.base import FloatArray, IntArray, Statistic, cell_sums
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,12 +45,7 @@ class ConfusionMatrix(Statistic):
         """The matrix of rows whose classes are given as positions in ``labels``."""
         k = len(labels)
         cell = np.asarray(truth, dtype=np.int64) * k + np.asarray(predicted, dtype=np.int64)
-        counts = np.bincount(cell, weight, minlength=k * k).astype(np.float64).reshape(k, k)
-        squares = counts
-        if weight is not None:
-            summed = np.bincount(cell, np.square(weight), minlength=k * k)
-            squares = summed.astype(np.float64).reshape(k, k)
-        return cls(counts, squares, tuple(labels), len(cell))
+        return cls(*cell_sums(cell, weight, k, k), tuple(labels), len(cell))
 
     @classmethod
     def from_counts(
@@ -68,12 +63,7 @@ class ConfusionMatrix(Statistic):
     def __add__(self, other: Self) -> Self:
         if self.labels != other.labels:
             raise ValueError(f"labels {self.labels} and {other.labels} do not match")
-        return replace(
-            self,
-            counts=self.counts + other.counts,
-            squares=self.squares + other.squares,
-            rows=self.rows + other.rows,
-        )
+        return self._added(other, "counts", "squares", "rows")
 
     @property
     def tp(self) -> FloatArray:
@@ -254,13 +244,16 @@ class ConfusionMatrix(Statistic):
 
         That is exactly the bootstrap of rows, at none of its cost, when every row weighs one.
         """
+        drawn = self._redrawn(self.counts.ravel(), replicates, seed)
+        counts = drawn.reshape(replicates, *self.counts.shape)
+        return replace(self, counts=counts, squares=counts)
+
+    def _redrawn(self, cells: FloatArray, replicates: int, seed: int) -> FloatArray:
         if self.weighted:
             raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
-        n = round(float(self.total))
         generator = np.random.Generator(np.random.Philox(seed))
-        draws = generator.multinomial(n, (self.counts / self.counts.sum()).ravel(), size=replicates)
-        counts = draws.astype(np.float64).reshape(replicates, *self.counts.shape)
-        return replace(self, counts=counts, squares=counts)
+        drawn = generator.multinomial(round(float(self.total)), cells / cells.sum(), replicates)
+        return drawn.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,15 +270,10 @@ class LabelMatrices(ConfusionMatrix):
         weight: FloatArray | None = None,
     ) -> Self:
         """The matrices of rows (n, L) that say which labels each has, and is said to have."""
-        place = np.arange(len(labels)) * 4
-        cell = (place + 2 * truth + predicted).ravel()
-        sums = []
-        for w in (None,) if weight is None else (weight, np.square(weight)):
-            each = None if w is None else np.repeat(w, len(labels))
-            sums.append(np.bincount(cell, each, 4 * len(labels)).astype(np.float64))
-        counts = sums[0].reshape(-1, 2, 2)
-        squares = counts if weight is None else sums[1].reshape(-1, 2, 2)
-        return cls(counts, squares, tuple(labels), len(truth))
+        number = len(labels)
+        cell = (np.arange(number) * 4 + 2 * truth + predicted).ravel()
+        each = None if weight is None else np.repeat(weight, number)
+        return cls(*cell_sums(cell, each, number, 2, 2), tuple(labels), len(truth))
 
     def one_vs_rest(self) -> Any:
         """The matrices themselves."""

@@ -13,6 +13,7 @@ from calipers.statistics.rankings import (
     JudgedRankings,
     chained,
     ends_of,
+    joined,
     segment_sum,
     segments,
     topics_of_both,
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from calipers.statistics.preferences import PreferenceCounts
+
+#: What is known of each document, and of each judgment.
+_DOCUMENTS = ("rank", "tied_from", "tied_to")
+_JUDGMENTS = ("document", "part", "level")
 
 #: Levels by document.
 Levels = Mapping[str, float]
@@ -105,25 +110,15 @@ class GroupedRankings(Statistic):
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
         topics, order = topics_of_both(self.topics, other.topics)
-
-        def joined(name: str) -> Any:
-            return np.concatenate([getattr(self, name), getattr(other, name)])
-
-        whole = type(self)(
+        both = type(self)(
             topics,
-            joined("retrieved"),
-            chained(self.documents, other.documents),
-            joined("rank"),
-            joined("tied_from"),
-            joined("tied_to"),
-            chained(self.groups, other.groups),
-            self.group_names + other.group_names,
-            chained(self.judgments, other.judgments),
-            joined("document"),
-            joined("part"),
-            joined("level"),
+            documents=chained(self.documents, other.documents),
+            groups=chained(self.groups, other.groups),
+            group_names=self.group_names + other.group_names,
+            judgments=chained(self.judgments, other.judgments),
+            **joined(self, other, "retrieved", *_DOCUMENTS, *_JUDGMENTS),
         )
-        return whole.take(order)
+        return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""
@@ -131,19 +126,15 @@ class GroupedRankings(Statistic):
         documents, document_rows = segments(self.documents, picked)
         groups, group_rows = segments(self.groups, picked)
         judgments, rows = segments(self.judgments, group_rows)
+        parts: dict[str, Any] = {name: getattr(self, name)[document_rows] for name in _DOCUMENTS}
         return type(self)(
             tuple(self.topics[i] for i in picked),
             self.retrieved[picked],
-            documents,
-            self.rank[document_rows],
-            self.tied_from[document_rows],
-            self.tied_to[document_rows],
-            groups,
-            tuple(self.group_names[i] for i in group_rows),
-            judgments,
-            self.document[rows],
-            self.part[rows],
-            self.level[rows],
+            documents=documents,
+            groups=groups,
+            group_names=tuple(self.group_names[i] for i in group_rows),
+            judgments=judgments,
+            **parts | {name: getattr(self, name)[rows] for name in _JUDGMENTS},
         )
 
     def cut(self, depth: int) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.calibration import expit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -161,7 +162,7 @@ _TAYLOR = _derivatives()
 def _series(intercept: float, slope: float, middle: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The coefficients, by the power of the distance from the middle of a bin, of the fitted
     probability and of its derivative by the fitted logit, each ``(bins, TERMS)``."""
-    p = 1 / (1 + np.exp(-np.maximum(intercept + slope * middle, -700.0)))
+    p = expit(intercept + slope * middle)
     found = np.power(p[:, None], np.arange(TERMS + 2)) @ _TAYLOR.T
     steps = np.power(slope, np.arange(TERMS))
     return found[:, :-1] * steps, found[:, 1:] * (np.arange(1, TERMS + 1) * steps)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
-from calipers.statistics.base import FloatArray, IntArray
+from calipers.statistics.base import FloatArray, IntArray, cell_sums
 from calipers.statistics.confusion import ConfusionMatrix
 
 if TYPE_CHECKING:
@@ -57,11 +57,7 @@ class OccupiedMatrix(ConfusionMatrix):
         """The matrix of rows whose classes are given as positions in ``labels``."""
         cell = np.asarray(truth, np.int64) * len(labels) + np.asarray(predicted, np.int64)
         place, inverse = np.unique(cell, return_inverse=True)
-        held = np.bincount(inverse, weight, len(place)).astype(np.float64)
-        squares = held
-        if weight is not None:
-            squares = np.bincount(inverse, np.square(weight), len(place)).astype(np.float64)
-        return cls(held, squares, place, tuple(labels), len(cell))
+        return cls(*cell_sums(inverse, weight, len(place)), place, tuple(labels), len(cell))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.classes} classes, {len(self.place)} occupied cells)"
@@ -150,8 +146,9 @@ class OccupiedMatrix(ConfusionMatrix):
     @property
     def weighted(self) -> bool:
         """Whether weights other than one went in."""
-        same = self.held_squares is self.held or np.array_equal(self.held_squares, self.held)
-        return not same
+        return self.held_squares is not self.held and not np.array_equal(
+            self.held_squares, self.held
+        )
 
     @property
     def squared(self) -> Self:
@@ -193,12 +190,7 @@ class OccupiedMatrix(ConfusionMatrix):
 
     def resample(self, replicates: int, seed: int) -> Self:
         """Bootstrap replicates as a leading axis: multinomial draws of the cells."""
-        if self.weighted:
-            raise ValueError("cells of weighted rows cannot be redrawn; resample the rows")
-        generator = np.random.Generator(np.random.Philox(seed))
-        share = self.held / self.held.sum()
-        drawn = generator.multinomial(round(float(self.total)), share, size=replicates)
-        return self.holding(drawn.astype(np.float64))
+        return self.holding(self._redrawn(self.held, replicates, seed))
 
 
 class RedrawnMatrix(ConfusionMatrix):

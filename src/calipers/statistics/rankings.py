@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
+#: What is known of each judged document.
+_DOCUMENTS = ("rank", "grade", "tied_from", "tied_to")
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedRankings(Statistic):
@@ -75,38 +78,29 @@ class JudgedRankings(Statistic):
     def __add__(self, other: Self) -> Self:
         """The topics of both; a topic may stand in one only."""
         topics, order = topics_of_both(self.topics, other.topics)
-        joined = type(self)(
-            topics,
-            np.concatenate([self.retrieved, other.retrieved]),
-            chained(self.judged_offsets, other.judged_offsets),
-            np.concatenate([self.judged_grade, other.judged_grade]),
-            np.concatenate([self.judged_count, other.judged_count]),
-            chained(self.offsets, other.offsets),
-            np.concatenate([self.rank, other.rank]),
-            np.concatenate([self.grade, other.grade]),
-            np.concatenate([self.tied_from, other.tied_from]),
-            np.concatenate([self.tied_to, other.tied_to]),
-            self.averaged,
+        both = replace(
+            self,
+            topics=topics,
+            judged_offsets=chained(self.judged_offsets, other.judged_offsets),
+            offsets=chained(self.offsets, other.offsets),
+            **joined(self, other, "retrieved", "judged_grade", "judged_count", *_DOCUMENTS),
         )
-        return joined.take(order)
+        return both.take(order)
 
     def take(self, topics: npt.NDArray[Any]) -> Self:
         """The topics at these positions, in this order."""
         picked = np.arange(len(self))[topics]
         judged_offsets, judged = segments(self.judged_offsets, picked)
         offsets, documents = segments(self.offsets, picked)
-        return type(self)(
-            tuple(self.topics[i] for i in picked),
-            self.retrieved[picked],
-            judged_offsets,
-            self.judged_grade[judged],
-            self.judged_count[judged],
-            offsets,
-            self.rank[documents],
-            self.grade[documents],
-            self.tied_from[documents],
-            self.tied_to[documents],
-            self.averaged,
+        return replace(
+            self,
+            topics=tuple(self.topics[i] for i in picked),
+            retrieved=self.retrieved[picked],
+            judged_offsets=judged_offsets,
+            judged_grade=self.judged_grade[judged],
+            judged_count=self.judged_count[judged],
+            offsets=offsets,
+            **{name: getattr(self, name)[documents] for name in _DOCUMENTS},
         )
 
     @cached_property
@@ -346,6 +340,11 @@ def topics_of_both(
     topics = first + second
     order = sorted(range(len(topics)), key=lambda i: topics[i].encode("utf-8", "surrogatepass"))
     return topics, np.array(order, np.int64)
+
+
+def joined(first: Any, second: Any, *names: str) -> dict[str, Any]:
+    """Arrays of both, the first before the second."""
+    return {name: np.concatenate([getattr(of, name) for of in (first, second)]) for name in names}
 
 
 def ends_of(sizes: npt.ArrayLike) -> IntArray:

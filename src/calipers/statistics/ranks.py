@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.base import FloatArray, Statistic, cell_sums
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -37,21 +37,12 @@ class ClassRanks(Statistic):
         """From the true class of each row (n), as a position, and all classes' scores (n, K)."""
         k = score.shape[1]
         cell = rank_cells(truth, score)
-        counts = np.bincount(cell, weight, k * k).astype(np.float64).reshape(k, k)
-        squares = counts
-        if weight is not None:
-            squares = np.bincount(cell, np.square(weight), k * k).astype(np.float64).reshape(k, k)
-        return cls(counts, squares, len(cell))
+        return cls(*cell_sums(cell, weight, k, k), len(cell))
 
     def __add__(self, other: Self) -> Self:
         if self.counts.shape != other.counts.shape:
             raise ValueError(f"{len(self.counts)} classes and {len(other.counts)} do not match")
-        return replace(
-            self,
-            counts=self.counts + other.counts,
-            squares=self.squares + other.squares,
-            rows=self.rows + other.rows,
-        )
+        return self._added(other, "counts", "squares", "rows")
 
     @property
     def total(self) -> FloatArray:

@@ -169,13 +169,15 @@ class ScoreTable(Statistic):
         )
 
     @property
+    def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        return self.positive, self.negative, self.positive_squares, self.negative_squares
+
+    @property
     def weighted(self) -> bool:
         """Whether weights other than one went in."""
-        return not (
-            self.positive_squares is self.positive and self.negative_squares is self.negative
-        ) and not (
-            np.array_equal(self.positive_squares, self.positive)
-            and np.array_equal(self.negative_squares, self.negative)
+        return any(
+            squares is not of and not np.array_equal(squares, of)
+            for of, squares in zip(self._columns[:2], self._columns[2:], strict=True)
         )
 
     @cached_property
@@ -211,8 +213,7 @@ class ScoreTable(Statistic):
 
             # Those that are usually asked for together, in one go over the table.
             names = USUAL_AREAS if name in USUAL_AREAS else (name,)
-            columns = self.positive, self.negative, self.positive_squares, self.negative_squares
-            self._areas.update(zip(names, _core.area_errors(names, *columns), strict=True))
+            self._areas.update(zip(names, _core.area_errors(names, *self._columns), strict=True))
         return self._areas[name]
 
     @cached_property
@@ -253,18 +254,10 @@ class ScoreTable(Statistic):
 
     def constant(self) -> Self:
         """The table of giving every row the same score."""
-        positive, negative, positive_squares, negative_squares = (
-            np.asarray(column.sum(axis=-1, keepdims=True))
-            for column in (
-                self.positive,
-                self.negative,
-                self.positive_squares,
-                self.negative_squares,
-            )
+        positive, negative, of_positive, of_negative = (
+            np.asarray(of.sum(axis=-1, keepdims=True)) for of in self._columns
         )
-        return type(self)(
-            np.zeros(1), positive, negative, positive_squares, negative_squares, self.rows
-        )
+        return type(self)(np.zeros(1), positive, negative, of_positive, of_negative, self.rows)
 
     def placements(self) -> tuple[FloatArray, FloatArray]:
         """At each score: the share of negatives a positive there beats, and the share of positives

@@ -10,7 +10,8 @@ from calipers.cli.trec_eval.options import Options
 from calipers.cli.trec_eval.reading import Stop
 from calipers.data.errors import InputError
 from calipers.data.groups import Lines, judge_groups, read_groups
-from calipers.data.trec import STDIN, read_qrels, read_run
+from calipers.data.sources import STDIN
+from calipers.data.trec import read_qrels, read_run
 from calipers.statistics import GroupedRankings, JudgedRankings
 
 #: The formats of judgments that hold groups, and what their lines hold.

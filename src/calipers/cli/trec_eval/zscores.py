@@ -8,7 +8,8 @@ import numpy as np
 
 from calipers.cli.trec_eval.reading import Stop, real
 from calipers.data.errors import InputError
-from calipers.data.trec import STDIN, read_zscores
+from calipers.data.sources import STDIN
+from calipers.data.trec import read_zscores
 from calipers.statistics import FloatArray
 
 #: In place of a value for which there is no mean.

@@ -5,9 +5,3 @@ relevant unless a measure says otherwise. A topic that a run leaves out scores 0
 it retrieves nothing. Where a measure needs a relevant document and the topic has none, it is
 undefined there.
 """
-
-# In the order in which the catalogue lists them.
-# ruff: isort: off
-from calipers.measures.retrieval import sets, rankings, gains, users, judging
-
-__all__ = ["gains", "judging", "rankings", "sets", "users"]

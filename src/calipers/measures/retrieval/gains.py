@@ -8,9 +8,11 @@ those that the judgments name with a negative grade, as in trec_eval.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from calipers.lazily import numpy as np
+from calipers.measures.retrieval.rankings import within
 from calipers.measures.retrieval.traits import ranking, unbounded
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import ends_of, segment_sum
@@ -28,6 +30,9 @@ def _no_gain(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 
 
 NO_GAIN = {"no_gain": _no_gain}
+
+#: Measures against an ideal list.
+of_gain = partial(ranking, perfect=1.0, undefined=NO_GAIN)
 
 
 def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
@@ -91,13 +96,8 @@ def ideal_dcg(
 _dcg = dcg
 
 
-@ranking(
-    "nDCG",
-    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"),
-    perfect=1.0,
-    undefined=NO_GAIN,
-    ties="linear",
-    reference=JARVELIN,
+@of_gain(
+    "nDCG", aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"), ties="linear", reference=JARVELIN
 )
 def ndcg(
     r: JudgedRankings,
@@ -139,7 +139,7 @@ def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray
     return _dcg(r, cutoff) / (max_grade * np.sum(1 / np.log2(np.arange(cutoff) + 2)))
 
 
-@ranking("nDCG-rel", aliases=("ndcg_rel",), perfect=1.0, undefined=NO_GAIN, monotone=False)
+@of_gain("nDCG-rel", aliases=("ndcg_rel",), monotone=False)
 def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the documents with a gain: for each one retrieved, nDCG at its rank, for
     each other one that of the whole ranking; trec_eval's ``ndcg_rel``."""
@@ -153,13 +153,7 @@ def ndcg_at_relevant(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     return (r.sum(np.where(gain > 0, here, 0.0)) + missed * whole) / best.length
 
 
-@ranking(
-    "RnDCG",
-    aliases=("Rndcg",),
-    perfect=1.0,
-    undefined=NO_GAIN,
-    monotone=False,
-)
+@of_gain("RnDCG", aliases=("Rndcg",), monotone=False)
 def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """NDCG averaged over the ranks where the gain of the ideal list falls: the last rank of each of
     its gains, and the end of the ranking where that is two or more ranks behind the ideal list;
@@ -180,7 +174,7 @@ def ndcg_at_levels(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     return (total + at_end) / (levels + beyond)
 
 
-@ranking("G", aliases=("normalised_gain",), perfect=1.0, undefined=NO_GAIN, monotone=False)
+@of_gain("G", aliases=("normalised_gain",), monotone=False)
 def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     """Normalised gain: Σ gain / log₂(2 + C − S) over the sum of the gains of the ideal list.
 
@@ -218,11 +212,6 @@ def with_gains(
     if any(level < 0 for level, _ in gains or ()):
         r = r.with_unjudged()
     return r, gain_of(r.grade, gains, dcg, min_grade)
-
-
-def within(rank: IntArray, cutoff: int | None) -> FloatArray:
-    """1 down to the cutoff, and 0 beyond."""
-    return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 
 def discount_of(rank: IntArray, cutoff: int | None, dcg: str, base: float) -> FloatArray:

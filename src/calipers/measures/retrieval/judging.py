@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calipers.lazily import numpy as np
-from calipers.measures.retrieval.traits import NO_RELEVANT, powers, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
+from calipers.measures.retrieval.users import powers
 from calipers.statistics import FloatArray, JudgedRankings
 
 
@@ -22,13 +23,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(hit, 1 - lost, 0.0)) / relevant
 
 
-@ranking(
-    "Bpref",
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    ties=bpref_over_ties,
-    reference="Buckley and Voorhees 2004",
-)
+@of_relevant("Bpref", ties=bpref_over_ties, reference="Buckley and Voorhees 2004")
 def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary preference: (1/R) Σ 1 − min(n, R)/min(N, R) over the relevant documents retrieved,
     where n judged documents that are not relevant stand above, of N that there are.
@@ -42,14 +37,7 @@ def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(hit, 1 - lost, 0.0)) / relevant
 
 
-@ranking(
-    "gm-Bpref",
-    aliases=("gm_bpref",),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    summary="geometric",
-    ties=bpref_over_ties,
-)
+@of_relevant("gm-Bpref", aliases=("gm_bpref",), summary="geometric", ties=bpref_over_ties)
 def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary preference, summed up as its geometric mean over topics, as that of AP."""
     return bpref(r, rel=rel)

@@ -32,23 +32,15 @@ def _no_preference(g: GroupedRankings, _: object) -> npt.NDArray[np.bool_]:
     return np.asarray(_total(g, g.preferences.possible, ALL) == 0)
 
 
+on_groups = partial(measure, family="preferences", on=GroupedRankings)
 share = partial(
-    measure,
-    family="preferences",
-    on=GroupedRankings,
+    on_groups,
     higher_is_better=True,
     range=(0, 1),
     perfect=1.0,
     undefined={"no_preference": _no_preference},
 )
-number = partial(
-    measure,
-    family="preferences",
-    on=GroupedRankings,
-    higher_is_better=None,
-    range=(0, inf),
-    summary="sum",
-)
+number = partial(on_groups, higher_is_better=None, range=(0, inf), summary="sum")
 
 
 @number("NumPrefsPoss", aliases=("prefs_num_prefs_poss",))

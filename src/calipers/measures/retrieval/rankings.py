@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from calipers.lazily import numpy as np
-from calipers.measures.retrieval.traits import NO_RELEVANT, ranking
+from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
+from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
@@ -24,13 +25,7 @@ def recall_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel, cutoff) / r.relevant(rel)
 
 
-@ranking(
-    "RelP",
-    aliases=("relative_P", "R_cap", "capped_recall"),
-    undefined=NO_RELEVANT,
-    perfect=1.0,
-    ties="linear",
-)
+@of_relevant("RelP", aliases=("relative_P", "R_cap", "capped_recall"), ties="linear")
 def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Relative precision at k: relevant documents among the first k, over min(k, R), the most that
     there could be; also called capped recall."""
@@ -56,14 +51,12 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     """The probability of a relevant document among the first k: hypergeometric in the block of
     tied documents that the cutoff goes through."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
+    before, tied = r.tied(hit)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (before == 0) & (r.tied_from <= cutoff)):
         drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
-        out[r.topic[i]] = 1 - np.prod(
-            np.maximum(size[i] - within[i] - drawn, 0) / (size[i] - drawn)
-        )
+        out[r.topic[i]] = 1 - np.prod(np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn))
     return out
 
 
@@ -83,20 +76,16 @@ def average_precision_over_ties(
     to it (McSherry and Najork 2008).
     """
     hit = r.hits(rel)
-    before, within = r.tied(hit)
-    others = (within - 1) / np.maximum(r.tied_to - r.tied_from, 1)
-    inside = r.at_rank(lambda rank: _inside(rank, cutoff))
-    inverse = r.at_rank(lambda rank: _inside(rank, cutoff) / rank)
+    before, tied = r.tied(hit)
+    others = (tied - 1) / np.maximum(r.tied_to - r.tied_from, 1)
+    inside = r.at_rank(lambda rank: within(rank, cutoff))
+    inverse = r.at_rank(lambda rank: within(rank, cutoff) / rank)
     precision = (before + 1 - r.tied_from * others) * inverse + others * inside
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
 
-@ranking(
-    "AP",
-    aliases=("MAP", "map_cut", "average_precision"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    ties=average_precision_over_ties,
+@of_relevant(
+    "AP", aliases=("MAP", "map_cut", "average_precision"), ties=average_precision_over_ties
 )
 def average_precision(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
@@ -112,11 +101,9 @@ def average_precision(
     return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
 
 
-@ranking(
+@of_relevant(
     "gm-AP",
     aliases=("gm_map", "gmap", "gm_ap"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
     summary="geometric",
     ties=lambda r, rel: average_precision_over_ties(r, rel=rel),
     reference="Robertson 2006",
@@ -136,23 +123,19 @@ def reciprocal_rank_over_ties(
     documents, m of b, the first of them is at place j with probability
     m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
+    before, tied = r.tied(hit)
     out = np.zeros(len(r))
     for i in np.flatnonzero(hit & (before == 0)):
-        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, within[i]
+        first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
         place = np.arange(size)
         left = size - place
         missed = np.cumprod(np.concatenate([[1.0], np.maximum(left - relevant, 0) / left]))[:-1]
         chance = missed * np.minimum(relevant / left, 1)
-        out[r.topic[i]] = np.sum(chance * _inside(first + place, cutoff) / (first + place))
+        out[r.topic[i]] = np.sum(chance * within(first + place, cutoff) / (first + place))
     return out
 
 
-@ranking(
-    "RR",
-    aliases=("MRR", "recip_rank", "reciprocal_rank"),
-    ties=reciprocal_rank_over_ties,
-)
+@ranking("RR", aliases=("MRR", "recip_rank", "reciprocal_rank"), ties=reciprocal_rank_over_ties)
 def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 where there is none (within the
     cutoff); its mean over topics is MRR."""
@@ -197,7 +180,7 @@ def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r_precision(r, rel=rel)
 
 
-@ranking("IPrec", aliases=("iprec_at_recall",), at="recall", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("IPrec", aliases=("iprec_at_recall",), at="recall")
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
 ) -> FloatArray:
@@ -219,7 +202,7 @@ def interpolated_precision(
     return r.max(np.where(reached, so_far / r.rank, 0.0))
 
 
-@ranking("11pt-avg", aliases=("11pt_avg", "11pt"), perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("11pt-avg", aliases=("11pt_avg", "11pt"))
 def eleven_point_mean(
     r: JudgedRankings,
     rel: int = 1,
@@ -234,7 +217,7 @@ def eleven_point_mean(
     return np.asarray(np.mean(points, axis=0))
 
 
-@ranking("P@recall", at="recall", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("P@recall", at="recall")
 def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
     """Precision at a recall threshold: the precision at the first rank where that recall is
     reached, 0 where it never is.
@@ -249,7 +232,7 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
 
 
-@ranking("efficiency", aliases=("system_efficiency",), perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("efficiency", aliases=("system_efficiency",))
 def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """System efficiency: 1 − d/√2, where d is the smallest distance of the points
     (recall, precision) of the ranking to (1, 1)."""
@@ -260,7 +243,7 @@ def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.max(np.where(r.hits(rel), 1 - distance / np.sqrt(2), 0.0))
 
 
-@ranking("rank-PR-AUC", perfect=1.0, undefined=NO_RELEVANT)
+@of_relevant("rank-PR-AUC")
 def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Area under the raw precision-recall curve of the ranking, by the lower trapezoid: from the
     precision just above each relevant document to the precision at it.
@@ -277,20 +260,14 @@ def precision_recall_area(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def roc_area_over_ties(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """The expected area: a pair of tied documents counts one half."""
     hit = r.hits(rel)
-    before, within = r.tied(hit)
-    return _roc_area(r, collection, rel, before + (within + 1) / 2)
+    before, tied = r.tied(hit)
+    return _roc_area(r, collection, rel, before + (tied + 1) / 2)
 
 
 @ranking(
     "rank-ROC-AUC",
     perfect=1.0,
-    undefined={
-        **NO_RELEVANT,
-        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
-        "collection_too_small": lambda r, p: (
-            r.confusion(p["rel"], collection=p["collection"]).tn < 0
-        ),
-    },
+    undefined={**NO_RELEVANT, **ALL_RELEVANT, **COLLECTION},
     ties=roc_area_over_ties,
 )
 def roc_area(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
@@ -311,12 +288,7 @@ def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) 
     return (ahead + (relevant - found) * behind / 2) / (relevant * others)
 
 
-@ranking(
-    "YAAP",
-    aliases=("yaap",),
-    range=(-inf, inf),
-    reference="Robertson 2006",
-)
+@ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2006")
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Yet another average precision: ln((1 + S) / (1 + R − S)), where S is the sum of the
     precisions at the relevant documents retrieved; AP stretched so that it has no ends."""
@@ -324,7 +296,7 @@ def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray
     return np.log((1 + total) / (1 + r.relevant(rel) - total))
 
 
-@ranking("binG", undefined=NO_RELEVANT, perfect=1.0)
+@of_relevant("binG")
 def binary_g(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary G: Σ 1/log₂(2 + documents above that are not relevant) over the relevant documents
     retrieved, over R; trec_eval's measure between AP and nDCG."""
@@ -340,7 +312,8 @@ def _within_own(r: JudgedRankings, rel: int, deepest: FloatArray) -> FloatArray:
     return r.sum(r.hits(rel) * np.clip(deepest - r.tied_from + 1, 0, shared) / shared)
 
 
-def _inside(rank: IntArray, cutoff: int | None) -> FloatArray:
+def within(rank: IntArray, cutoff: int | None) -> FloatArray:
+    """1 down to the cutoff, and 0 beyond."""
     return np.ones(len(rank)) if cutoff is None else (rank <= cutoff).astype(np.float64)
 
 

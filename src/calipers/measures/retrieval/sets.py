@@ -6,9 +6,10 @@ from math import inf
 
 from calipers.lazily import numpy as np
 from calipers.measures import counts
-from calipers.measures.retrieval.traits import NO_RELEVANT, number, ranking
+from calipers.measures.retrieval.traits import number, of_relevant, ranking
 from calipers.statistics import FloatArray, JudgedRankings
 
+ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
 }
@@ -46,7 +47,7 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum((r.grade >= 0) & ~r.hits(rel))
 
 
-@ranking("SetP", aliases=("set_P", "precision"), ties="none")
+@ranking("SetP", aliases=("set_P", "precision"), shares=("precision",), ties="none")
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
 
@@ -56,19 +57,13 @@ def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return np.where(r.retrieved > 0, counts.precision(r.confusion(rel)), 0.0)
 
 
-@ranking(
-    "SetR",
-    aliases=("set_recall", "recall"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    ties="none",
-)
+@of_relevant("SetR", aliases=("set_recall", "recall"), shares=("recall",), ties="none")
 def set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Recall of the retrieved set: relevant documents retrieved, over R."""
     return counts.recall(r.confusion(rel))
 
 
-@ranking("SetRelP", aliases=("set_relative_P",), undefined=NO_RELEVANT, perfect=1.0, ties="none")
+@of_relevant("SetRelP", aliases=("set_relative_P",), ties="none")
 def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Relative precision of the retrieved set: relevant documents retrieved, over the most that
     there could be among as many, min(retrieved, R); 0 where nothing was retrieved."""
@@ -76,7 +71,7 @@ def set_relative_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.relevant_retrieved(rel) / np.maximum(most, 1)
 
 
-@ranking("SetAP", aliases=("set_map",), undefined=NO_RELEVANT, perfect=1.0, ties="none")
+@of_relevant("SetAP", aliases=("set_map",), ties="none")
 def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision times recall of the retrieved set: relevant retrieved² / (retrieved · R), 0 where
     nothing was retrieved."""
@@ -84,13 +79,8 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return found**2 / (np.maximum(r.retrieved, 1) * r.relevant(rel))
 
 
-@ranking(
-    "SetF",
-    aliases=("set_F", "f1"),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
-    reference="van Rijsbergen 1979",
-    ties="none",
+@of_relevant(
+    "SetF", aliases=("set_F", "f1"), shares=("f1",), reference="van Rijsbergen 1979", ties="none"
 )
 def set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
@@ -124,10 +114,7 @@ def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray
     "fallout",
     aliases=("fall-out",),
     higher_is_better=False,
-    undefined={
-        "all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"],
-        **COLLECTION,
-    },
+    undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",
 )
 def fallout(
@@ -151,13 +138,11 @@ def micro_set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_precision(r, rel=rel)
 
 
-@ranking(
+@of_relevant(
     "micro-SetR",
     aliases=("micro_set_recall", "micro-recall"),
     summary="pooled",
     weight=lambda r, p: r.relevant(p["rel"]),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
     ties="none",
 )
 def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
@@ -166,13 +151,11 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_recall(r, rel=rel)
 
 
-@ranking(
+@of_relevant(
     "micro-SetF",
     aliases=("micro_set_F", "micro-F"),
     summary="pooled",
     weight=lambda r, p: r.retrieved + p["beta"] ** 2 * r.relevant(p["rel"]),
-    perfect=1.0,
-    undefined=NO_RELEVANT,
     ties="none",
 )
 def micro_set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:

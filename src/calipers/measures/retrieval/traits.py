@@ -5,36 +5,17 @@ from __future__ import annotations
 from functools import partial
 from math import inf
 
-from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
-from calipers.statistics import FloatArray, IntArray, JudgedRankings
+from calipers.statistics import JudgedRankings
 
 NO_RELEVANT = {"no_relevant": lambda r, p: r.relevant(p["rel"]) == 0}
 
+on_rankings = partial(measure, family="retrieval", on=JudgedRankings)
 #: Measures of a ranking, from 0 to 1.
-ranking = partial(
-    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, 1)
-)
-
+ranking = partial(on_rankings, higher_is_better=True, range=(0, 1))
+#: Those of relevant documents, which a topic has to have; 1 where all stand at the top.
+of_relevant = partial(ranking, perfect=1.0, undefined=NO_RELEVANT)
 #: Measures of a ranking without an upper end.
-unbounded = partial(
-    measure, family="retrieval", on=JudgedRankings, higher_is_better=True, range=(0, inf)
-)
-
+unbounded = partial(ranking, range=(0, inf))
 #: Counts of topics and documents, added up over topics.
-number = partial(
-    measure,
-    family="retrieval",
-    on=JudgedRankings,
-    higher_is_better=None,
-    range=(0, inf),
-    summary="sum",
-    ties="none",
-)
-
-
-def powers(p: float, rank: IntArray) -> FloatArray:
-    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
-    steps = np.full(int(rank.max(initial=1)), p)
-    steps[0] = 1.0
-    return np.asarray(np.cumprod(steps)[rank - 1])
+number = partial(on_rankings, higher_is_better=None, range=(0, inf), summary="sum", ties="none")

@@ -13,11 +13,18 @@ from calipers.measures.retrieval.gains import (
     Gains,
     gain_of,
     with_gains,
-    within,
 )
-from calipers.measures.retrieval.traits import powers, ranking
-from calipers.statistics import FloatArray, JudgedRankings
-from calipers.statistics.rankings import running_product
+from calipers.measures.retrieval.rankings import within
+from calipers.measures.retrieval.traits import ranking
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
+from calipers.statistics.rankings import Ideal, running_product
+
+
+def powers(p: float, rank: IntArray) -> FloatArray:
+    """p^(rank − 1), multiplied up from rank to rank, which rounds as in programs that do so."""
+    steps = np.full(int(rank.max(initial=1)), p)
+    steps[0] = 1.0
+    return np.asarray(np.cumprod(steps)[rank - 1])
 
 
 @ranking(
@@ -44,10 +51,8 @@ def rank_biased_precision(
     the same, stretched to [0, 1] over the grades of the topic where it leaves that range, as
     trec_eval means it.
     """
-    if gain == "binary":
-        gained = (r.grade >= rel).astype(np.float64)
-    elif gain == "scale":
-        gained = gain_of(r.grade) / max_grade
+    if gain in ("binary", "scale"):
+        gained = _scaled(r, rel, gain, max_grade)
     else:
         r, gained = with_gains(r, gains)
         if gain == "topic-max":
@@ -68,7 +73,7 @@ def expected_reciprocal_rank_over_ties(
     choices of j of them, of the product of their chances to be passed: an elementary symmetric
     polynomial over its number of terms.
     """
-    passed = 1 - _stops(r, max_grade)
+    passed = 1 - _stops(gain_of(r.grade), max_grade)
     out = np.zeros(len(r))
     for topic, (first, last) in enumerate(pairwise(r.offsets)):
         survive = 1.0
@@ -107,9 +112,7 @@ def expected_reciprocal_rank(
     The highest grade of the scale is 4 unless stated, as in the TREC web track; a topic with a
     higher one is undefined.
     """
-    stops = _stops(r, max_grade)
-    left = running_product(1 - stops, r.offsets) / (1 - stops)
-    return r.sum(stops * left * within(r.rank, cutoff) / r.rank)
+    return _satisfied(r, gain_of(r.grade), cutoff, max_grade)
 
 
 @ranking(
@@ -125,18 +128,11 @@ def normalised_expected_reciprocal_rank(
     """Normalised expected reciprocal rank: ERR over that of the ideal list, which holds all judged
     documents, best grade first."""
     best = r.ideal(gain_of(r.judged_grade))
-    stops = (np.exp2(best.gain) - 1) / 2.0**max_grade
-    left = running_product(1 - stops, best.offsets) / (1 - stops)
-    return expected_reciprocal_rank(r, cutoff, max_grade) / best.sum(
-        stops * left * within(best.rank, cutoff) / best.rank
-    )
+    most = _satisfied(best, best.gain, cutoff, max_grade)
+    return expected_reciprocal_rank(r, cutoff, max_grade) / most
 
 
-@ranking(
-    "INST",
-    undefined=ABOVE_SCALE,
-    reference="Moffat, Bailey, Scholer and Thomas 2015",
-)
+@ranking("INST", undefined=ABOVE_SCALE, reference="Moffat, Bailey, Scholer and Thomas 2015")
 def inst(
     r: JudgedRankings,
     T: float = 1.0,  # noqa: N803 - its name in the literature
@@ -213,9 +209,18 @@ def _scaled(r: JudgedRankings, rel: int, gain: str, max_grade: int) -> FloatArra
     return gain_of(r.grade) / max_grade
 
 
-def _stops(r: JudgedRankings, max_grade: int) -> FloatArray:
+def _stops(gain: FloatArray, max_grade: int) -> FloatArray:
     """The probability that a document satisfies its reader."""
-    return (np.exp2(gain_of(r.grade)) - 1) / 2.0**max_grade
+    return (np.exp2(gain) - 1) / 2.0**max_grade
+
+
+def _satisfied(
+    r: JudgedRankings | Ideal, gain: FloatArray, cutoff: int | None, max_grade: int
+) -> FloatArray:
+    """The expected reciprocal rank at which a reader is satisfied."""
+    stops = _stops(gain, max_grade)
+    left = running_product(1 - stops, r.offsets) / (1 - stops)
+    return r.sum(stops * left * within(r.rank, cutoff) / r.rank)
 
 
 def _dense(
