@@ -209,11 +209,11 @@ def test_several_reasons_are_all_told() -> None:
 
 
 def test_columns_that_do_not_fit_a_terminal_come_in_parts() -> None:
-    from calipers.report.per_topic import _fitting
+    from calipers.report.columns import parts
 
-    cells = {name: ["1"] for name in ("abc", "defg", "h", "long name")}
-    assert [list(part) for part in _fitting(cells, 12)] == [["abc", "defg"], ["h"], ["long name"]]
-    assert [list(part) for part in _fitting(cells, 1)] == [[name] for name in cells]
+    widths = [0, *map(len, ("abc", "defg", "h", "long name"))]
+    assert list(parts(widths, 12)) == [[1, 2], [3], [4]]
+    assert list(parts(widths, 1)) == [[1], [2], [3], [4]]
 
 
 def test_hostile_names_do_not_reach_the_terminal() -> None:

@@ -355,7 +355,7 @@ def test_methods_of_three_classes() -> None:
     expected = {
         "jeffreys": ["Jeffreys", None, "Jeffreys", None, None, "Jeffreys"],
         "bca": ["BCa bootstrap [B]"] * 6,
-        "delta": ["delta"] * 6,
+        "delta": ["delta"] * 3 + ["DeLong, logit", "delta, logit", "delta"],
         "studentised": ["bootstrap-t"] * 3 + [None] * 3,
     }
     usual = cal.classification(truth, probability=probability, measures=names, curves=False)

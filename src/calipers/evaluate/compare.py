@@ -119,19 +119,6 @@ def compare(
     )
 
 
-def comparison_if_several(
-    source: Source, baseline: str | None, settings: Settings
-) -> Comparison | None:
-    """The comparison that an evaluation of several systems carries; none without intervals."""
-    if baseline is not None and baseline not in source.systems:
-        raise InputError(
-            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
-        )
-    if len(source.systems) < 2 or settings.interval == "none":
-        return None
-    return paired_comparison(source, baseline, settings)
-
-
 def check_option(what: str, given: str, known: Iterable[str]) -> None:
     """That an option is one of those known."""
     known = tuple(known)

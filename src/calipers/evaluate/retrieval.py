@@ -15,7 +15,7 @@ from calipers.data.errors import InputError
 from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
 from calipers.data.trec_tables import holds_columns
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,

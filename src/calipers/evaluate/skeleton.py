@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.arrays import as_weights
-from calipers.evaluate.compare import comparison_if_several
 from calipers.evaluate.cuts import Bins, cuts
-from calipers.evaluate.estimates import Rows
+from calipers.evaluate.rows import Rows
+from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import as_clusters, glossary, provenance
 from calipers.evaluate.slices import sliced
 from calipers.evaluate.subjects import of_systems

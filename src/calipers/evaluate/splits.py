@@ -16,7 +16,7 @@ from calipers.data.errors import InputError
 from calipers.data.values import Values, read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
-from calipers.evaluate.estimates import Rows
+from calipers.evaluate.rows import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits
 from calipers.inference.multiplicity import ADJUSTMENTS

@@ -26,7 +26,7 @@ from calipers.statistics import ConfusionMatrix
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from calipers.evaluate.estimates import Rows
+    from calipers.evaluate.rows import Rows
     from calipers.results import Comparison, Estimate, Finding, Slices
 
     #: What was computed.

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import comparison_if_several
+from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, make_settings
 from calipers.evaluate.topics import TopicScores
 from calipers.measures import (

@@ -36,7 +36,8 @@ def two_parts_error(
     weight times influence. With f and g their sums by cluster, the variance is A + B − 2·C/(C −
     1)·Σfg, where A = C₁/(C₁ − 1)·Σf² and B likewise; C₁, C₂ and C clusters are in the first part,
     in the second and in both. Degrees of freedom are Satterthwaite's,
-    (A + B)²/(A²/(C₁ − 1) + B²/(C₂ − 1)). NaN where a part has fewer than two clusters.
+    1/(s²/(C₁ − 1) + (1 − s)²/(C₂ − 1)) with s = A/(A + B). NaN where a part has fewer than two
+    clusters.
     """
     f, g = (
         np.bincount(c.code, moved, c.size).astype(np.float64)
@@ -47,7 +48,8 @@ def two_parts_error(
         return (0.0 if a + b == 0 else math.nan), math.nan
     shared = int(np.count_nonzero(first.present & second.present))
     both = _spread(f, g, shared) if shared > 1 else dot(f, g)
-    degrees = (a + b) ** 2 / (a**2 / (first.number - 1) + b**2 / (second.number - 1))
+    share = a / (a + b)
+    degrees = 1 / (share**2 / (first.number - 1) + (1 - share) ** 2 / (second.number - 1))
     return _root(a + b - 2 * both), degrees
 
 

@@ -56,6 +56,7 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     """Interval of ``first − second`` from the intervals of two independent estimates, each side by
     the limits that face it (MOVER; Newcombe's tenth method where both are Wilson's).
 
+    >>> from calipers.inference.proportions import wilson
     >>> a, b = wilson(56 / 70, 70, 0.95), wilson(48 / 80, 80, 0.95)  # Newcombe 1998, example (a)
     >>> interval = difference(0.8, a, 0.6, b)
     >>> round(interval.low, 4), round(interval.high, 4)
@@ -244,7 +245,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
     if isinstance(usable, Interval):
         return usable
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), method, se=float(usable.std(ddof=1)))
+    return Interval(float(low), float(high), method, se=spread(usable))
 
 
 def turned_on_logit(
@@ -273,7 +274,14 @@ def turned_on_logit(
     ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
     low, high = (_expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
-    return Interval(low, high, method, se=float(usable.std(ddof=1))).within(0.0, 1.0)
+    return Interval(low, high, method, se=spread(usable)).within(0.0, 1.0)
+
+
+def spread(replicates: FloatArray) -> float:
+    """The standard deviation of replicates, Σ(x − x̄)²/(B − 1) under a root, of any magnitude."""
+    largest = float(np.abs(replicates).max())
+    scale = 1.0 if 1e-100 < largest < 1e100 or not largest else largest
+    return float((replicates / scale).std(ddof=1)) * scale
 
 
 def _usable(replicates: FloatArray, method: str) -> FloatArray | Interval:
@@ -349,7 +357,7 @@ def bca(
             return missing(method, "replicates_on_one_side")
         shares.append(normal.cdf(bias + end / (1 - accelerated * end)))
     low, high = np.quantile(usable, shares)
-    return Interval(float(low), float(high), method, se=float(usable.std(ddof=1)))
+    return Interval(float(low), float(high), method, se=spread(usable))
 
 
 def bootstrap_t(

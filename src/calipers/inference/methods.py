@@ -44,7 +44,9 @@ def _delong(reading: Reading, level: float) -> Interval | None:
 
 
 def _delta(reading: Reading, level: float) -> Interval | None:
-    return None if _is_delong(reading) else by_error(reading, level)
+    """By influence; of a difference only where both sides have theirs."""
+    lacking = reading.operands is not None and not isinstance(reading.found_error, Error)
+    return None if lacking or _is_delong(reading) else by_error(reading, level)
 
 
 def _is_delong(reading: Reading) -> bool:

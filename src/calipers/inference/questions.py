@@ -68,7 +68,7 @@ def standard_error(reading: Reading) -> Error:
     if reading.draws and reading.settings.interval != "analytic":
         drawn = reading.drawn[np.isfinite(reading.drawn)]
         if len(drawn) >= (1 - intervals.MOST_DEGENERATE) * len(reading.drawn):
-            return Error(float(drawn.std(ddof=1)), _unmarked(reading))
+            return Error(intervals.spread(drawn), _unmarked(reading))
     return Error(NAN, "none")
 
 

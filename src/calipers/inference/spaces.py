@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import margins
 from calipers.statistics import Moments
 from calipers.statistics.base import dot
 
@@ -37,6 +36,8 @@ class Error:
 
     def shifted(self, value: float) -> Shifted:
         """The test of the value against any other."""
+        from calipers.inference import margins
+
         return margins.by_error(value, self.se, self.name, self.degrees)
 
 

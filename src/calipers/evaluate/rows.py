@@ -1,0 +1,69 @@
+"""Several systems on the same rows: their estimates, and what comparisons read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.engines.local import Local
+from calipers.evaluate.estimates import estimate
+
+if TYPE_CHECKING:
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Estimate
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Several systems on the same rows."""
+
+    by_name: Mapping[str, Any]
+    measures: Sequence[Measure]
+    settings: Settings
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(self.by_name)
+
+    @property
+    def directed(self) -> tuple[Measure, ...]:
+        """The measures of which one value can be better than another."""
+        return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
+
+    def estimates(self) -> Iterator[Estimate]:
+        """All measures of all systems."""
+        engine = Local.of_memory(self.by_name, self.measures)
+        for name, system in self.by_name.items():
+            for measure in self.measures:
+                yield estimate(system, measure, engine.reading(name, measure))
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        under = {name: system.under(settings) for name, system in self.by_name.items()}
+        engine = Local.of_memory(under, self.directed)
+        for pair in pairs:
+            for measure in self.directed:
+                first, second = (engine.reading(name, measure) for name in pair)
+                if first is not None and second is not None:
+                    yield pair, measure, first - second
+
+    def values_of(self, measure: Measure) -> FloatArray | None:
+        """The value of each row and system, shape (rows, systems), where there are such and rows
+        are independent and weigh alike."""
+        systems = list(self.by_name.values())
+        if any(s.clusters is not None or s.weight is not None for s in systems):
+            return None
+        columns = [s.per_row(measure) for s in systems]
+        if any(column is None for column in columns):
+            return None
+        table = np.column_stack([column for column in columns if column is not None])
+        return np.asarray(table[~np.isnan(table).any(axis=1)])

@@ -1,0 +1,27 @@
+"""What an evaluation of several systems carries beside their estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from calipers.data.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from calipers.evaluate.shared import Source
+    from calipers.inference.settings import Settings
+    from calipers.results import Comparison
+
+
+def comparison_if_several(
+    source: Source, baseline: str | None, settings: Settings
+) -> Comparison | None:
+    """The comparison that an evaluation of several systems carries; none without intervals."""
+    if baseline is not None and baseline not in source.systems:
+        raise InputError(
+            f"baseline {baseline!r} is no system; {did_you_mean(baseline, source.systems)}"
+        )
+    if len(source.systems) < 2 or settings.interval == "none":
+        return None
+    from calipers.evaluate.compare import paired_comparison
+
+    return paired_comparison(source, baseline, settings)
