@@ -37,6 +37,8 @@ class Interval:
 
     def within(self, lowest: float, highest: float) -> Interval:
         """The part of the interval that the measure can reach at all."""
+        if lowest <= self.low and self.high <= highest:
+            return self
         return replace(self, low=max(self.low, lowest), high=min(self.high, highest))
 
 

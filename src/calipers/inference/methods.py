@@ -168,5 +168,7 @@ def _student(reading: Reading, level: float) -> Interval:
 
 
 def _scaled(reading: Reading, made: Interval) -> Interval:
+    if reading.scale == 1:
+        return made
     low, high, se = (x * reading.scale for x in (made.low, made.high, made.se))
     return replace(made, low=low, high=high, se=se)

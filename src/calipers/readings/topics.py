@@ -319,10 +319,8 @@ class _Pair:
             "raw": (ours.values - theirs.values)[has],
             "shares": ours.measure.definition.share_of == "topics",
         }
-        made = self.first.difference(self.second, value=np.nan, **shared)
-        made = replace(made, n=n)
         if n == 0:
-            return made
+            return self.first.difference(self.second, value=np.nan, n=n, **shared)
         units = Units(a[:, 0] - b[:, 0])
         if self._of_means:
             scale = n if self.summary.kind == "sum" else 1
@@ -331,8 +329,10 @@ class _Pair:
                 means, errors = draws.of(place)
                 return units.error.se, means[:, 0], errors[:, 0]
 
-            return replace(
-                made,
+            return self.first.difference(
+                self.second,
+                **shared,
+                n=n,
                 value=units.mean * scale,
                 units=units,
                 scale=scale,
@@ -341,6 +341,7 @@ class _Pair:
                 studentised=studentised,
                 swapped=lambda towards: signs.test(place, towards),
             )
+        made = self.first.difference(self.second, value=np.nan, n=n, **shared)
         return self._of_functions(made, a, b, draws, signs, place)
 
     def _of_functions(
