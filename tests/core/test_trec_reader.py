@@ -191,7 +191,9 @@ HALF = len(RUN) // 2
     "stored",
     [
         gzip.compress(RUN, mtime=0),
-        gzip.compress(RUN[:HALF], mtime=0) + gzip.compress(b"") + gzip.compress(RUN[HALF:]),
+        gzip.compress(RUN[:HALF], mtime=0)
+        + gzip.compress(b"", mtime=0)
+        + gzip.compress(RUN[HALF:], mtime=0),
         zstd(RUN),
         zstd(RUN[:HALF]) + zstd(b"") + zstd(RUN[HALF:]),
         SKIPPABLE + zstd(RUN[:HALF]) + SKIPPABLE + zstd(RUN[HALF:]) + SKIPPABLE,
