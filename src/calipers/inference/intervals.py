@@ -41,6 +41,12 @@ class Interval:
             return self
         return replace(self, low=max(self.low, lowest), high=min(self.high, highest))
 
+    def around(self, value: float) -> Interval:
+        """The interval, as far as the value where that lies beyond an end of it."""
+        if self.reason or self.low <= value <= self.high:
+            return self
+        return replace(self, low=min(self.low, value), high=max(self.high, value))
+
 
 def missing(method: str, reason: str) -> Interval:
     """No interval, and why."""

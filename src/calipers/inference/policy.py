@@ -247,7 +247,12 @@ WITHOUT = {
 
 def interval(reading: Reading, level: float | None = None) -> Interval:
     """The interval of a reading: by the first method asked for by name that applies to it, else by
-    the tables; cut off at what the measure can reach."""
+    the tables; cut off at what the measure can reach.
+
+    That of the tables holds the value itself. Matrices as likely as a perfect one are all less than
+    perfect, and an interval that is turned about a flattered value may end below it; without the
+    value such an interval would say that what was seen cannot be.
+    """
     settings = reading.settings
     level = settings.level if level is None else level
     if reading.kind == "count":
@@ -268,7 +273,8 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     for row in rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and made.reason):
-            return row.caution(reading, made.within(*reading.bounds))
+            made = row.caution(reading, made.within(*reading.bounds))
+            return made.around(reading.value)
     return intervals.missing("none", "no_analytic_interval")
 
 
