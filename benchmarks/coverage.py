@@ -5,7 +5,7 @@
     python benchmarks/coverage.py -o benchmarks/coverage.json        # hours
     python benchmarks/coverage.py --page                             # docs/coverage.md from it
 
-Data are drawn from distributions whose true values are known (`worlds.py`), and given to the verbs
+Data are drawn from distributions whose true values are known (`worlds/`), and given to the verbs
 that users call: `calipers.classification`, `regression`, `from_values` and `Evaluation.compare`.
 Geometric means and pooled topics go through `TopicScores`, of which the verbs for runs are made;
 Friedman's test and its like, and those over splits, are called where they stand.
@@ -31,7 +31,8 @@ from typing import Any
 
 import coverage_page
 import numpy as np
-from worlds import Trial, World, all_trials, all_worlds
+from worlds import all_trials, all_worlds
+from worlds.world import Trial, World
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "coverage.json"

@@ -113,7 +113,7 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
 def test_an_error_of_calibration_is_called_biased_where_it_is(
     coverage: ModuleType, slope: float, named: float
 ) -> None:
-    world = sys.modules["worlds"].probabilities(300, -0.5, 1.5, slope, "")
+    world = sys.modules["worlds"].probabilities.probabilities(300, -0.5, 1.5, slope, "")
     said = []
     for number in range(80):
         made = world.draw(np.random.default_rng([8, number]))
@@ -125,7 +125,7 @@ def test_an_error_of_calibration_is_called_biased_where_it_is(
 
 def held_of_areas(coverage: ModuleType, simulations: int) -> int:
     """How many default intervals of the AUC hold the truth."""
-    of = sys.modules["worlds"].Scored.binormal(0.76)
+    of = sys.modules["worlds"].scores.Scored.binormal(0.76)
     truth, held = np.arange(200) < 100, 0
     area = parse("AUC", ("scores",))
     for number in range(simulations):
@@ -176,8 +176,8 @@ def test_simulations_do_not_depend_on_how_they_are_shared_out(coverage: ModuleTy
     ],
 )
 def test_true_areas(coverage: ModuleType, design: str, areas: tuple[float, ...]) -> None:
-    worlds = sys.modules["worlds"]
-    of = worlds.Scored.binormal(0.7602499389) if design == "binormal" else getattr(worlds, design)
+    scores = sys.modules["worlds"].scores
+    of = scores.Scored.binormal(0.7602499389) if design == "binormal" else getattr(scores, design)
     found = [of.truth(share, ("AP",))["AP"] for share in (0.1, 0.5, 0.01)]
     np.testing.assert_allclose(found, areas, rtol=2e-5)
 

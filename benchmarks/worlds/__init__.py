@@ -1,0 +1,21 @@
+"""Data whose truth is known, for `coverage.py`: what rows and topics are drawn from, and the value
+that each measure would have if there were no end of them. A module for each kind; what it adds to
+the table stands in its `worlds()` or `trials()`."""
+
+from __future__ import annotations
+
+from worlds import clusters, labels, numbers, pairs, probabilities, scores, several, topics
+from worlds.world import Trial, World
+
+KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs)
+TRIALS = (several,)
+
+
+def all_worlds() -> list[World]:
+    """Everything whose coverage is measured."""
+    return [world for kind in KINDS for world in kind.worlds()]
+
+
+def all_trials() -> list[Trial]:
+    """Every test that is not one of a single pair."""
+    return [trial for kind in TRIALS for trial in kind.trials()]

@@ -1,0 +1,76 @@
+"""Labels of two classes and of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from worlds.world import CLASSIFICATION, COUNTS, Evaluate, Random, World, at_infinity
+
+OF_LABELS = (
+    *("accuracy", "precision", "recall", "specificity", "NPV", "balanced-accuracy", "F1", "MCC"),
+    *("kappa", "Jaccard", "J", "G-mean", "LR+", "LR-", "DOR"),
+)
+OF_CLASSES = ("accuracy", "macro-F1", "weighted-F1", "macro-precision", "kappa", "MCC")
+
+
+def labels(rows: int, positives: float, recall: float, specificity: float, word: str) -> World:
+    """Two classes."""
+    cells = np.array(
+        [
+            [(1 - positives) * specificity, (1 - positives) * (1 - specificity)],
+            [positives * (1 - recall), positives * recall],
+        ]
+    )
+
+    def draw(random: Random) -> Evaluate:
+        while True:
+            cell = random.choice(4, rows, p=cells.ravel())
+            truth, predicted = cell // 2, cell % 2
+            if 0 < truth.sum() < rows:
+                return CLASSIFICATION(truth, predicted, measures=OF_LABELS, positive=1)
+
+    smaller = rows * min(positives, 1 - positives)
+    size = f"{rows} rows, {positives:.0%} positive"
+    large = rows >= 100 and smaller >= 20
+    found = partial(at_infinity, cells, OF_LABELS)
+    return World("labels", word, size, found, draw, large, ways=COUNTS)
+
+
+def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
+    """Several classes; whatever is called wrong is called anything else, by its share."""
+    p = np.array(share)
+    wrong = p[:, None] * (1 - accuracy) * p[None, :]
+    np.fill_diagonal(wrong, 0)
+    cells = wrong / (1 - p[:, None]) + np.diag(p * accuracy)
+    k = len(p)
+    names = [str(j) for j in range(k)]
+
+    def draw(random: Random) -> Evaluate:
+        cell = random.choice(k * k, rows, p=cells.ravel())
+        truth, predicted = (np.array(names)[x] for x in (cell // k, cell % k))
+        return CLASSIFICATION(truth, predicted, labels=names, measures=OF_CLASSES)
+
+    even = "even" if np.ptp(p) < 1e-9 else f"rarest {p.min():.0%}"
+    large = rows * p.min() >= 20
+    found = partial(at_infinity, cells, OF_CLASSES)
+    size = f"{rows} rows"
+    return World("classes", f"{k} classes, {even}", size, found, draw, large, ways=COUNTS[4:])
+
+
+def worlds() -> list[World]:
+    """Those whose coverage is measured."""
+    even, uneven = (1 / 3,) * 3, (0.6, 0.3, 0.1)
+    ten = (0.1,) * 10
+    lopsided = tuple(np.array([30, 20, 12, 10, 8, 6, 5, 4, 3, 2]) / 100)
+    return [
+        *(labels(n, 0.5, 0.8, 0.7, "moderate") for n in (40, 100, 200, 1000)),
+        *(labels(n, 0.1, 0.7, 0.9, "rare positives") for n in (100, 200, 1000)),
+        *(labels(n, 0.3, 0.95, 0.97, "nearly perfect") for n in (100, 1000)),
+        *(classes(n, even, 0.7) for n in (60, 300)),
+        *(classes(n, uneven, 0.7) for n in (200, 1000)),
+        classes(200, ten, 0.6),
+        *(classes(n, lopsided, 0.6) for n in (300, 1000)),
+    ]
