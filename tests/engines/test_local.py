@@ -23,13 +23,13 @@ from kinds_of_readings import (
     Data,
     classes,
     data,
+    designs,
     label_sets,
     numbers,
     two_classes,
 )
 
 builds = pytest.mark.parametrize("build", [two_classes, classes, label_sets, numbers])
-designs = pytest.mark.parametrize("design", ["plain", "weighted", "clustered", "both"])
 SYSTEMS = ("one", "two")
 
 

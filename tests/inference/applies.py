@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calipers.inference.settings import BOOTSTRAPS, SHARES
+SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
+BOOTSTRAPS = ("percentile", "bca", "studentised")
 
 APPLIES = {
     "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),

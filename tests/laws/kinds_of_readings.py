@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from calipers.data.classes import Classes
 from calipers.data.two_classes import Labels
@@ -117,6 +118,9 @@ KINDS = [
     for family, names in families.items()
     for name in names
 ]
+
+
+designs = pytest.mark.parametrize("design", ["plain", "weighted", "clustered", "both"])
 
 
 @cache

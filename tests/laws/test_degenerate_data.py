@@ -70,7 +70,9 @@ def looked_at(evaluation: cal.Evaluation) -> None:
     for estimate in evaluation:
         assert math.isfinite(estimate.value) or estimate.undefined or math.isinf(estimate.value)
         assert estimate.has_interval or estimate.no_interval in NO_INTERVAL, estimate
-        assert not estimate.has_interval or estimate.low <= estimate.value <= estimate.high, estimate
+        assert not estimate.has_interval or estimate.low <= estimate.value <= estimate.high, (
+            estimate
+        )
     str(evaluation)
     evaluation.to_json()
     evaluation.to_markdown()

@@ -19,6 +19,7 @@ from kinds_of_readings import (
     Data,
     classes,
     data,
+    designs,
     label_sets,
     numbers,
     two_classes,
@@ -37,7 +38,6 @@ from calipers.statistics import FloatArray
 kinds = pytest.mark.parametrize(
     ("build", "measure"), KINDS, ids=[f"{b.__name__} {m}" for b, m in KINDS]
 )
-designs = pytest.mark.parametrize("design", ["plain", "weighted", "clustered", "both"])
 
 
 def seeds(number: int) -> Callable[[Any], Any]:

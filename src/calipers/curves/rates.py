@@ -5,8 +5,8 @@ Every point is a measure of counts, applied to the confusion matrices of all thr
 
 from __future__ import annotations
 
-from calipers.curves.scored import FPR_GRID, GRID, Scored, band_of, curve_of
-from calipers.inference.bands import precision_limits, roc_limits
+from calipers.curves.scored import GRID, Scored, band_of, curve_of
+from calipers.inference.bands import precision_limits
 from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
 from calipers.results import Curve
 
@@ -20,7 +20,7 @@ def roc_curve(scored: Scored) -> Curve:
         x=scored.along(false_positive_rate),
         y=scored.along(recall),
         chance=((0.0, 0.0), (1.0, 1.0)),
-        **band_of(scored, FPR_GRID, lambda: scored.replicates[0], roc_limits),
+        **scored.roc_band,
     )
 
 
@@ -42,7 +42,7 @@ def det_curve(scored: Scored) -> Curve:
 
     Its bands are those of the ROC curve, turned over.
     """
-    band = band_of(scored, FPR_GRID, lambda: scored.replicates[0], roc_limits)
+    band = dict(scored.roc_band)
     for low, high in (("low", "high"), ("wide_low", "wide_high")):
         if low in band:
             band[low], band[high] = 1 - band[high], 1 - band[low]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.inference.bands import Counted, pointwise
+from calipers.inference.bands import Counted, pointwise, roc_limits
 from calipers.inference.scores import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
 from calipers.measures.counts import false_positive_rate, recall
@@ -107,6 +107,11 @@ class Scored:
         assert tpr is not None
         assert at_recall is not None
         return tpr, at_recall
+
+    @cached_property
+    def roc_band(self) -> Mapping[str, Any]:
+        """The bands of the ROC curve, which are those of the DET curve turned over."""
+        return band_of(self, FPR_GRID, lambda: self.replicates[0], roc_limits)
 
     @cached_property
     def counted(self) -> Counted:

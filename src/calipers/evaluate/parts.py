@@ -253,10 +253,6 @@ class Rest:
             self._kept[id(whole)] = self.parts.table_without(self.which, measure)
         return self._kept[id(whole)]  # type: ignore[no-any-return]
 
-    def part_statistic(self, measure: Measure) -> Statistic | None:
-        """The same of the part that these rows are the rest of."""
-        return self.parts.statistic(self.which, measure)
-
     def line(self, measure: Measure) -> Line | None:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
         if measure not in self._kept:

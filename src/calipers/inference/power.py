@@ -21,11 +21,6 @@ NAN = float("nan")
 #: With more degrees of freedom Student's t is the normal to six digits, and its density loses more.
 NEARLY_NORMAL = 10**6
 
-#: What share of the units of a t test a test of ranks needs, its asymptotic relative efficiency
-#: turned over: π/3 where differences are normal, and never more than 125/108 of them, whatever
-#: their distribution, as long as it is symmetric (Hodges and Lehmann 1956).
-WILCOXON_UNITS = math.pi / 3
-
 
 # --- Differences measured in standard errors -----------------------------------------------------
 

@@ -29,9 +29,6 @@ METHODS: Mapping[str, str] = {
     "stratified": "percentiles of replicates drawn class by class, as many rows as there are",
 }
 
-SHARES = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull")
-BOOTSTRAPS = ("percentile", "bca", "studentised")
-
 
 class MeasureLike(Protocol):
     """What inference reads of a measure."""
