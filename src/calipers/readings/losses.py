@@ -37,9 +37,9 @@ class Losses:
         """Their moments."""
         return Moments.from_rows(self.values, self.weight)
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
         """The reading of a measure of their mean."""
-        return of_losses(measure, self.values, self.weight, self.clusters, self.settings)
+        return of_losses(measure, self.values, self.weight, self.clusters, self.settings, trials)
 
     def per_row(self, measure: MeasureLike) -> FloatArray:
         """The values."""

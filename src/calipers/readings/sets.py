@@ -14,8 +14,7 @@ from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
-from calipers.readings.losses import influence as of_mean
-from calipers.readings.losses import of_losses
+from calipers.readings.losses import Losses
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, LabelMatrices, Moments
 
@@ -126,10 +125,16 @@ class RowValues:
         return ~np.isnan(self.values)
 
     @cached_property
+    def present(self) -> Losses:
+        """The rows that have a value."""
+        weight = None if self.weight is None else self.weight[self.has]
+        clusters = None if self.clusters is None else self.clusters.taken(self.has)
+        return Losses(self.values[self.has], weight, clusters, self.settings)
+
+    @property
     def statistic(self) -> Moments:
         """Of the rows that have a value."""
-        weight = None if self.weight is None else self.weight[self.has]
-        return Moments.from_rows(self.values[self.has], weight)
+        return self.present.statistic
 
     def per_row(self, measure: MeasureLike) -> FloatArray:
         """The values."""
@@ -152,27 +157,22 @@ class RowValues:
     def influence(self, measure: Any, whole: Moments | None = None) -> Influence | None:
         """By how much each of all rows moves the number; ``whole`` are the moments of all that have
         a value, where these are a batch of them."""
-        has, out = self.has, np.zeros(len(self.values))
-        weight = None if self.weight is None else self.weight[has]
-        clusters = None if self.clusters is None else self.clusters.taken(has)
-        found = of_mean(measure.plain, self.values[has], weight, clusters, whole)
+        found = self.present.influence(measure.plain, whole)
         if found is None:
             return None
-        out[has] = found.plain.column
+        out = np.zeros(len(self.values))
+        out[self.has] = found.plain.column
         return replace(found, column=out, space=Space(self.weight, self.clusters))
 
     def reading(self, measure: Any) -> Reading:
         """The reading, from the rows that have a value."""
         share = measure.definition.hits is not None and self.clusters is None
         trials = self.statistic.effective_size if share else None
-        has, rows = self.has, len(self.values)
-        weight = None if self.weight is None else self.weight[has]
-        clusters = None if self.clusters is None else self.clusters.taken(has)
-        plain, own = measure.plain, self.values[has]
-        made = of_losses(plain, own, weight, clusters, self.settings, trials)
+        made = self.present.reading(measure.plain, trials)
+        rows, without = len(self.values), len(self.values) - made.n
         undefined = dict.fromkeys(made.undefined, rows)
-        if 0 < len(own) < rows:
-            undefined[next(iter(measure.definition.undefined))] = rows - len(own)
+        if 0 < without < rows:
+            undefined[next(iter(measure.definition.undefined))] = without
         return replace(made, of=rows, undefined=undefined, law=self)
 
     def minus(self, first: Reading, second: Reading) -> Reading:
@@ -182,13 +182,11 @@ class RowValues:
         assert isinstance(other, RowValues)
         if self.has.all() and other.has.all():
             return replace(first, law=None) - replace(second, law=None)
-        return replace(
-            first.difference(
-                second,
-                influence=lambda: self._moving(first.value) - other._moving(second.value),
-                replicates=lambda: self.replicates() - other.replicates(),
-            ),
+        return first.difference(
+            second,
             n=len(self.values),
             clusters=self.clusters,
             weight=self.weight,
+            influence=lambda: self._moving(first.value) - other._moving(second.value),
+            replicates=lambda: self.replicates() - other.replicates(),
         )
