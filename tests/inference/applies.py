@@ -9,6 +9,7 @@ APPLIES = {
     "share of rows": (*SHARES, "delta", *BOOTSTRAPS, "stratified"),
     "measure of counts": ("delta", *BOOTSTRAPS, "stratified"),
     "AUC, Gini": ("delong", "hanley", "delta", *BOOTSTRAPS, "stratified"),
+    "PR-AUC, AP": ("logit", "delta", *BOOTSTRAPS, "stratified"),
     "measure of scores": ("delta", *BOOTSTRAPS, "stratified"),
     "mean of a value per row": ("student", "delta", *BOOTSTRAPS),
     "RMSE": ("chi-square", "delta", *BOOTSTRAPS),

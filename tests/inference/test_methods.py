@@ -39,7 +39,8 @@ KINDS = {
     "F1": "measure of counts",
     "AUC": "AUC, Gini",
     "Gini": "AUC, Gini",
-    "AP": "measure of scores",
+    "AP": "PR-AUC, AP",
+    "PR-AUC": "PR-AUC, AP",
     "recall@FPR=0.1": "measure of scores",
     "log-loss": "mean of a value per row",
 }
@@ -52,6 +53,7 @@ BEGINS = {
     "agresti-coull": ("Agresti-Coull",),
     "delong": ("DeLong", "Obuchowski"),
     "hanley": ("Hanley-McNeil",),
+    "logit": ("logit [L]",),
     "chi-square": ("chi-square",),
     "student": ("Student t",),
     "delta": ("delta", "normal", "log-delta"),
@@ -62,7 +64,7 @@ BEGINS = {
 }
 
 #: What does not apply where rows come in clusters, or weigh differently.
-NOT_OF_CLUSTERS = ("hanley", "chi-square", "studentised")
+NOT_OF_CLUSTERS = ("hanley", "logit", "chi-square", "studentised")
 
 
 def two_classes(interval: Any, **options: Any) -> Evaluation:

@@ -20,6 +20,7 @@ METHODS: Mapping[str, str] = {
     "agresti-coull": "Agresti and Coull's interval",
     "delong": "DeLong's standard error, normal; Obuchowski's of clustered rows",
     "hanley": "Hanley and McNeil's standard error, normal",
+    "logit": "Boyd, Eng and Page's error by the number of positives, on the logit scale",
     "chi-square": "χ² for normal residuals around 0; the method says when their kurtosis is not 3",
     "student": "Student's t",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
