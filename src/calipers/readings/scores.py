@@ -272,8 +272,8 @@ def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str
         return {}
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
-        limits = partial(intervals.precision_recall_logit, value, positives)
-        return {"area": limits, "logit": limits}
+        of_positives = partial(intervals.precision_recall_logit, value, positives)
+        return {"area": of_positives, "logit": of_positives}
 
     def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
         return _made_of(area, made((value - area.shift) / area.scale, table, level))
