@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,39 +132,41 @@ class _OfTopics:
 
     def influence(self) -> Influence:
         """By how much each topic moves the summary; nothing where it has no value."""
-        columns, summary = self.topics.columns, self.topics.summary
-        n, first = len(columns), columns[:, 0]
-        if summary.kind == "pooled":
-            own = (first - self.value * columns[:, 1]) / columns[:, 1].mean()
-        else:
-            own = (first - first.mean()) * {"sum": n, "geometric": self.value}.get(summary.kind, 1)
+        columns = self.topics.columns
+        own, n = _moved(self.topics.summary, columns, self.value), len(columns)
         moved = np.zeros(len(self.topics.values))
         moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
         return Influence(moved, Space(), "Student t")
 
     def methods(self) -> dict[str, Limits]:
-        """By name."""
-        if self.topics.summary.kind == "pooled":
-            return {
-                "delta": lambda level: None,
-                "percentile": lambda level: intervals.percentile(self.replicates(), level),
-                "bca": self._pooled_bca,
-                "studentised": self._pooled_t,
-                "student": self._pooled_student,
-            }
+        """By name; of one topic, those of shares alone."""
+        n = len(self.topics.columns)
         shares: dict[str, Limits] = {}
         if self.topics.measure.definition.share_of == "topics":
-            shares = share_methods(self.value, len(self.topics.columns))
+            shares = share_methods(self.value, n)
+        pooled = self.topics.summary.kind == "pooled"
+        made = self._of_ratio() if pooled else self._of_the_mean()
+        if n < 2:
+            made = {name: lambda level: intervals.missing("none", "too_few_units") for name in made}
+        return {**shares, "delta": lambda level: None, **made}
+
+    def _of_ratio(self) -> dict[str, Limits]:
         return {
-            **shares,
-            "delta": lambda level: None,
+            "percentile": lambda level: intervals.percentile(self.replicates(), level),
+            "bca": self._pooled_bca,
+            "studentised": self._pooled_t,
+            "student": self._pooled_student,
+        }
+
+    def _of_the_mean(self) -> dict[str, Limits]:
+        return {
             "percentile": lambda level: self._of_mean(
-                lambda: intervals.percentile(self.drawn()[0][:, 0], level)
+                intervals.percentile(self.drawn()[0][:, 0], level)
             ),
-            "bca": lambda level: self._of_mean(lambda: self._bca(level)),
-            "studentised": lambda level: self._of_mean(lambda: self._studentised(level)),
+            "bca": lambda level: self._of_mean(self._bca(level)),
+            "studentised": lambda level: self._of_mean(self._studentised(level)),
             "student": lambda level: self._of_mean(
-                lambda: intervals.student(self._mean, self._se, len(self._first), level)
+                intervals.student(self._mean, self._se, len(self._first), level)
             ),
         }
 
@@ -181,12 +183,9 @@ class _OfTopics:
     def _se(self) -> float:
         return float(self._first.std(ddof=1) / np.sqrt(len(self._first)))
 
-    def _of_mean(self, make: Callable[[], Interval]) -> Interval:
+    def _of_mean(self, made: Interval) -> Interval:
         """An interval of the mean as one of the summary."""
         n, summary = len(self._first), self.topics.summary
-        if n < 2:
-            return intervals.missing("none", "too_few_units")
-        made = make()
         ends = summary.of_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
         rate = {"sum": n, "geometric": self.value}.get(summary.kind, 1.0)
@@ -202,24 +201,27 @@ class _OfTopics:
 
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self.topics.columns, len(self.topics.columns)
-        if n < 2:
-            return intervals.missing("none", "too_few_units")
         rest = (columns.sum(axis=0) - columns) / (n - 1)
         moved = intervals.left_out(self.topics.summary.of_means(rest, n))
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 
     def _pooled_t(self, level: float) -> Interval:
-        if len(self.topics.columns) < 2:
-            return intervals.missing("none", "too_few_units")
         return pooled_t(self.topics.columns, self.value, self.topics.settings, level)
 
     def _pooled_student(self, level: float) -> Interval:
         """Of its linear part."""
-        columns, n, value = self.topics.columns, len(self.topics.columns), self.value
-        if n < 2:
-            return intervals.missing("none", "too_few_units")
-        part = value + (columns[:, 0] - value * columns[:, 1]) / columns[:, 1].mean()
-        return intervals.student(value, float(part.std(ddof=1)) / np.sqrt(n), n, level)
+        columns, n = self.topics.columns, len(self.topics.columns)
+        part = _moved(self.topics.summary, columns, self.value)
+        return intervals.student(self.value, float(part.std(ddof=1)) / np.sqrt(n), n, level)
+
+
+def _moved(summary: Summary, columns: FloatArray, value: float) -> FloatArray:
+    """By how much each topic moves a summary of this value, times their number."""
+    first = columns[:, 0]
+    if summary.kind == "pooled":
+        return np.asarray((first - value * columns[:, 1]) / columns[:, 1].mean())
+    rate = {"sum": len(first), "geometric": value}.get(summary.kind, 1)
+    return np.asarray((first - first.mean()) * rate)
 
 
 def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float) -> Interval:
@@ -298,13 +300,10 @@ class _Pair:
         """First minus second of the first column."""
         return self.a[0] - self.b[0]
 
-    @property
-    def _of_means(self) -> bool:
-        return self.summary.kind in ("mean", "sum")
-
     def drawn_columns(self) -> list[FloatArray]:
         """What has to be drawn."""
-        return [self.apart] if self._of_means else [*self.a, *self.b]
+        of_means = self.summary.kind in ("mean", "sum")
+        return [self.apart] if of_means else [*self.a, *self.b]
 
     def difference(self, draws: Draws, signs: _Signs, place: int) -> Reading:
         """The difference, of which one place of the draws and of the signs is."""
@@ -320,42 +319,40 @@ class _Pair:
             "shares": ours.measure.definition.share_of == "topics",
         }
         if n == 0:
-            return self.first.difference(self.second, value=np.nan, n=n, **shared)
-        units = Units(a[:, 0] - b[:, 0])
-        if self._of_means:
-            scale = n if self.summary.kind == "sum" else 1
+            parts: dict[str, Any] = {"value": np.nan}
+        elif self.summary.kind in ("mean", "sum"):
+            parts = self._of_means(a[:, 0] - b[:, 0], draws, signs, place)
+        else:
+            parts = self._of_functions(a, b, draws, signs, place)
+        return self.first.difference(self.second, n=n, **shared, **parts)
 
-            def studentised() -> tuple[float, FloatArray, FloatArray]:
-                means, errors = draws.of(place)
-                return units.error.se, means[:, 0], errors[:, 0]
+    def _of_means(
+        self, apart: FloatArray, draws: Draws, signs: _Signs, place: int
+    ) -> dict[str, Any]:
+        """Of means, or sums."""
+        units, n = Units(apart), len(apart)
+        scale = n if self.summary.kind == "sum" else 1
 
-            return self.first.difference(
-                self.second,
-                **shared,
-                n=n,
-                value=units.mean * scale,
-                units=units,
-                scale=scale,
-                error=lambda: Error(units.error.se * scale, "Student t", n - 1),
-                replicates=lambda: draws.of(place)[0][:, 0] * scale,
-                studentised=studentised,
-                swapped=lambda towards: signs.test(place, towards),
-            )
-        made = self.first.difference(self.second, value=np.nan, n=n, **shared)
-        return self._of_functions(made, a, b, draws, signs, place)
+        def studentised() -> tuple[float, FloatArray, FloatArray]:
+            means, errors = draws.of(place)
+            return units.error.se, means[:, 0], errors[:, 0]
+
+        return {
+            "value": units.mean * scale,
+            "units": units,
+            "scale": scale,
+            "error": lambda: Error(units.error.se * scale, "Student t", n - 1),
+            "replicates": lambda: draws.of(place)[0][:, 0] * scale,
+            "studentised": studentised,
+            "swapped": lambda towards: signs.test(place, towards),
+        }
 
     def _of_functions(
-        self,
-        made: Reading,
-        a: FloatArray,
-        b: FloatArray,
-        draws: Draws,
-        signs: _Signs,
-        place: int,
-    ) -> Reading:
+        self, a: FloatArray, b: FloatArray, draws: Draws, signs: _Signs, place: int
+    ) -> dict[str, Any]:
         """Of exponentials of means, or ratios of means."""
-        summary, settings, n = self.summary, made.settings, len(a)
-        of = [summary.of_means(table.mean(axis=0), n) for table in (a, b)]
+        summary, settings, n = self.summary, self.first.settings, len(a)
+        of = [float(summary.of_means(table.mean(axis=0), n)) for table in (a, b)]
 
         def replicates() -> FloatArray:
             means, width = draws.of(place)[0], a.shape[1]
@@ -363,32 +360,23 @@ class _Pair:
             return summary.of_means(first, n) - summary.of_means(second, n)
 
         def moved() -> FloatArray:
-            if summary.kind == "geometric":
-                own = [x * (t[:, 0] - t[:, 0].mean()) for x, t in zip(of, (a, b), strict=True)]
-            else:
-                own = [
-                    (t[:, 0] - x * t[:, 1]) / t[:, 1].mean()
-                    for x, t in zip(of, (a, b), strict=True)
-                ]
-            return np.asarray(own[0] - own[1])
+            return _moved(summary, a, of[0]) - _moved(summary, b, of[1])
 
-        made = replace(
-            made,
-            value=float(of[0] - of[1]),
-            error=lambda: Error(Units(moved()).error.se, "Student t", n - 1),
-            jackknife=lambda: (moved(), None),
-            replicates=replicates,
-        )
+        parts: dict[str, Any] = {
+            "value": of[0] - of[1],
+            "error": lambda: Error(Units(moved()).error.se, "Student t", n - 1),
+            "jackknife": lambda: (moved(), None),
+            "replicates": replicates,
+        }
         if summary.kind == "geometric":
-            return replace(
-                made,
-                units=Units(a[:, 0] - b[:, 0]),
-                units_make_value=False,
-                swapped=lambda towards: signs.test(place, towards),
-            )
-        return replace(
-            made,
-            swapped=lambda towards: paired.swapped_ratios(
-                a, b, randomisations(settings), settings.seed, towards
-            ),
-        )
+            return {
+                **parts,
+                "units": Units(a[:, 0] - b[:, 0]),
+                "units_make_value": False,
+                "swapped": lambda towards: signs.test(place, towards),
+            }
+        tries = randomisations(settings)
+        return {
+            **parts,
+            "swapped": lambda towards: paired.swapped_ratios(a, b, tries, settings.seed, towards),
+        }
