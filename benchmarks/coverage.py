@@ -173,13 +173,17 @@ def written(world: World | Trial, tallies: Tallies) -> dict[str, Any]:
     }
     if isinstance(world, Trial) and world.known_bad:
         out["known_bad"] = list(world.known_bad)
+    if isinstance(world, Trial) and world.power:
+        out["power"] = list(world.power)
     for (measure, way, test), of in tallies.items():
         if test:
             if of.tested:
                 tests = out.setdefault("tests", {}).setdefault(measure, {})
                 # On some data another test than on most may be the usual one.
                 usual = f": {of.methods.most_common(1)[0][0]}" if test == "default" else ""
-                tests[test + usual] = [of.tested, of.rejected]
+                # A finding is counted where it speaks.
+                tested = max(of.tested for of in tallies.values())
+                tests[test + usual] = [tested, of.rejected]
             continue
         given = of.held + of.below + of.above
         width = float(f"{of.width / given:.4g}") if given else None

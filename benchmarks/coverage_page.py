@@ -51,6 +51,8 @@ class Found:
     @property
     def verdict(self) -> str:
         """What is wrong with it beyond the error of simulation."""
+        if self.by in self.world.get("power", ()) or self.by.startswith("finding: "):
+            return ""
         if self.test:
             return "too often" if self.share - SURE * self.error > MOST_FALSE else ""
         if self.share + SURE * self.error < BAND[0]:
@@ -162,6 +164,20 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
     "margins": (
         "Margins",
         "Systems differ by exactly the margin; finding them not inferior, or equivalent, errs.",
+    ),
+    "adjustments": (
+        "Adjustments and tests by name",
+        "All systems are alike; a procedure errs where it tells any two of them apart.",
+    ),
+    "families": (
+        "Many differences at once",
+        "All systems are alike, or one is better. Told apart: any two that are alike. Interval: any "
+        "that leaves out the truth. Found: the better one is told from any other, or from all.",
+    ),
+    "pages": (
+        "Whole pages",
+        "The usual measures of each task. A headline or a sentence errs where it calls any two "
+        "systems different; findings speak of what they find, and are no errors.",
     ),
 }
 

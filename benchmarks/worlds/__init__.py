@@ -4,11 +4,22 @@ the table stands in its `worlds()` or `trials()`."""
 
 from __future__ import annotations
 
-from worlds import clusters, labels, numbers, pairs, probabilities, scores, several, topics
+from worlds import (
+    clusters,
+    families,
+    labels,
+    numbers,
+    pages,
+    pairs,
+    probabilities,
+    scores,
+    several,
+    topics,
+)
 from worlds.world import Trial, World
 
 KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs)
-TRIALS = (several,)
+TRIALS = (several, families, pages)
 
 
 def all_worlds() -> list[World]:

@@ -56,7 +56,8 @@ class World:
 class Trial:
     """Where nothing differs, and the p-values of the tests of it; 5% should lie below 0.05.
 
-    `known_bad` names the tests that are known to be above that, and are here to show it.
+    `known_bad` names the tests that are known to be above that, and are here to show it, `power` those
+    that ask for what is there.
     """
 
     kind: str
@@ -65,6 +66,7 @@ class Trial:
     draw: Callable[[Random, int], dict[str, float]]
     large: bool
     known_bad: tuple[str, ...] = ()
+    power: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
