@@ -428,8 +428,10 @@ def _methods(rows: Sequence[Found]) -> Iterator[str]:
 
 def _tests(rows: Sequence[Found]) -> Iterator[str]:
     for kind, (title, text) in TEST_KINDS.items():
-        yield from (f"### {title}", "", text, "")
-        yield from _grid([r for r in rows if r.world["kind"] == kind], lambda row: row.by)
+        own = [row for row in rows if row.world["kind"] == kind]
+        if own:
+            yield from (f"### {title}", "", text, "")
+            yield from _grid(own, lambda row: row.by)
 
 
 # --- The pictures ---------------------------------------------------------------------------------
