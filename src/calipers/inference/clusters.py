@@ -125,7 +125,11 @@ class Clusters:
 
     def named(self, method: str) -> str:
         """A method with the number of clusters that it had."""
-        return f"{method}, {self.number} cluster{'' if self.number == 1 else 's'}"
+        return f"{method}, {self._counted}"
+
+    @property
+    def _counted(self) -> str:
+        return f"{self.number} cluster{'' if self.number == 1 else 's'}"
 
     def redrawn(self, sums: FloatArray, draws: Draws) -> FloatArray:
         """Bootstrap replicates (B, …) of the totals of sums by cluster (size, …): each cluster
@@ -176,15 +180,18 @@ class Clusters:
         """
         if not pairs:
             return self.sum_error(moved)
-        live = np.ones(len(moved), bool) if self.weight is None else self.weight > 0
-        parts, sizes = [], []
-        for of_class in (positive, ~positive):
-            parts.append(np.bincount(self.code, moved * of_class, self.size).astype(np.float64))
-            sizes.append(len(np.unique(self.code[live & of_class])))
-        f, g = parts
-        return _root(
-            _spread(f, f, sizes[0]) + _spread(g, g, sizes[1]) + 2 * _spread(f, g, self.number)
+        f, g = (
+            np.bincount(self.code, moved * of_class, self.size).astype(np.float64)
+            for of_class in (positive, ~positive)
         )
+        i, j = self.numbers_by_class(positive)
+        return _root(_spread(f, f, i) + _spread(g, g, j) + 2 * _spread(f, g, self.number))
+
+    def numbers_by_class(self, positive: npt.NDArray[np.bool_]) -> tuple[int, int]:
+        """How many clusters have positive rows, and negative ones, those of weight 0 aside."""
+        live = slice(None) if self.weight is None else self.weight > 0
+        code, positive = self.code[live], positive[live]
+        return len(np.unique(code[positive])), len(np.unique(code[~positive]))
 
     def widened(self, se: float, level: float) -> float:
         """A standard error as Student's with C − 1 degrees of freedom; NaN of one cluster."""
@@ -240,8 +247,7 @@ class Clusters:
         if self.number < 2:
             return intervals.missing("none", "too_few_clusters")
         if area in (0.0, 1.0):
-            live = np.ones(len(positive), bool) if self.weight is None else self.weight > 0
-            of_class = [len(np.unique(self.code[live & c])) for c in (positive, ~positive)]
+            of_class = self.numbers_by_class(positive)
             made = intervals.separated(area, min(*of_class, self.number // 2), level)
             return replace(made, method=self.named(made.method))
         widened = self.widened(se, level)
@@ -254,10 +260,9 @@ class Clusters:
         """What a reader has to know before the numbers."""
         if self.number >= FEW_CLUSTERS:
             return []
-        found = f"{self.number} cluster{'' if self.number == 1 else 's'}"
         text = (
-            f"The rows come in {found} only: intervals from fewer than {FEW_CLUSTERS} clusters are "
-            "too short as a rule."
+            f"The rows come in {self._counted} only: intervals from fewer than {FEW_CLUSTERS} "
+            "clusters are too short as a rule."
         )
         return [text]
 

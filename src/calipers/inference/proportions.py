@@ -50,15 +50,7 @@ def clopper_pearson(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0622, 0.1502)
     """
-    from scipy.special import betaincinv
-
-    method = "Clopper-Pearson"
-    if not n > 0:
-        return missing(method, "too_few_rows")
-    hits, tail = share * n, (1 - level) / 2
-    low = 0.0 if share <= 0 else float(betaincinv(hits, n - hits + 1, tail))
-    high = 1.0 if share >= 1 else float(betaincinv(hits + 1, n - hits, 1 - tail))
-    return Interval(low, high, method, se=_of_share(share, n))
+    return _beta_limits(share, n, level, "Clopper-Pearson", added=(0.0, 1.0))
 
 
 def jeffreys(share: float, n: float, level: float) -> Interval:
@@ -70,14 +62,23 @@ def jeffreys(share: float, n: float, level: float) -> Interval:
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.0642, 0.1473)
     """
+    return _beta_limits(share, n, level, "Jeffreys", added=(0.5, 0.5))
+
+
+def _beta_limits(
+    share: float, n: float, level: float, method: str, added: tuple[float, float]
+) -> Interval:
+    """Quantiles of Beta distributions, 0 and 1 for limits where there are no hits or no misses.
+    ``added`` is what hits have more at the lower limit, and misses at the upper; the other of the
+    two is added to the other side."""
     from scipy.special import betaincinv
 
-    method = "Jeffreys"
     if not n > 0:
         return missing(method, "too_few_rows")
-    hits, tail = share * n, (1 - level) / 2
-    low, high = (float(betaincinv(hits + 0.5, n - hits + 0.5, p)) for p in (tail, 1 - tail))
-    low, high = 0.0 if share <= 0 else low, 1.0 if share >= 1 else high
+    hits, tail, (own, other) = share * n, (1 - level) / 2, added
+    misses = n - hits
+    low = 0.0 if share <= 0 else float(betaincinv(hits + own, misses + other, tail))
+    high = 1.0 if share >= 1 else float(betaincinv(hits + other, misses + own, 1 - tail))
     return Interval(low, high, method, se=_of_share(share, n))
 
 

@@ -61,7 +61,9 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             return replace(made, method="Newcombe"), test
         case "recalibration":
             errors = _errors(first, second)
-            return None if errors is None else _wald(value, math.hypot(*errors), level)
+            if errors is None:
+                return None
+            return _normal(value, math.hypot(*errors), "Wald, two samples", level)
         case "mean of a value per row":
             errors = _errors(first, second) or (math.nan, math.nan)
             (n,), (m,) = first.sizes(), second.sizes()
@@ -77,9 +79,8 @@ def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:
     return None if math.isnan(a + b) else (a, b)
 
 
-def _wald(value: float, se: float, level: float) -> tuple[Interval, Test]:
-    """Of coefficients of a recalibration."""
-    name = "Wald, two samples"
+def _normal(value: float, se: float, name: str, level: float) -> tuple[Interval, Test]:
+    """Of a difference that is normal with this standard error."""
     made = replace(intervals.normal_mean(value, se, level), method=name)
     return made, paired.normal(value, se, name)
 
@@ -116,9 +117,7 @@ def _areas(first: Reading, second: Reading, level: float) -> tuple[Interval, Tes
         return None
     value = first.value - second.value
     if first.kind in ("AUC", "Gini") and min(own.se, other.se) > 0:
-        se, name = math.hypot(own.se, other.se), "DeLong, two samples"
-        made = replace(intervals.normal_mean(value, se, level), method=name)
-        return made, paired.normal(value, se, name)
+        return _normal(value, math.hypot(own.se, other.se), "DeLong, two samples", level)
     limits = own.at, other.at
 
     def at(confidence: float) -> Interval:
