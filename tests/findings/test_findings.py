@@ -254,6 +254,30 @@ def test_probabilities_that_are_too_extreme() -> None:
     assert cal.classification(truth, probability=honest, curves=False).findings == ()
 
 
+def test_probabilities_that_separate_the_classes() -> None:
+    truth = np.arange(60) % 2 == 1
+    timid = np.where(truth, 0.6, 0.4) + np.linspace(-0.05, 0.05, 60)
+    found = by_kind(cal.classification(truth, probability=timid, curves=False))["miscalibrated"]
+    assert "too timid" in found.sentence
+    assert "not 1" not in found.sentence
+    # All orders of truth that these probabilities would separate, each with its probability.
+    p = np.sort(timid)
+    chance = sum(np.prod(1 - p[:k]) * np.prod(p[k:]) for k in range(61))
+    assert found.numbers["chance of separation"] == pytest.approx(chance)
+    # Calibrated ones of few rows may separate them.
+    sure = np.where(truth, 0.95, 0.05)[:20] + np.linspace(-0.04, 0.04, 20)
+    assert not {"miscalibrated"} & set(
+        by_kind(cal.classification(truth[:20], probability=sure, curves=False))
+    )
+
+
+def test_a_regression_that_predicts_the_mean() -> None:
+    target = np.random.default_rng(0).normal(size=50)
+    found = by_kind(cal.regression(target, np.full(50, target.mean())))
+    assert found["error-like-constant"].numbers["difference of the mean losses"] == 0
+    assert by_kind(cal.regression([1.0, 1.0], [2.0, 2.0])) == {}
+
+
 def test_slices_that_differ() -> None:
     rng = np.random.default_rng(9)
     truth, site = rng.integers(0, 2, 900), rng.choice(["north", "south", "west"], 900)

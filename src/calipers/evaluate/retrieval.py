@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers import findings
 from calipers.curves.ranks import RankCurves
+from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
 from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
 from calipers.data.trec_tables import holds_columns
@@ -21,11 +22,10 @@ from calipers.evaluate.shared import (
     choose_measures,
     make_settings,
 )
+from calipers.evaluate.subjects import of_runs
 from calipers.evaluate.topics import ORDER, Statistics, TopicScores
-from calipers.findings import Subject
-from calipers.findings.compared import Compared
-from calipers.findings.data import Topics
 from calipers.measures import Measure
+from calipers.report.names import short
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings
 
@@ -187,9 +187,32 @@ def retrieval(
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
     )
-    told = Subject(None, level, (Topics(made.estimates), Compared(made.comparison)))
-    made = replace(made, findings=findings.of([told]))
+    told = tuple(made.estimates), made.comparison, None
+    spelling = partial(_spelling, qrels, named, names, read)
+    made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
     return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)
+
+
+def _spelling(
+    qrels: TrecSource,
+    runs: Mapping[str, TrecSource],
+    topics: Sequence[str],
+    read: Mapping[str, Run],
+    name: str,
+    what: str,
+) -> str:
+    """By what alone the documents or topics of a run differ from those of the judgments, if that is
+    so."""
+    if what == "topics":
+        found = alike(read[name].unjudged_topic_names, topics)
+    else:
+        found = documents_alike(runs[name], qrels)
+    if found is None:
+        return ""
+    return (
+        f"Its {what} seem to be written otherwise: {short(found.first)!r} where the judgments have "
+        f"{short(found.second)!r}; these differ by {found.differ_by} only."
+    )
 
 
 def _unknown(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +18,19 @@ from calipers.findings.answers import Tuned
 from calipers.findings.cells import Cells, ManyCells, TwoCells
 from calipers.findings.chance import Numbers
 from calipers.findings.compared import Compared
-from calipers.findings.data import Classes
+from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
+from calipers.findings.rankings import TOP, Ranked, Runs, TopicTable
 from calipers.measures import TASKS, parse
-from calipers.statistics import ConfusionMatrix
+from calipers.statistics import ConfusionMatrix, JudgedRankings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from calipers.data.trec import Run
     from calipers.evaluate.rows import Rows
+    from calipers.evaluate.topics import TopicScores
+    from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices
 
     #: What was computed.
@@ -94,6 +98,57 @@ def of_numbers(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     by_name = source.by_name.items()
     has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters),) for n, s in by_name}
     return _of(task, source, has, None, told)
+
+
+def of_runs(
+    scores: TopicScores,
+    told: Told,
+    rankings: Mapping[str, JudgedRankings],
+    runs: Mapping[str, Run],
+    spelling: Callable[[str, str], str],
+) -> tuple[Finding, ...]:
+    """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
+    none differ from those that would."""
+    (estimates, comparison, _), settings = told, scores.settings
+    shown, inference = tuple(scores.measures), settings.interval != "none"
+    whole: list[object] = [Topics(tuple(estimates)), Compared(comparison)]
+    leading = next((m for m in shown if _is_mean(m)), None)
+    if leading is not None:
+        values = dict(zip(scores.systems, scores.values_of(leading).T, strict=True))
+        whole.append(TopicTable(str(leading), scores.topics, values, comparison))
+    ranked = {
+        name: Ranked(
+            one,
+            runs[name].unjudged_topics,
+            partial(spelling, name),
+            partial(_over_ties, leading, one),
+            all(m.parameters.get("ties", "id") == "id" for m in shown),
+        )
+        for name, one in rankings.items()
+    }
+    if ranked and not any(m.parameters.get("judged_only") for m in shown):
+        whole.append(Runs(ranked, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+    subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
+    of_all = Subject(None, settings.level, tuple(whole), shown, inference=inference)
+    return findings.of([*subjects, of_all])
+
+
+def _is_mean(measure: Measure) -> bool:
+    """Whether it is a mean over topics, of which one can be better than another."""
+    d = measure.definition
+    return d.higher_is_better is not None and d.summary == "mean" and d.interval != "none"
+
+
+def _over_ties(measure: Measure | None, of: JudgedRankings) -> tuple[str, float, float] | None:
+    """The lowest and the highest mean that the order of tied documents can make, where that is
+    quickly found."""
+    if measure is None or measure.definition.on is not JudgedRankings or not measure.monotone:
+        return None
+    worst, best = (
+        float(np.nanmean(measure.apply(of.rearranged(best_first=best_first))))
+        for best_first in (False, True)
+    )
+    return str(measure), worst, best
 
 
 def _of(

@@ -8,7 +8,7 @@ data do *not* show), or a count of what is there. :func:`of` asks all rules of a
 
 # They are asked in this order.
 # isort: off
-from calipers.findings import data, chance, answers, classes, labels, compared
+from calipers.findings import data, chance, answers, classes, labels, compared, rankings
 
 # isort: on
 from calipers.findings.rules import KINDS, RULES, Kind, Rule, Said, Subject, of, rule
@@ -16,5 +16,6 @@ from calipers.findings.words import Valued
 
 __all__ = [
     "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
-    "answers", "chance", "classes", "compared", "data", "labels", "of", "rule",
+    "answers", "chance", "classes", "compared", "data", "labels", "of",
+    "rankings", "rule",
 ]  # fmt: skip

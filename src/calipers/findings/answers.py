@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from calipers.findings.cells import TwoCells, corrected
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import Valued
+from calipers.findings.words import Valued, joined
 from calipers.inference import intervals
-from calipers.report.numbers import count, number
+from calipers.report.numbers import count, number, p_value
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 if TYPE_CHECKING:
@@ -24,37 +26,64 @@ LEANING = 1.25
 #: Ties count when at least this share of the pairs across classes is tied.
 TIED = 0.05
 
-#: The coefficients of a recalibration, and what they are of calibrated probabilities.
-RECALIBRATION = {"calibration-slope": 1.0, "calibration-intercept": 0.0}
+#: The coefficients of a recalibration: what they are of calibrated probabilities, and what it means
+#: to be above and below it.
+RECALIBRATION = {
+    "calibration-slope": (1.0, "timid", "extreme"),
+    "calibration-intercept": (0.0, "low", "high"),
+}
 
 
 @rule("miscalibrated", "caution", ScoreTable)
-def miscalibrated(s: Subject, _: ScoreTable) -> Iterator[Said]:
+def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Said]:
     """The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and
     that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there being
-    two)."""
+    two); or the probabilities separate the classes, and calibrated ones seldom would."""
     # Of a million rows a recalibration takes seconds: only where it is shown.
     if len(s.named(*RECALIBRATION)) < 2 or not (area := s.of("AUC")).low > 0.5:
         return
-    found = {name: _widened(s.of(name), s.level, 2) for name in RECALIBRATION}
-    if not any(v.high < RECALIBRATION[n] or v.low > RECALIBRATION[n] for n, v in found.items()):
-        return
-    slope, intercept = found.values()
-    yield Said(
-        f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: the "
-        f"calibration slope is {slope}{_meaning(slope, 1, 'timid', 'extreme')}, the calibration "
-        f"intercept {intercept:+}{_meaning(intercept, 0, 'low', 'high')}.",
-        {"AUC": area, **found},
-        s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
-        corrected(s.level, 2),
-    )
+    found: dict[str, float | Valued] = {}
+    texts, wrong = [], False
+    for name, (ideal, above, below) in RECALIBRATION.items():
+        of = found[name] = _widened(s.of(name), s.level, 2)
+        if math.isnan(of.value):
+            continue
+        off = of.high < ideal or of.low > ideal
+        meaning = f" (not {ideal:g}: too {above if of.value > ideal else below})" if off else ""
+        wrong |= off
+        texts.append(f"the {name.replace('-', ' ')} is {of:{'+' if ideal == 0 else ''}}{meaning}")
+    if area.value == 1 and (chance := _chance_of_separation(s, table)) <= (1 - s.level) / 2:
+        found["chance of separation"], wrong = chance, True
+        texts.append(
+            "they are too timid for classes that they separate altogether (calibrated ones would "
+            f"do so with {p_value(chance)})"
+        )
+    if wrong:
+        yield Said(
+            f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
+            f"{joined(texts)}.",
+            {"AUC": area, **found},
+            s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
+            corrected(s.level, 2),
+        )
 
 
-def _meaning(of: Valued, ideal: float, above: str, below: str) -> str:
-    """What it means that a coefficient of a recalibration is not what it should be."""
-    if of.low <= ideal <= of.high:
-        return ""
-    return f" (not {ideal:g}: too {above if of.value > ideal else below})"
+def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
+    """How probable it is that calibrated probabilities separate the classes: all rows above any
+    place positive, all below it negative. NaN where rows are weighted or come in clusters."""
+    cells = s.get(TwoCells)
+    if table.positive_squares is not table.positive and (
+        (table.positive_squares != table.positive).any()
+        or (table.negative_squares != table.negative).any()
+    ):
+        return math.nan
+    if cells is not None and cells.clusters:
+        return math.nan
+    rows = table.positive + table.negative
+    with np.errstate(divide="ignore"):
+        above = np.cumsum(np.append(0.0, rows * np.log(table.scores)))
+        below = np.cumsum(np.append(0.0, (rows * np.log1p(-table.scores))[::-1]))[::-1]
+    return min(1.0, float(np.exp(above + below).sum()))
 
 
 def _widened(of: Valued, level: float, tests: int) -> Valued:

@@ -107,11 +107,11 @@ class Numbers:
     clusters: Clusters | None
 
 
-@rule("error-above-constant", "warning", Numbers, verb="lies above")
-@rule("error-like-constant", "caution", Numbers, verb="contains")
+@rule("error-above-constant", "warning", Numbers, verb="lies above 0")
+@rule("error-like-constant", "caution", Numbers, verb="contains 0, or they are the same")
 def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
-    {verb} 0."""
+    {verb}."""
     measure = next((m for m in s.measures if m.constant is not None), None)
     if measure is None:
         return
@@ -124,7 +124,8 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
         made = of.clusters.normal(value, se, s.level, "clustered")
     else:
         made = intervals.student(value, apart.standard_error, apart.effective_size, s.level)
-    if not made.high >= 0:
+    # A system that predicts the constant loses the same on every row, and there is no interval.
+    if not (made.high >= 0 or (losses[0] == losses[1]).all()):
         return
     gap, name = Valued.within(value, made), str(measure)
     kind, verb = (

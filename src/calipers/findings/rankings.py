@@ -1,0 +1,250 @@
+"""Rankings and topics: documents nobody judged, tied scores, topics that decide alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.findings.cells import corrected
+from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.words import Valued, first, quoted, who
+from calipers.inference import intervals
+from calipers.report.names import short
+from calipers.report.numbers import count, number
+from calipers.report.verdict import outcome
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
+    from calipers.results import Comparison, Difference
+    from calipers.statistics import FloatArray, JudgedRankings
+
+#: So many of the first documents are looked at.
+TOP = 10
+#: Few of them are judged when fewer than this share are.
+FEW_JUDGED = 0.5
+#: Topics are missing when a run retrieves nothing for at least this share of them.
+MISSING = 0.05
+#: Most scores are tied when at least this share of the documents is.
+MOST_TIED = 0.5
+#: Most topics tie when at least this share does.
+MOST_ALIKE = 0.75
+#: Of fewer topics, one that is unlike the others is to be expected.
+FEW_TO_COMPARE = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What a run did with judged documents. ``spelling`` tells how ids that match none differ from
+    others, of ``"documents"`` or ``"topics"``. ``bounds`` are a measure, and the lowest and highest
+    value that the order of tied documents can make; ``by_id`` says that ids make it."""
+
+    rankings: JudgedRankings
+    unjudged_topics: int
+    spelling: Callable[[str], str]
+    bounds: Callable[[], tuple[str, float, float] | None]
+    by_id: bool
+
+    @property
+    def none_judged(self) -> bool:
+        """Whether no document that it retrieves is judged."""
+        return not len(self.rankings.rank) and bool(self.rankings.retrieved.any())
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """All runs by name; ``judged`` is the measure of how many of the first documents are judged."""
+
+    by_name: Mapping[str, Ranked]
+    judged: Measure
+
+
+@dataclass(frozen=True, eq=False)
+class TopicTable:
+    """The leading measure that is a mean over topics, on every topic by system."""
+
+    measure: str
+    topics: tuple[str, ...]
+    values: Mapping[str, FloatArray]
+    comparison: Comparison | None
+
+
+@rule("nothing-judged", "warning", Ranked, counts=True)
+def nothing_judged(s: Subject, run: Ranked) -> Iterator[Said]:
+    """A run retrieves documents for judged topics, and none of them is judged."""
+    if not run.none_judged:
+        return
+    retrieved = int(run.rankings.retrieved.sum())
+    why = run.spelling("documents") or "Compare the ids of documents in both."
+    yield Said(
+        f"None of the {count(retrieved, 'documents')} that {short(s.name or '')} retrieves for "
+        f"judged topics is judged, so that every measure is 0. {why}",
+        {"documents retrieved": retrieved, "judged": 0},
+        s.shown,
+    )
+
+
+@rule("topics-missing", "caution", Ranked, counts=True)
+def topics_missing(s: Subject, run: Ranked) -> Iterator[Said]:
+    """A run retrieves nothing for at least {MISSING:g} of the judged topics."""
+    retrieved = run.rankings.retrieved
+    missing, topics = int((retrieved == 0).sum()), len(retrieved)
+    if missing < MISSING * topics:
+        return
+    others = ""
+    if run.unjudged_topics:
+        others = f" It has {count(run.unjudged_topics, 'topics')} that nobody judged."
+    why = run.spelling("topics") or 'With topics="both" the mean is over the other topics alone.'
+    yield Said(
+        f"{s.who} retrieves nothing for {missing} of {topics} judged topics, which count as 0 in "
+        f"its means.{others} {why}",
+        {"topics missing": missing, "topics": topics, "unjudged topics": run.unjudged_topics},
+        s.shown,
+    )
+
+
+@rule("few-judged", "caution", Runs, counts=True)
+def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
+    """Of the first {TOP} documents that a run retrieves for a topic, on average a smaller share
+    than {FEW_JUDGED:g} is judged."""
+    few = {}
+    for name, run in runs.by_name.items():
+        if not run.none_judged:
+            own = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
+            share = float(runs.judged.apply(own).mean())
+            if share < FEW_JUDGED:
+                few[name] = share
+    if few:
+        listed = first(f"{share:.0%} for {short(name)}" for name, share in few.items())
+        yield Said(
+            f"Few of the first {TOP} documents of a topic are judged: {listed}. Unjudged documents "
+            "count as not relevant, which costs a run most that finds what the judged runs did "
+            "not. With the option incomplete a report tells how far judging them could move each "
+            "number.",
+            {f"share judged of {short(name)}": share for name, share in few.items()},
+            s.shown,
+        )
+
+
+@rule("tied-scores", "caution", Ranked, counts=True)
+def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
+    """At least {MOST_TIED:g} of the judged documents that a run retrieves share their score with
+    another document of the topic."""
+    r = run.rankings
+    tied = float(np.mean(r.tied_to > r.tied_from)) if len(r.rank) else 0.0
+    if tied < MOST_TIED or not run.by_id:
+        return
+    values, also = {"share tied": tied}, ""
+    if (of := run.bounds()) is not None:
+        name, low, high = of
+        values |= {f"{name} at worst": low, f"{name} at best": high}
+        also = (
+            f" By their order alone its {short(name)} could be anything from {number(low)} to "
+            f"{number(high)}."
+        )
+    yield Said(
+        f"{s.who} gives {tied:.0%} of the judged documents that it retrieves a score that other "
+        f"documents of the topic have too, and ids decide their order.{also}",
+        values,
+        s.shown,
+    )
+
+
+@rule("topic-carries", "caution", TopicTable, counts=True)
+def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
+    """Of {FEW_TO_COMPARE} topics or more, one alone makes more than half of a system's mean on the
+    leading measure."""
+    for name, values in table.values.items():
+        at = int(np.argmax(np.nan_to_num(values, nan=-math.inf)))
+        n, total = int(np.isfinite(values).sum()), float(np.nansum(values))
+        if n < FEW_TO_COMPARE or np.nanmin(values) < 0 or not 2 * values[at] > total:
+            continue
+        rest = (total - float(values[at])) / (n - 1)
+        yield Said(
+            f"{who(name)} owes its {short(table.measure)} of {number(total / n)} mostly to topic "
+            f"{quoted(table.topics[at])}: without it, it would be {number(rest)}.",
+            {
+                table.measure: total / n,
+                "value of the topic": float(values[at]),
+                f"{table.measure} without it": rest,
+                "topics": n,
+            },
+            (table.measure,),
+            systems=(name,),
+        )
+
+
+@rule("topic-decides", "caution", TopicTable)
+def topic_decides(s: Subject, table: TopicTable) -> Iterator[Said]:
+    """On the leading measure two systems cannot be told apart, or one is better; and without one
+    topic the t interval of their difference leaves out 0, or lies on the other side of it
+    (corrected for the number of topics and of pairs)."""
+    if table.comparison is None:
+        return
+    pairs = [d for d in table.comparison if d.measure == table.measure]
+    for d in pairs:
+        apart = table.values[d.system] - table.values[d.baseline]
+        has = np.flatnonzero(np.isfinite(apart))
+        n = len(has)
+        if n < FEW_TO_COMPARE:
+            continue
+        x = apart[has]
+        mean = (x.sum() - x) / (n - 1)
+        squares = np.square(x - x.mean())
+        # Without one topic, the sum of squares falls by n/(n − 1) of its own.
+        spread = np.maximum(squares.sum() - squares * n / (n - 1), 0.0)
+        error = np.sqrt(spread / (n - 2) / (n - 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
+        at = int(np.argmax(t))
+        level = corrected(s.level, n * len(pairs))
+        made = intervals.student(float(mean[at]), float(error[at]), n - 1, level)
+        rest = Valued.within(float(mean[at]), made)
+        if not (rest.low > 0 or rest.high < 0):
+            continue
+        turned = rest.value * d.value < 0
+        if turned or not outcome(d).decided:
+            yield _deciding(d, table, int(has[at]), float(x[at]), rest, level)
+
+
+def _deciding(
+    d: Difference, table: TopicTable, at: int, own: float, rest: Valued, level: float
+) -> Said:
+    first_, second = short(d.system), short(d.baseline)
+    ahead, behind = (first_, second) if rest.value > 0 else (second, first_)
+    amount = rest if rest.value > 0 else Valued(-rest.value, -rest.high, -rest.low)
+    return Said(
+        f"One topic, {quoted(table.topics[at])}, decides between {first_} and {second} on "
+        f"{short(table.measure)}: with it the difference is {Valued.of(d):+}; without it {ahead} "
+        f"is above {behind} by {amount:+}. On the topic itself the difference is {number(own)}.",
+        {
+            "difference": Valued.of(d),
+            "difference without the topic": rest,
+            "difference on the topic": own,
+        },
+        (table.measure,),
+        level,
+        systems=(d.system, d.baseline),
+    )
+
+
+@rule("few-topics-differ", "caution", TopicTable, counts=True)
+def few_topics_differ(_: Subject, table: TopicTable) -> Iterator[Said]:
+    """On at least {MOST_ALIKE:g} of the topics, but not on all, all systems have the same value of
+    the leading measure."""
+    values = np.column_stack(list(table.values.values()))
+    values = values[np.isfinite(values).all(axis=1)]
+    if values.shape[1] < 2 or not len(values):
+        return
+    n, differ = len(values), int((np.ptp(values, axis=1) > 0).sum())
+    if 0 < differ <= (1 - MOST_ALIKE) * n:
+        them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
+        yield Said(
+            f"On {n - differ} of {n} topics {them} have the same {short(table.measure)}: what is "
+            f"said of their differences rests on the other {differ}.",
+            {"topics that differ": differ, "topics": n},
+            (table.measure,),
+        )

@@ -1,0 +1,152 @@
+"""Findings on runs: ids that match nothing, documents nobody judged, topics that decide alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.data.alike import alike
+from calipers.results import Finding
+
+QRELS = {str(t): {f"D{t:02}{i:02}": int(i % 3 == 0) for i in range(12)} for t in range(20)}
+
+
+def run_of(rng: np.random.Generator) -> dict[str, dict[str, float]]:
+    """All judged documents in some order."""
+    return {t: {d: float(rng.normal()) for d in of} for t, of in QRELS.items()}
+
+
+def found(runs: Any, qrels: Any = QRELS, **options: Any) -> dict[str, Finding]:
+    """Findings by kind."""
+    return {f.kind: f for f in cal.retrieval(qrels, runs, **options).findings}
+
+
+def renamed(write: Any) -> dict[str, dict[str, float]]:
+    """A run that writes the ids of documents in its own way."""
+    run = run_of(np.random.default_rng(0))
+    return {t: {write(d): x for d, x in of.items()} for t, of in run.items()}
+
+
+@pytest.mark.parametrize(
+    ("write", "differ_by"),
+    [
+        (str.lower, "letter case"),
+        (lambda d: f" {d}", "white space"),
+        (lambda d: f"D0{d[1:]}", "leading zeros"),
+        (lambda d: f"corpus/{d}", "the prefix 'corpus/'"),
+        (lambda d: d[1:], "the prefix 'D'"),
+        (lambda d: f"{d}.txt", "the suffix '.txt'"),
+    ],
+)
+def test_ids_that_are_written_otherwise(write: Any, differ_by: str) -> None:
+    of = found(renamed(write), measures=["AP", "P@5"])
+    assert set(of) == {"nothing-judged", "few-topics"}
+    warning = of["nothing-judged"]
+    assert warning.severity == "warning"
+    assert f"these differ by {differ_by} only" in warning.sentence
+    assert warning.numbers["documents retrieved"] == 240
+
+
+def test_ids_that_have_nothing_in_common() -> None:
+    of = found(renamed(lambda d: f"{d[::-1]}-x"))["nothing-judged"]
+    assert "differ by" not in of.sentence
+    assert alike(["112"], ["12"]) is None
+    assert alike(["d1", "D2"], ["D1", "D2"]) is None  # ids are written alike
+
+
+def test_ids_of_files(tmp_path: Any) -> None:
+    (tmp_path / "qrels").write_text("1 0 D12 1\n2 0 D7 1\n")
+    (tmp_path / "run").write_text("1 Q0 d12 1 2.0 x\n2 Q0 d7 1 2.0 x\n")
+    of = found(tmp_path / "run", tmp_path / "qrels")["nothing-judged"]
+    assert "'d12' where the judgments have 'D12'" in of.sentence
+
+
+def test_topics_that_are_written_otherwise() -> None:
+    run = run_of(np.random.default_rng(1))
+    padded = {(f"{int(t):03}" if int(t) < 5 else t): of for t, of in run.items()}
+    of = found(padded)["topics-missing"]
+    assert of.numbers == {"topics missing": 5, "topics": 20, "unjudged topics": 5}
+    assert "leading zeros" in of.sentence
+    assert "topics-missing" not in found(run)
+
+
+def test_few_judged() -> None:
+    run = run_of(np.random.default_rng(2))
+    deep = {t: {**of, **{f"x{i}": 9.0 + i for i in range(7)}} for t, of in run.items()}
+    of = found({"judged": run, "other": deep})["few-judged"]
+    assert of.numbers == {"share judged of other": pytest.approx(0.3)}
+    assert "few-judged" not in found(deep, judged_only=True)
+
+
+def test_tied_scores_bound_the_measure() -> None:
+    run = {t: dict.fromkeys(of, 1.0) for t, of in QRELS.items()}
+    of = found(run, measures=["RR", "AP"])["tied-scores"]
+    # 4 of 12 are relevant: at best the first is, at worst the ninth.
+    assert of.numbers["RR at best"] == 1
+    assert of.numbers["RR at worst"] == pytest.approx(1 / 9)
+    assert "tied-scores" not in found(run, ties="average")
+    assert "tied-scores" not in found(run_of(np.random.default_rng(3)))
+
+
+def values_of(difference: Any) -> dict[str, Any]:
+    """Two systems by topic."""
+    return {"a": np.full(len(difference), 0.4), "b": 0.4 + np.asarray(difference)}
+
+
+def as_runs(values: dict[str, Any]) -> tuple[Any, Any]:
+    """Judgments and runs whose P@20 are these values, in twentieths."""
+    number = len(next(iter(values.values())))
+    qrels = {str(t): {**{f"r{i}": 1 for i in range(20)}, "n": 0} for t in range(number)}
+    runs = {
+        name: {
+            str(t): {(f"r{i}" if i < round(20 * x) else f"u{i}"): -float(i) for i in range(20)}
+            for t, x in enumerate(column)
+        }
+        for name, column in values.items()
+    }
+    return qrels, runs
+
+
+def test_a_topic_that_decides() -> None:
+    apart = np.array([0.05, 0.1, 0.05, 0.1, 0.05] * 3 + [-0.4])
+    qrels, runs = as_runs(values_of(apart))
+    of = found(runs, qrels, measures=["P@20"])["topic-decides"]
+    assert "'15'" in of.sentence
+    low, high = of.intervals["difference without the topic"]
+    level = 1 - 0.05 / 16
+    made = stats.t.interval(level, 14, apart[:-1].mean(), stats.sem(apart[:-1]))
+    assert (low, high) == pytest.approx(made)
+    assert of.level == pytest.approx(level)
+    # Without the odd one there is nothing to say.
+    qrels, runs = as_runs(values_of(apart[:-1]))
+    assert "topic-decides" not in found(runs, qrels, measures=["P@20"])
+
+
+def test_topics_that_do_not_stand_out_seldom_decide() -> None:
+    rng = np.random.default_rng(4)
+    spoken = 0
+    for _ in range(60):
+        qrels, runs = as_runs(values_of(np.round(rng.normal(0.05, 0.12, 12), 1).clip(-0.4, 0.6)))
+        spoken += "topic-decides" in found(runs, qrels, measures=["P@20"], resamples=200)
+    assert spoken <= 3
+
+
+def test_a_topic_that_carries_the_mean() -> None:
+    qrels, runs = as_runs({"a": np.array([0.05] * 4 + [0] * 7 + [0.9]), "b": np.full(12, 0.3)})
+    of = found(runs, qrels, measures=["P@20"])["topic-carries"]
+    assert of.systems == ("a",)
+    assert of.numbers["P@20"] == pytest.approx(1.1 / 12)
+    assert of.numbers["P@20 without it"] == pytest.approx(0.2 / 11)
+
+
+def test_topics_on_which_all_are_the_same() -> None:
+    apart = np.array([0.1, 0.2, -0.1] + [0.0] * 9)
+    qrels, runs = as_runs(values_of(apart))
+    of = found(runs, qrels, measures=["P@20"])["few-topics-differ"]
+    assert of.numbers == {"topics that differ": 3, "topics": 12}
+    qrels, runs = as_runs(values_of([0.1, 0.2, -0.1, 0.1] + [0.0] * 8))
+    assert "few-topics-differ" not in found(runs, qrels, measures=["P@20"])
