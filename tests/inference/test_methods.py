@@ -43,6 +43,7 @@ KINDS = {
     "PR-AUC": "PR-AUC, AP",
     "recall@FPR=0.1": "measure of scores",
     "log-loss": "mean of a value per row",
+    "Brier": "mean of a value per row that has an end",
 }
 
 #: How the method of an interval begins, by the name that it is asked for by.
@@ -56,6 +57,8 @@ BEGINS = {
     "logit": ("logit [L]",),
     "chi-square": ("chi-square",),
     "student": ("Student t",),
+    "hall": ("t, skewness-corrected",),
+    "bayesian": ("Bayesian bootstrap",),
     "delta": ("delta", "normal", "log-delta"),
     "percentile": ("bootstrap", "cluster bootstrap"),
     "bca": ("BCa",),
@@ -90,7 +93,7 @@ def test_each_method_is_used_where_it_applies(method: str, options: dict[str, An
         applies = method in APPLIES[kind]
         if "cluster" in options and method in NOT_OF_CLUSTERS:
             applies = False
-        if method == "studentised" and "weight" in options and kind != "mean of a value per row":
+        if method == "studentised" and "weight" in options and "a value per row" not in kind:
             applies = False
         if method == "stratified" and options:
             applies = False

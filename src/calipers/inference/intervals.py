@@ -19,6 +19,9 @@ NAN = float("nan")
 #: Above this share of replicates without a value, a bootstrap says nothing.
 MOST_DEGENERATE = 0.05
 
+#: Where the bootstrap-t cuts off what a replicate is apart from the value, in standard errors.
+MOST_T = 8.0
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -372,14 +375,15 @@ def bootstrap_t(
     value: float, se: float, replicates: FloatArray, errors: FloatArray, level: float
 ) -> Interval:
     """Bootstrap-t (studentised) interval: the quantiles of (value* − value)/se* take the place of
-    Student's (Efron and Tibshirani 1993, §12.5). Each replicate brings its own standard error."""
+    Student's (Efron and Tibshirani 1993, §12.5). Each replicate brings its own standard error,
+    which is next to nothing where it lacks the one outlier: beyond ±8 none counts for more."""
     method = "bootstrap-t"
     if not se > 0:
         return missing(method, "no_spread")
     usable = np.isfinite(replicates) & np.isfinite(errors) & (errors > 0)
     if usable.sum() < (1 - MOST_DEGENERATE) * len(errors):
         return missing(method, "degenerate_replicates")
-    t = (replicates[usable] - value) / errors[usable]
+    t = np.clip((replicates[usable] - value) / errors[usable], -MOST_T, MOST_T)
     low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(value - high * se), float(value - low * se), method, se=se)
 

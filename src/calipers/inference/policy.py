@@ -23,7 +23,8 @@ from calipers.inference.spaces import Error
 
 # --- Limits ---------------------------------------------------------------------------------------
 
-#: Below this many rows the mean of a loss per row is bootstrapped.
+#: Below this many rows a skill, a difference of losses and the mean of losses that have an end are
+#: bootstrapped.
 FEW_ROWS = 100
 
 #: Of at least so many positives the influence of rows says how precision-recall areas vary.
@@ -40,9 +41,6 @@ MOST_SKEWED = 0.2
 
 #: Above this the method says so: what few rows of such a tail hold, no interval can know.
 HEAVY_TAIL = 0.4
-
-#: Losses of more rows are not drawn again: it takes too long.
-MOST_DRAWN = 100_000
 
 #: With fewer positives, influence says too little of how differences of areas vary: with 45
 #: positives the test of a PR-AUC erred 6.5 times of 100 (the bootstrap's 5.2, and that of an AP
@@ -117,6 +115,10 @@ def _enough_positives(reading: Reading) -> bool:
     return reading.weight is None and reading.sizes()[1] >= FEW_POSITIVES
 
 
+def _independent(reading: Reading) -> bool:
+    return reading.clusters is None
+
+
 def _not_normal(reading: Reading) -> bool:
     few = reading.sizes()[0] < FEW_ROWS
     return reading.clusters is None and (few or reading.skewness > MOST_SKEWED)
@@ -175,12 +177,19 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "recalibration": (Row("delta"),),
     "calibration": (Row("turned"),),
     "threshold": (Row("percentile"),),
-    # Of few rows or skewed losses percentiles and the normal are too short, and mostly below the
-    # truth; bootstrap-t is so of the heaviest tails only.
+    # With half a row at either end, Brier of which 0.5% of the rows are badly wrong held the truth
+    # 96 and 98 times of 100 (25 and 100 rows; the bootstrap-t 12 and 39), of 3% 97 and 94 times (56
+    # and 95), blurred or sharp 95 to 98 (±1). Hall's t held it as often as the bootstrap-t or more:
+    # squares of normal residuals 94 and 97 times, of t with 5 degrees of freedom 93 and 90, with 3
+    # degrees 86 and 81 (82 and 80), log loss 95 and 95. One outlier makes it no longer than some 8
+    # standard errors.
     "mean of a value per row": (
         Row("wilson"),
-        Row("studentised", _not_normal, _heavy, tries=True),
-        Row("percentile", lambda reading: _few_rows(reading) or _not_normal(reading)),
+        Row("bayesian", _not_normal),
+        Row("hall", _independent, _heavy, tries=True),
+        Row("bayesian", _independent),
+        Row("hall", _independent),
+        Row("percentile", _few_rows),
         Row("delta"),
     ),
     "average of scores": (Row("delta"), Row("percentile")),
@@ -232,7 +241,7 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
 OF_UNITS = (Row("paired shares"), Row("studentised"), Row("percentile"))
 
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
-ANALYTIC = ("wilson", "area", "delta", "student"), ("paired shares", "by error")
+ANALYTIC = ("wilson", "area", "hall", "delta", "student"), ("paired shares", "by error")
 
 #: What is tried where one is; means of units have an error for each replicate at no cost.
 BOOTSTRAP = ("turned", "percentile"), ("studentised", "percentile")

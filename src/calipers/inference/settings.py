@@ -23,6 +23,8 @@ METHODS: Mapping[str, str] = {
     "logit": "Boyd, Eng and Page's error by the number of positives, on the logit scale",
     "chi-square": "χ² for normal residuals around 0; the method says when their kurtosis is not 3",
     "student": "Student's t",
+    "hall": "Student's t, corrected for skewness after Hall",
+    "bayesian": "Bayesian bootstrap, half a unit added at either end of the range",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
     "percentile": "percentiles of bootstrap replicates",
     "bca": "bootstrap, bias-corrected and accelerated",

@@ -68,7 +68,7 @@ class Definition:
     the scores of a table so that neighbours of one number may be put together, with their mean as
     the score, and the value stays the same; it is None where there is no such numbering. ``at``,
     ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
-    and in its middle.
+    and in its middle. ``range_of_two`` is the range with two classes, where that is another.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Definition:
     formula: Formula
     higher_is_better: bool | None
     range: tuple[float, float]
+    range_of_two: tuple[float, float] | None = None
     aliases: tuple[str, ...] = ()
     perfect: float | None = None
     uninformed: float | None = None

@@ -128,6 +128,7 @@ def log_loss(m: Moments) -> FloatArray:
     "Brier",
     aliases=("brier_score", "brier_score_loss"),
     range=(0, 2),
+    range_of_two=(0, 1),
     perfect=0.0,
     undefined=NO_ROWS,
     rows=squared_errors,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import intervals
+from calipers.inference import intervals, means
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import MOST_DRAWN
 from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Error, Influence, OfMeans
@@ -31,6 +30,8 @@ class Losses:
     weight: FloatArray | None
     clusters: Clusters | None
     settings: Settings
+    #: What values can be, where that is narrower than the range of the measure.
+    ends: tuple[float, float] | None = None
 
     @cached_property
     def statistic(self) -> Moments:
@@ -39,7 +40,8 @@ class Losses:
 
     def reading(self, measure: MeasureLike, trials: float | None = None) -> Reading:
         """The reading of a measure of their mean."""
-        return of_losses(measure, self.values, self.weight, self.clusters, self.settings, trials)
+        rows = self.values, self.weight, self.clusters, self.settings
+        return of_losses(measure, *rows, trials, self.ends)
 
     def per_row(self, measure: MeasureLike) -> FloatArray:
         """The values."""
@@ -75,22 +77,25 @@ def of_losses(
     clusters: Clusters | None,
     settings: Settings,
     trials: float | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Reading:
     """The reading of a measure of the mean of a value per row; ``trials`` is the effective number
-    of rows where they are right or wrong and independent, so that the mean is a share.
+    of rows where they are right or wrong and independent, so that the mean is a share; ``ends`` is
+    what values can be, where that is narrower than the range of the measure.
 
     A function of the mean (the root of mean squares, a total, an exponential) varies by its slope
     there. The units test that means do not differ, which is not the same of functions of them.
     """
     moments = Moments.from_rows(loss, weight)
     made = of_moments(measure, moments, settings, len(loss))
-    of = _Losses(measure, moments, loss, weight, clusters, settings)
+    made = made if ends is None else replace(made, bounds=ends)
+    of = _Losses(measure, moments, loss, weight, clusters, settings, made.bounds)
 
     return replace(
         made,
         weight=weight,
         clusters=clusters,
-        skew=of.skewness,
+        skew=lambda: abs(of.skewness),
         error=None,
         influence=lambda: influence(measure, loss, weight, clusters),
         units=Units(loss, weight, clusters),
@@ -151,9 +156,10 @@ class _Losses:
         weight: FloatArray | None,
         clusters: Clusters | None,
         settings: Settings,
+        bounds: tuple[float, float],
     ) -> None:
         self.measure, self.moments, self.loss, self.weight = measure, moments, loss, weight
-        self.clusters, self.settings = clusters, settings
+        self.clusters, self.settings, self.bounds = clusters, settings, bounds
         self.kind = measure.definition.interval
 
     def at(self, means: FloatArray) -> FloatArray:
@@ -167,27 +173,56 @@ class _Losses:
 
     def methods(self) -> dict[str, Limits]:
         """By name, but for the bootstraps of all."""
-        made: dict[str, Limits] = {"delta": self.by_error}
+        made: dict[str, Limits] = {"delta": self.by_error, "hall": self.skewed}
         if self.kind == "root_mean":
             made["chi-square"] = self.chi_square
         else:
             made["student"] = self.student
+        if _is_mean(self.measure) and np.isfinite(self.bounds).all():
+            made["bayesian"] = self.bayesian
         if self.clusters is None:
             made["studentised"] = self.studentised
         return made
 
+    @cached_property
     def skewness(self) -> float:
-        """The size of the skewness over √n, by which the mean is not normal; 1 at most. 0 where
-        there are too many to be drawn again."""
-        moments, n = self.moments, self.moments.effective_size
-        if not (2 < n <= MOST_DRAWN and moments.standard_error > 0):
+        """The skewness of rows, or of sums by cluster, over √n, by which the mean is not normal."""
+        mean, loss = self.moments.mean, self.loss
+        if not np.isfinite(mean):
             return 0.0
-        used = slice(None) if self.weight is None else self.weight > 0
-        apart = self.loss[used] - moments.mean
-        apart = apart / np.abs(apart).max()  # the sixth power of a loss may be beyond all numbers
-        own = None if self.weight is None else self.weight[used] / self.weight.max()
-        spread = Moments.from_rows(np.square(apart), own).mean
-        return float(abs(Moments.from_rows(apart**3, own).mean) / (spread**1.5 * np.sqrt(n)))
+        if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
+            loss = np.where(self.weight > 0, loss, mean)
+        return 6 * intervals.acceleration(Units(loss, self.weight, self.clusters).moved)
+
+    def skewed(self, level: float) -> Interval:
+        """Student's t, corrected for skewness."""
+        degrees = self.moments.effective_size - 1
+        if self.clusters is not None:
+            degrees = self.clusters.number - 1
+        mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
+        made = means.skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
+        named = made.method if self.clusters is None else self.clusters.named(made.method)
+        return self.of_limits(replace(made, method=named))
+
+    def bayesian(self, level: float) -> Interval:
+        """Of values that have ends; of clusters by their means."""
+        values, weight = self.loss, self.weight
+        if self.clusters is not None:
+            sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
+            sums = sums[sums[:, 1] > 0]
+            values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
+        made = means.bayesian(values, weight, self.bounds, level, self.settings)
+        named = made.method if self.clusters is None else self.clusters.named(made.method)
+        return replace(made, method=named)
+
+    def of_limits(self, made: Interval) -> Interval:
+        """Limits of the mean as the measure takes them."""
+        if made.reason is not None:
+            return made
+        ends = np.array([made.low, made.high])
+        ends = np.maximum(ends, 0.0) if self.bounds[0] >= 0 else ends
+        low, high = self.at(ends).tolist()
+        return replace(made, low=low, high=high, se=self.error)
 
     @property
     def mean_error(self) -> float:
@@ -216,11 +251,9 @@ class _Losses:
         if self.kind == "root_mean":
             return intervals.root_mean(mean, se, level)
         made = intervals.normal_mean(mean, se, level)
-        if self.kind not in ("total", "exponential") or made.reason is not None:
+        if self.kind not in ("total", "exponential"):
             return made
-        ends = np.maximum([made.low, made.high], 0.0)  # what a mean loss can be
-        low, high = self.at(ends).tolist()
-        return Interval(low, high, "normal, of the mean", se=self.error)
+        return self.of_limits(made if made.reason else replace(made, method="normal, of the mean"))
 
     def student(self, level: float) -> Interval:
         """Student's t."""
@@ -257,26 +290,9 @@ class _Losses:
             return intervals.left_out(self.at(means)), None
 
     def studentised(self, level: float) -> Interval:
-        """Bootstrap-t of the mean, of a root mean square on the log scale."""
-        means, errors = self._drawn_with_errors()
-        mean, se = self.moments.mean, self.moments.standard_error
-        if self.kind == "root_mean":
-            if not mean > 0:
-                return intervals.missing("bootstrap-t", "no_spread")
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs, of_logs = np.log(means / mean) / 2, errors / (2 * means)
-            made = intervals.bootstrap_t(0.0, se / (2 * mean), logs, of_logs, level)
-            with np.errstate(over="ignore"):  # of few rows the upper end may be beyond all numbers
-                ends = np.sqrt(mean) * np.exp([made.low, made.high])
-            return replace(made, low=float(ends[0]), high=float(ends[1]), se=self.error)
-        made = intervals.bootstrap_t(mean, se, means, errors, level)
-        if made.reason is not None:
-            return made
-        ends = np.array([made.low, made.high])
-        if self.loss.min() >= 0:
-            ends = np.maximum(ends, 0.0)
-        low, high = self.at(ends).tolist()
-        return replace(made, low=low, high=high, se=self.error)
+        """Bootstrap-t of the mean."""
+        drawn, se = self._drawn_with_errors(), self.moments.standard_error
+        return self.of_limits(intervals.bootstrap_t(self.moments.mean, se, *drawn, level))
 
     def _drawn_with_errors(self) -> tuple[FloatArray, FloatArray]:
         """Replicates of the mean, and the standard error of each."""

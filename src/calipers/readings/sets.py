@@ -112,12 +112,14 @@ class LabelCounts:
 
 @dataclass(frozen=True, eq=False)
 class RowValues:
-    """Values of rows, NaN where a row has none; a number is a measure of the mean of the others."""
+    """Values of rows, NaN where a row has none; a number is a measure of the mean of the others.
+    ``ends`` are those of :class:`Losses`."""
 
     values: FloatArray
     weight: FloatArray | None
     clusters: Clusters | None
     settings: Settings
+    ends: tuple[float, float] | None = None
 
     @cached_property
     def has(self) -> Any:
@@ -129,7 +131,7 @@ class RowValues:
         """The rows that have a value."""
         weight = None if self.weight is None else self.weight[self.has]
         clusters = None if self.clusters is None else self.clusters.taken(self.has)
-        return Losses(self.values[self.has], weight, clusters, self.settings)
+        return Losses(self.values[self.has], weight, clusters, self.settings, self.ends)
 
     @property
     def statistic(self) -> Moments:

@@ -124,7 +124,8 @@ class System(base.System):
             return ProbableRows(self.scored) if of_probabilities else self.scored
         assert self.probability is not None
         losses = measure.losses(self._truth, self.probability)
-        return Losses(losses, self.weight, self.clusters, self.settings)
+        ends = measure.definition.range_of_two
+        return Losses(losses, self.weight, self.clusters, self.settings, ends)
 
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets."""

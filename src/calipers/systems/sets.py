@@ -148,7 +148,8 @@ class LabelSystem(base.System):
             return self.counts
         if measure.definition.on is ScoreTable:
             return None
-        return RowValues(self.values(measure), self.weight, self.clusters, self.settings)
+        rows = self.weight, self.clusters, self.settings, measure.definition.range_of_two
+        return RowValues(self.values(measure), *rows)
 
     def composed(self, measure: Measure) -> Reading:
         """A measure of scores, averaged over labels."""
