@@ -12,7 +12,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, text, texts
 from calipers.cli.output import print_below
-from calipers.cli.slices import part_columns, part_options
+from calipers.cli.slices import part_columns, part_options, row_columns, row_options
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -57,7 +57,7 @@ NORMALISED = ("truth", "prediction", "all")
     help="Share of positives where the system will be used: for the rule 'cost', and for the "
     "precision and the NPV there, which are added to the measures.",
 )
-@text("--weight", "COL", "Column of weights.")
+@row_options
 @part_options
 @click.option(
     "--confusion",
@@ -119,8 +119,6 @@ def command(
         measures = (*(measures or (DEFAULT,)), *there)
     rows = read(table).rows
     columns = systems.read(rows, table, lambda text, of, at: _columns(text, of, at, names))
-    if options["weight"] is not None:
-        options["weight"] = by_name(rows, options["weight"], table)
     # Beside a positive class, the names of more than two serve to find columns only.
     classes = names if options["positive"] is None or len(names or ()) == 2 else None
     with systems.located(table):
@@ -129,6 +127,7 @@ def command(
             **columns,
             labels=classes,
             threshold=_threshold(threshold, costs, prevalence),
+            **row_columns(rows, table, options),
             **part_columns(rows, table, options),
             data=rows,
             id=systems.by,

@@ -133,6 +133,7 @@ def of_evaluation(name: str) -> click.Command:
                     design,
                     split=_column(options["table"], split),
                     repetition=_column(options["table"], repetition),
+                    count=_column(options["table"], options["count"]),
                     baseline=options["baseline"],
                     level=options["level"],
                 )

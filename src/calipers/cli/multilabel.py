@@ -12,7 +12,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
 from calipers.cli.output import print_below
-from calipers.cli.slices import part_columns, part_options
+from calipers.cli.slices import part_columns, part_options, row_columns, row_options
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -53,7 +53,7 @@ COLUMNS = (
     "number, or one for each label.",
 )
 @join_options
-@text("--weight", "COL", "Column of weights.")
+@row_options
 @part_options
 @switch("--by-label", "Show the table of labels too.")
 @measure_options
@@ -97,8 +97,6 @@ def command(
     from calipers.data.columns import by_name
     from calipers.evaluate.multilabel import multilabel
 
-    if options["weight"] is not None:
-        options["weight"] = by_name(rows, options["weight"], table)
     with systems.located(table):
         evaluation = multilabel(
             by_name(rows, truth, table),
@@ -106,6 +104,7 @@ def command(
             labels=None if labels is None else labels.split(","),
             separator=separator,
             threshold=_threshold(threshold),
+            **row_columns(rows, table, options),
             **part_columns(rows, table, options),
             data=rows,
             id=systems.by,

@@ -9,7 +9,7 @@ import click
 from calipers.cli.common import measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
-from calipers.cli.slices import part_options
+from calipers.cli.slices import part_options, row_options
 from calipers.cli.tables import evaluate_columns
 
 
@@ -17,7 +17,7 @@ from calipers.cli.tables import evaluate_columns
 @click.argument("table", type=InFile())
 @text("--truth", "COL", "Column of the true numbers.", required=True)
 @texts("--predicted said", "COL", "Column of predicted numbers; repeatable.", required=True)
-@text("--weight", "COL", "Column of weights.")
+@row_options
 @part_options
 @measure_options
 @output_options

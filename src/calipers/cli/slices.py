@@ -1,4 +1,4 @@
-"""Options of rows that come in parts: clusters and slices."""
+"""Options of what each row counts for, and of the parts that rows come in."""
 
 from __future__ import annotations
 
@@ -10,6 +10,16 @@ from calipers.cli.options import stacked, text, texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+row_options = stacked(
+    text("--weight", "COL", "Column of weights."),
+    text(
+        "--count",
+        "COL",
+        "Column of how many rows each row stands for: one of count 20 is the same as that row 20 "
+        "times.",
+    ),
+)
 
 part_options = stacked(
     text(
@@ -29,6 +39,14 @@ part_options = stacked(
         "Where to cut a column of numbers, rather than at its quartiles; repeatable.",
     ),
 )
+
+
+def row_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The weights and counts that the options name, which are taken out of them."""
+    from calipers.data.tables import column
+
+    named = {key: options.pop(key) for key in ("weight", "count") if key in options}
+    return {key: name and column(rows, name, where) for key, name in named.items()}
 
 
 def part_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.common import Output
 from calipers.cli.files import DASH
-from calipers.cli.slices import part_columns
+from calipers.cli.slices import part_columns, row_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,14 +45,14 @@ def evaluate_columns(verb: Callable[..., Evaluation], options: dict[str, Any]) -
     output = Output.take(options)
     from calipers.data.tables import column, located
 
-    keys = "table", "truth", "said", "weight", "measures"
-    table, truth, said, weight, measures = (options.pop(key) for key in keys)
+    keys = "table", "truth", "said", "measures"
+    table, truth, said, measures = (options.pop(key) for key in keys)
     rows = read(table).rows
     with located(table):
         evaluation = verb(
             column(rows, truth, table),
             {name: column(rows, name, table) for name in said},
-            weight=None if weight is None else column(rows, weight, table),
+            **row_columns(rows, table, options),
             **part_columns(rows, table, options),
             measures=measures or None,
             inputs=[read(table).origin],

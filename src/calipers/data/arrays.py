@@ -104,18 +104,18 @@ def is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-def kept(values: Any, keep: npt.NDArray[np.bool_]) -> Any:
-    """A column, a table or a dict of them with these rows only."""
+def taken(values: Any, rows: npt.NDArray[np.intp]) -> Any:
+    """A column, a table or a dict of them with these rows, in this order."""
     if values is None:
         return None
     if isinstance(values, Mapping):
-        return {name: kept(value, keep) for name, value in values.items()}
+        return {name: taken(value, rows) for name, value in values.items()}
     module = type(values).__module__.split(".")[0]
-    if module == "pyarrow":
-        return values.filter(keep)
-    if module == "polars":
-        return values.filter(keep.tolist())
-    return (values if module == "pandas" else _converted(values, "column"))[keep]
+    if module == "pyarrow" and str(getattr(values, "type", "")) == "string_view":
+        values = values.dictionary_encode()  # of views Arrow takes no rows
+    if module in ("pyarrow", "pandas"):
+        return values.take(rows)
+    return (values if module == "polars" else _converted(values, "column"))[rows]
 
 
 def values_missing(what: str, rows: npt.NDArray[np.intp], of: int) -> InputError:

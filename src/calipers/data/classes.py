@@ -285,9 +285,9 @@ MOST_NUMBERS = 20
 MOST_WHOLE_NUMBERS = 100
 
 
-def check_classes(truth: Coded, what: str = "truth") -> None:
-    """That a column of numbers is one of classes, and not of measurements."""
-    labels, rows = truth.labels, len(truth.codes)
+def check_classes(truth: Coded, rows: int, what: str = "truth") -> None:
+    """That a column of numbers, of so many rows, is one of classes, and not of measurements."""
+    labels = truth.labels
     if truth.ordered or not all(isinstance(x, int | float | np.number) for x in labels):
         return
     fraction = next((x for x in labels if not float(x).is_integer()), None)

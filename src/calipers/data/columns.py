@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import column_names, is_frame, kept, missing_rows
+from calipers.data.arrays import column_names, is_frame, missing_rows, taken
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.label_columns import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
@@ -72,7 +72,8 @@ def gather(
         join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
-            made = {what: kept(values, ~join.lost) for what, values in made.items()}
+            found = np.flatnonzero(~join.lost)
+            made = {what: taken(values, found) for what, values in made.items()}
         notes += [] if join is None else join.notes()
     elif by is not None:
         raise InputError("id names a column of data=, which is not given")
@@ -273,4 +274,5 @@ def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         f"{int(lost.sum())} of {len(lost)} rows are left out because values are missing: "
         f"{', '.join(said)}."
     )
-    return {what: kept(values, ~lost) for what, values in columns.items()}, [note]
+    complete = np.flatnonzero(~lost)
+    return {what: taken(values, complete) for what, values in columns.items()}, [note]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from calipers.data import tables
-from calipers.data.arrays import LARGEST, as_array, is_missing, kept, missing_rows
+from calipers.data.arrays import LARGEST, as_array, is_missing, missing_rows, taken
 from calipers.data.errors import InputError, shown
 from calipers.data.sources import Source
 from calipers.data.trec import Origin, run_name
@@ -312,7 +312,7 @@ def _numbers(values: Any, what: str) -> Array:
     if len(absent) and absent.all():
         return out
     present = np.flatnonzero(~absent)
-    given = as_array(kept(values, ~absent), what).tolist()
+    given = as_array(taken(values, present), what).tolist()
     out[present] = [
         _number(value, f"{what}, unit {place + 1}")
         for place, value in zip(present, given, strict=True)

@@ -27,6 +27,7 @@ ELSEWHERE: Mapping[str, str] = {
     "positive": "pos_label positive_label positive_class pos",
     "labels": "classes class_names target_names",
     "weight": "sample_weight sample_weights weights w",
+    "count": "counts freq frequency frequencies freq_weights fweights n_obs",
     "cluster": "clusters cluster_by group groups group_by",
     "slices": "slice slice_by slice_on by subgroups sensitive_features",
     "data": "df frame dataframe table",

@@ -15,6 +15,7 @@ from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_columns import is_one_column, is_per_class
 from calipers.data.classes import Coded, check_classes, coded, name_of
 from calipers.data.columns import gather
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
 from calipers.evaluate.arguments import finite, verb
@@ -68,6 +69,7 @@ def classification(
     labels: Sequence[Any] | None = None,
     threshold: Threshold = None,
     weight: Any = None,
+    count: Any = None,
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
@@ -115,7 +117,12 @@ def classification(
     weight
         Weight of each row; a weight of 2 equals the row twice in every point estimate. A weight is
         0, or from 1e-60 to 1e60 and no less than 1e-12 of the largest: beyond that, sums and their
-        products would overflow or lose the row.
+        products would overflow or lose the row. Intervals take the rows that are there for the
+        sample: of rows that stand for several, give the ``count``.
+    count
+        How many rows each row stands for, a whole number: a row of count 20 is the same as that row
+        20 times, in every value, interval and test. A row of count 0 is none, but keeps its class.
+        With a weight besides, each of them has that weight.
     cluster
         What the rows come from (users, patients, sites), where several come from one. Intervals and
         tests then take the clusters for what is independent: the bootstrap draws whole clusters.
@@ -167,6 +174,7 @@ def classification(
             "score": score,
             "probability": probability,
             "weight": weight,
+            "count": count,
             "cluster": cluster,
             "slices": slice_columns(slices),
         },
@@ -174,15 +182,17 @@ def classification(
         by=id,
         missing=missing,
     )
-    truth, predicted, score, probability, weight, cluster, cut_by = rows.columns.values()
+    truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
     truth = coded(truth, "truth")
+    repeats = Repeats.of(count, len(truth.codes))
     if labels is None:
-        check_classes(truth)
+        check_classes(truth, repeats.number)
     two = labels is not None and _names_two(labels, positive, score, probability, threshold)
     columns = {"score": score, "probability": probability, "weight": weight, "cluster": cluster}
     shared = {
+        "repeats": repeats,
         "settings": settings,
-        "slices": cut_by,
+        "slices": repeats.sliced(cut_by),
         "slice_bins": slice_bins,
         "measures": measures,
         "baseline": baseline,
@@ -213,6 +223,7 @@ def _of_two(
     probability: Any,
     weight: Any,
     cluster: Any,
+    repeats: Repeats,
     settings: Settings,
     slices: Any,
     slice_bins: Bins | None,
@@ -225,10 +236,10 @@ def _of_two(
     """How well systems tell a positive class from a negative one."""
     said = _said(predicted) if labels is None and len(truth.labels) == 1 else ()
     classes = two_classes(truth, positive, said=said, both=labels)
-    number = len(classes.positive)
-    weights, clusters = weights_and_clusters(weight, cluster, number)
-    plain = partial(System, labels=classes, weight=weights, settings=settings, clusters=clusters)
-    given = _systems(plain, classes, predicted, score, probability, threshold)
+    weights, clusters = weights_and_clusters(weight, cluster, len(classes.positive), repeats)
+    all_rows = replace(classes, positive=repeats(classes.positive))
+    plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
+    given = _systems(plain, classes, predicted, score, probability, threshold, repeats)
     chosen = choose_measures(measures, _default_measures(given), "classification")
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
@@ -247,10 +258,12 @@ def _of_two(
         },
         inputs=inputs,
         findings=of_two_classes,
-        first=[estimate_of(of.reading(number), "threshold", of.system) for of in tuned],
+        first=[
+            estimate_of(of.reading(len(all_rows.positive)), "threshold", of.system) for of in tuned
+        ],
         notes=(
             *notes,
-            *_collapse(classes),
+            *_collapse(all_rows),
             *(_left_out(systems) if by_default(measures) else ()),
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
@@ -343,6 +356,7 @@ def _systems(
     score: Any,
     probability: Any,
     threshold: Threshold,
+    repeats: Repeats,
 ) -> dict[str, System]:
     """The systems by name, every column checked."""
     if predicted is None and score is None and probability is None:
@@ -368,12 +382,12 @@ def _systems(
             same_length(column, rows, column_name(kind, name))
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
+            column, one = repeats(column), plain(name)
             cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
             rule = cut if isinstance(cut, Rule) else None
             if isinstance(cut, Rule):
-                cut = float(
-                    cut.threshold(ScoreTable.from_rows(labels.positive, column, plain(name).weight))
-                )
+                table = ScoreTable.from_rows(one.labels.positive, column, one.weight)
+                cut = float(cut.threshold(table))
                 if np.isnan(cut):
                     raise NoThresholdError(f"{what}: no threshold satisfies the rule {rule}")
             update(
@@ -386,7 +400,7 @@ def _systems(
             )
     if predicted is not None:
         for name, values in named_systems(predicted, "predicted").items():
-            called = predictions(values, labels, column_name("predicted", name))
+            called = repeats(predictions(values, labels, column_name("predicted", name)))
             update(name, predicted=called, threshold=None, rule=None)
     _check_thresholds(threshold, systems)
     return systems

@@ -11,6 +11,7 @@ from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
@@ -45,6 +46,7 @@ def multiclass(
     labels: Sequence[Any] | None = None,
     weight: Any = None,
     cluster: Any = None,
+    repeats: Repeats,
     settings: Settings,
     slices: Any = None,
     slice_bins: Bins | None = None,
@@ -77,9 +79,9 @@ def multiclass(
     for name, column in (predicted or {}).items():
         check_predicted(column, truth.names, column_name("predicted", name))
     found = _classes(truth, predicted, score, probability, labels)
-    weights, clusters = weights_and_clusters(weight, cluster, len(found.codes))
-    rows = Problem(found, weights, clusters, settings)
-    given = _systems(rows, predicted, score, probability)
+    weights, clusters = weights_and_clusters(weight, cluster, len(found.codes), repeats)
+    rows = Problem(replace(found, codes=repeats(found.codes)), weights, clusters, settings)
+    given = _systems(rows, found, predicted, score, probability, repeats)
     chosen = choose_measures(measures, _default_measures(given), "classification")
     systems: dict[str, ClassSystem] = asked_of(given, chosen)
     return evaluated(
@@ -161,7 +163,12 @@ def _classes(
 
 
 def _systems(
-    problem: Problem, predicted: Any, score: Any, probability: Any
+    problem: Problem,
+    classes: Classes,
+    predicted: Any,
+    score: Any,
+    probability: Any,
+    repeats: Repeats,
 ) -> dict[str, ClassSystem]:
     """The systems by name, every column checked."""
     if predicted is None and score is None and probability is None:
@@ -172,9 +179,9 @@ def _systems(
             if name in systems:
                 raise InputError(f"{name}: give its scores or its probabilities, not both")
             what = column_name(kind, name)
-            check_columns(table, problem.classes, what)
+            check_columns(table, classes, what)
             rows = ClassRows(
-                *class_table(table, problem.classes, what, distribution=kind == "probability")
+                *map(repeats, class_table(table, classes, what, distribution=kind == "probability"))
             )
             systems[name] = ClassSystem(
                 name,
@@ -184,7 +191,7 @@ def _systems(
                 is_probability=kind == "probability",
             )
     for name, column in (predicted or {}).items():
-        called = problem.classes.codes_of(column, column_name("predicted", name))
+        called = repeats(classes.codes_of(column, column_name("predicted", name)))
         system = systems.get(name, ClassSystem(name, problem))
         systems[name] = replace(system, predicted=called)
     return systems

@@ -9,11 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored, series_of
+from calipers.data.arrays import same_length
 from calipers.data.columns import gather
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.label_columns import (
     as_column,
@@ -87,6 +88,7 @@ def multilabel(
     separator: str | None = None,
     threshold: Threshold = None,
     weight: Any = None,
+    count: Any = None,
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
@@ -130,7 +132,7 @@ def multilabel(
     threshold
         A row is said to have a label whose score is at or above it: one number, or one for each
         label (a dict, or a list in their order), or a dict from systems to such.
-    weight, cluster, slices, slice_bins, missing, curves
+    weight, count, cluster, slices, slice_bins, missing, curves
         As in :func:`calipers.classification`.
     data
         A table (data frame, dict of columns, or path), of which all of the above may be given by
@@ -174,6 +176,7 @@ def multilabel(
             "score": as_table(score, "score"),
             "probability": as_table(probability, "probability"),
             "weight": weight,
+            "count": count,
             "cluster": cluster,
             "slices": slice_columns(slices),
         },
@@ -182,7 +185,7 @@ def multilabel(
         missing=missing,
         wide=("predicted", "score", "probability"),
     )
-    truth, predicted, score, probability, weight, cluster, cut_by = rows.columns.values()
+    truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
     if predicted is None and score is None and probability is None:
         raise InputError("nothing to evaluate: give predicted=, score= or probability=")
     of_truth = read_rows(truth, "truth", separator)
@@ -194,16 +197,11 @@ def multilabel(
     check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
     names = label_names([of_truth, *given.values()], labels)
     sets = as_sets(of_truth, names, "truth")
-    weights, clusters = weights_and_clusters(weight, cluster, len(sets))
-    plain = partial(
-        LabelSystem,
-        labels=names,
-        truth=sets,
-        weight=weights,
-        clusters=clusters,
-        settings=settings,
-    )
-    read = _systems(plain, given, threshold)
+    repeats = Repeats.of(count, len(sets))
+    weights, clusters = weights_and_clusters(weight, cluster, len(sets), repeats)
+    shared = {"weight": weights, "clusters": clusters, "settings": settings}
+    plain = partial(LabelSystem, labels=names, truth=repeats(sets), **shared)
+    read = _systems(plain, given, threshold, repeats)
     chosen = _measures(measures, names, _default_measures(read))
     systems: dict[str, LabelSystem] = asked_of(read, chosen)
     return evaluated(
@@ -211,7 +209,7 @@ def multilabel(
         systems,
         chosen,
         baseline=baseline,
-        slices=cut_by,
+        slices=repeats.sliced(cut_by),
         slice_bins=slice_bins,
         conventions={
             "labels": list(names),
@@ -294,17 +292,19 @@ def _systems(
     make: Callable[[str], LabelSystem],
     given: Mapping[tuple[str, str], LabelRows],
     threshold: Threshold,
+    repeats: Repeats,
 ) -> dict[str, LabelSystem]:
     """The systems by name, every table checked."""
     systems: dict[str, LabelSystem] = {}
-    for (kind, name), rows in given.items():
+    for (kind, name), said in given.items():
         if kind == "predicted":
             continue
         if name in systems:
             raise InputError(f"{name}: give its scores or its probabilities, not both")
         system, what = make(name), column_name(kind, name)
-        score = as_scores(rows, system.labels, what, probability=kind == "probability")
-        _same_rows(score, system, what)
+        score = as_scores(said, system.labels, what, probability=kind == "probability")
+        same_length(score, repeats.rows, what)
+        score = repeats(score)
         default = 0.5 if kind == "probability" else None
         names = {of for of_kind, of in given if of_kind != "predicted"}
         cut = _threshold(threshold, name, names, system.labels, default)
@@ -317,20 +317,15 @@ def _systems(
             if cut is None
             else score >= (list(cut.values()) if isinstance(cut, dict) else cut),
         )
-    for (kind, name), rows in given.items():
+    for (kind, name), said in given.items():
         if kind == "predicted":
             system, what = systems.get(name, make(name)), column_name(kind, name)
-            called = as_sets(rows, system.labels, what)
-            _same_rows(called, system, what)
-            systems[name] = replace(system, predicted=called, thresholds=None)
+            called = as_sets(said, system.labels, what)
+            same_length(called, repeats.rows, what)
+            systems[name] = replace(system, predicted=repeats(called), thresholds=None)
     if threshold is not None and not any(kind != "predicted" for kind, _ in given):
         raise InputError("threshold= is about scores or probabilities, and there are none")
     return systems
-
-
-def _same_rows(table: npt.NDArray[Any], system: LabelSystem, what: str) -> None:
-    if len(table) != len(system.truth):
-        raise InputError(f"{what}: has {len(table)} rows, truth has {len(system.truth)}")
 
 
 def _threshold(

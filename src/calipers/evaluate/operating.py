@@ -25,6 +25,7 @@ def operating_point(
     system: str | None = None,
     positive: Any = None,
     weight: Any = None,
+    count: Any = None,
     cluster: Any = None,
     prevalence: float | None = None,
     costs: tuple[float, float] | None = None,
@@ -38,7 +39,7 @@ def operating_point(
 
     Parameters
     ----------
-    truth, score, positive, weight, cluster
+    truth, score, positive, weight, count, cluster
         As :func:`calipers.classification` takes them; or, as ``truth``, an evaluation that it made
         of two classes from scores or probabilities.
     rule
@@ -93,6 +94,7 @@ def operating_point(
             "score": score,
             "positive": positive,
             "weight": weight,
+            "count": count,
             "cluster": cluster,
         }
     defaults: dict[str, Any] = {} if prevalence is None else {"prevalence": prevalence}
@@ -152,6 +154,7 @@ def rule_in_rule_out(
     system: str | None = None,
     positive: Any = None,
     weight: Any = None,
+    count: Any = None,
     cluster: Any = None,
     measures: MeasureNames | None = None,
     interval: str | Sequence[str] = "auto",
@@ -173,7 +176,7 @@ def rule_in_rule_out(
         The bounds.
     prevalence
         The share of positives where the system will be used, for ``ppv`` and ``npv``.
-    positive, weight, cluster, measures, interval, level, resamples, seed
+    positive, weight, count, cluster, measures, interval, level, resamples, seed
         As for :func:`operating_point`.
 
     Raises
@@ -191,8 +194,9 @@ def rule_in_rule_out(
     if isinstance(score, Mapping) and len(score) != 1:
         raise InputError(f"score: holds {len(score)} systems, expected one")
     options: dict[str, Any] = {
-        "positive": positive, "weight": weight, "cluster": cluster, "measures": measures,
-        "interval": interval, "level": level, "resamples": resamples, "seed": seed,
+        "positive": positive, "weight": weight, "count": count, "cluster": cluster,
+        "measures": measures, "interval": interval, "level": level, "resamples": resamples,
+        "seed": seed,
     }  # fmt: skip
     at = "" if prevalence is None else f"@prevalence={prevalence}"
     bounds = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calipers.data.arrays import as_quantities
+from calipers.data.counts import Repeats
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
@@ -23,6 +24,7 @@ def regression(
     predicted: Any,
     *,
     weight: Any = None,
+    count: Any = None,
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
@@ -37,7 +39,7 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns; ``weight`` weighs the rows. The remaining options, ``cluster`` and
+    from system names to columns. The remaining options, ``weight``, ``count``, ``cluster`` and
     ``slices`` among them, are those of :func:`calipers.classification`. The default of each measure
     is what the best constant prediction loses: the mean of the truth under squared error, its
     median under absolute error.
@@ -56,10 +58,12 @@ def regression(
     """
     settings = make_settings(interval, level, resamples, seed)
     target = as_quantities(truth, "truth")
-    weights, clusters = weights_and_clusters(weight, cluster, len(target))
+    repeats = Repeats.of(count, len(target))
+    weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
     columns = columns_of(predicted, "predicted", len(target), as_quantities)
+    truth = repeats(target)
     systems = {
-        name: Predictions(name, target, column, weights, settings, clusters)
+        name: Predictions(name, truth, repeats(column), weights, settings, clusters)
         for name, column in columns.items()
     }
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
@@ -68,7 +72,7 @@ def regression(
         systems,
         chosen,
         baseline=baseline,
-        slices=slice_columns(slices),
+        slices=repeats.sliced(slice_columns(slices)),
         slice_bins=slice_bins,
         inputs=inputs,
         findings=of_numbers,

@@ -18,6 +18,7 @@ from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 
 if TYPE_CHECKING:
+    from calipers.data.counts import Repeats
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.statistics import FloatArray
@@ -78,17 +79,17 @@ def check_resamples(resamples: int) -> None:
         raise InputError(f"resamples is {resamples}, expected {MOST_RESAMPLES} or fewer")
 
 
-def as_clusters(values: Any, rows: int, weight: FloatArray | None) -> Clusters:
+def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clusters:
     """The clusters that a column names, checked."""
     from calipers.inference.clusters import Clusters
 
     names = as_array(values, "cluster")
-    same_length(names, rows, "cluster")
+    same_length(names, repeats.rows, "cluster")
     if names.dtype.kind == "f":
         as_numbers(names, "cluster")  # NaN is no cluster
     if names.dtype.kind in "OV":
         names = np.array([name_of(name) for name in names])  # all have an order as text
-    return Clusters.from_names(names, weight)
+    return Clusters.from_names(repeats(names), weight)
 
 
 #: Among measures asked for, it stands for those that are shown if none is.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calipers.data.arrays import as_weights
+from calipers.data.counts import Repeats
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
@@ -26,11 +26,12 @@ S = TypeVar("S", bound="System")
 
 
 def weights_and_clusters(
-    weight: Any, cluster: Any, rows: int
+    weight: Any, cluster: Any, rows: int, repeats: Repeats | None = None
 ) -> tuple[FloatArray | None, Clusters | None]:
-    """The columns of weights and of clusters, checked."""
-    weights = as_weights(weight, rows)
-    return weights, None if cluster is None else as_clusters(cluster, rows, weights)
+    """The columns of weights and of clusters, checked, of each row as often as it counts."""
+    repeats = repeats or Repeats(rows)
+    weights = repeats.weights(weight)
+    return weights, None if cluster is None else as_clusters(cluster, weights, repeats)
 
 
 def asked_of(systems: Mapping[str, S], measures: Sequence[Measure]) -> dict[str, S]:

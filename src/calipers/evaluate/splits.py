@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from calipers.data.arrays import as_array, same_length
 from calipers.data.classes import coded
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.values import Values, read_values
 from calipers.evaluate.arguments import verb
@@ -44,6 +45,7 @@ def compare_splits(
     design: str,
     split: Any = None,
     repetition: Any = None,
+    count: Any = None,
     train: float | None = None,
     test: float | None = None,
     measure: str = "value",
@@ -69,10 +71,11 @@ def compare_splits(
         ``"k-fold"``: cross-validation, also repeated; ``"resampled"``: repeated hold-out, with the
         numbers of rows ``train`` and ``test``; ``"5x2-f"`` or ``"5x2-t"``: five times two-fold
         cross-validation; ``"independent"``: splits that share no training rows.
-    split, repetition
-        The split and the repetition of each row of the evaluation; of values, the repetition of
-        each. Repeated cross-validation needs it, to know how many folds there are. Of ten values
-        without it, ``"5x2-f"`` and ``"5x2-t"`` take each two in a row for one repetition.
+    split, repetition, count
+        The split and the repetition of each row of the evaluation, and its count if it was given
+        any; of values, the repetition of each. Repeated cross-validation needs it, to know how many
+        folds there are. Of ten values without it, ``"5x2-f"`` and ``"5x2-t"`` take each two in a
+        row for one repetition.
     train, test
         On how many rows models were trained and measured; with ``"k-fold"`` they follow from the
         number of folds.
@@ -109,11 +112,13 @@ def compare_splits(
     if isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
-        read, better, pooled = _of_rows(values, split, repetition)
+        read, better, pooled = _of_rows(values, split, repetition, count)
         notes: list[str] = []
     else:
-        if split is not None:
-            raise InputError("split= is of the rows of an evaluation; of values each is a split")
+        if split is not None or count is not None:
+            raise InputError(
+                "split= and count= are of the rows of an evaluation; of values each is a split"
+            )
         read, pooled = _repeated(read_values(values, measure, repeated=True), repetition), {}
         directed, assumed = directions(read.measures, lower_is_better)
         better = {name: higher for name, higher in directed.items() if higher is not None}
@@ -286,7 +291,7 @@ def _repeated(read: Values, repetition: Any) -> Values:
 
 
 def _of_rows(
-    evaluation: Evaluation, split: Any, repetition: Any
+    evaluation: Evaluation, split: Any, repetition: Any, count: Any
 ) -> tuple[Values, dict[str, bool], dict[tuple[str, str], float]]:
     """The value of each measure on each split, which of them are better higher, and the values of
     all rows together."""
@@ -297,6 +302,9 @@ def _of_rows(
         )
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
+    if count is not None:
+        repeats = Repeats.of(count, len(count))
+        split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
     codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}

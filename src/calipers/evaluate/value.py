@@ -11,10 +11,10 @@ from calipers.data.arrays import (
     as_numbers,
     as_probabilities,
     as_quantities,
-    as_weights,
     same_length,
 )
 from calipers.data.classes import classes
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
@@ -39,6 +39,7 @@ def value_of(
     prediction: Any = None,
     *,
     weight: Any = None,
+    count: Any = None,
     positive: Any = None,
 ) -> float:
     """The value of a measure, without interval; the mean over topics for retrieval.
@@ -51,6 +52,8 @@ def value_of(
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
     if definition.on in (JudgedRankings, GroupedRankings):
+        if weight is not None or count is not None:
+            raise InputError(f"{measure} is over topics, which have no weight= and no count=")
         statistic: Any
         if definition.on is JudgedRankings:
             statistic = JudgedRankings(**read_run("run", prediction, read_qrels(truth)).arrays)
@@ -65,27 +68,30 @@ def value_of(
         target = as_quantities(truth, "truth")
         predicted = as_quantities(prediction, "predicted")
         same_length(predicted, len(target), "predicted")
-        loss = measure.losses(target, predicted)
-        return float(measure.apply(Moments.from_rows(loss, as_weights(weight, len(target)))))
+        repeats = Repeats.of(count, len(target))
+        loss = repeats(measure.losses(target, predicted))
+        return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
         found = classes(truth, also={"predicted": prediction})
         called = found.codes_of(prediction, "predicted")
-        weights = as_weights(weight, len(found.codes))
-        whole = confusion_matrix(found.codes, called, found.names, weights)
+        repeats = Repeats.of(count, len(found.codes))
+        codes = repeats(found.codes), repeats(called)
+        whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
     labels = two_classes(truth, positive)
-    weights = as_weights(weight, len(labels.positive))
+    repeats = Repeats.of(count, len(labels.positive))
+    weights, truth = repeats.weights(weight), repeats(labels.positive)
     if definition.on is ConfusionMatrix:
-        positives = predictions(prediction, labels, "predicted")
-        matrix = ConfusionMatrix.from_codes(labels.positive, positives, labels.names, weights)
+        positives = repeats(predictions(prediction, labels, "predicted"))
+        matrix = ConfusionMatrix.from_codes(truth, positives, labels.names, weights)
         return float(measure.apply(matrix))
     if definition.on is ScoreTable:
         probable = definition.reads == "probabilities"
         what = "probability" if probable else "score"
         score = (as_probabilities if probable else as_numbers)(prediction, what)
         same_length(score, len(labels.positive), what)
-        return float(measure.apply(ScoreTable.from_rows(labels.positive, score, weights)))
+        return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
     probability = as_probabilities(prediction, "probability").astype(np.float64)
     same_length(probability, len(labels.positive), "probability")
-    loss = measure.losses(labels.positive.astype(np.float64), probability)
+    loss = repeats(measure.losses(labels.positive.astype(np.float64), probability))
     return float(measure.apply(Moments.from_rows(loss, weights)))

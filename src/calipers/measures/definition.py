@@ -390,16 +390,17 @@ class Measure:
                 conditions["too_many_orders"] = where
         return conditions
 
-    def __call__(self, *data: Any, weight: Any = None, **options: Any) -> Any:
+    def __call__(self, *data: Any, **options: Any) -> Any:
         """The value, from a statistic or straight from arrays.
 
         ``measure(statistic)`` gives the array of :meth:`apply`. With arrays the statistic is built
         first: ``(truth, predicted)`` for measures of counts, ``(truth, score)`` or
         ``(truth, probability)`` for those of scores, ``(qrels, run)`` for retrieval, where the
-        mean over topics is given.
+        mean over topics is given. ``weight``, ``count`` and ``positive`` are those of
+        :func:`calipers.classification`.
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
         from calipers.evaluate.value import value_of
 
-        return value_of(self, *data, weight=weight, **options)
+        return value_of(self, *data, **options)

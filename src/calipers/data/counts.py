@@ -1,0 +1,86 @@
+"""Frequencies: how many rows each row of the data stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import as_numbers, as_weights, more, same_length, taken
+from calipers.data.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: Counts may add up to so many rows. Each takes some 30 bytes where one system predicts labels and
+#: up to 200 where several have scores: 3 to 20 GB.
+MOST_ROWS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Writes each of so many ``rows`` as often as it counts: ``places`` are the rows written, None
+    where each stands for itself."""
+
+    rows: int
+    places: npt.NDArray[np.intp] | None = None
+
+    @classmethod
+    def of(cls, count: Any, rows: int) -> Repeats:
+        """By a column of counts, checked."""
+        if count is None:
+            return cls(rows)
+        counts = as_counts(count, "count")
+        same_length(counts, rows, "count")
+        return cls(rows, None if (counts == 1).all() else np.repeat(np.arange(rows), counts))
+
+    def __call__(self, column: Any) -> Any:
+        """A column, a table or a dict of them, row by row as often as it counts."""
+        return column if self.places is None else taken(column, self.places)
+
+    def given(self, column: Any, what: str) -> Any:
+        """A column as it was given."""
+        if self.places is not None and hasattr(column, "__len__"):
+            same_length(column, self.rows, what)
+        return self(column)
+
+    def sliced(self, slices: Mapping[str, Mapping[str, Any]] | None) -> Any:
+        """The columns of each way to cut the rows."""
+        return slices and {
+            way: {name: self.given(column, f"slice {name!r}") for name, column in columns.items()}
+            for way, columns in slices.items()
+        }
+
+    def weights(self, values: Any) -> npt.NDArray[np.float64] | None:
+        """A column of weights, checked; None when all are one."""
+        weight = as_weights(values, self.rows)
+        # Those of rows that count 0 are gone.
+        return weight if self.places is None else as_weights(self(weight), self.number)
+
+    @property
+    def number(self) -> int:
+        """How many rows are written."""
+        return self.rows if self.places is None else len(self.places)
+
+
+def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
+    """Whole numbers of rows, some above 0."""
+    given = as_numbers(values, what).astype(np.float64)
+    wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
+    if len(wrong):
+        raise InputError(
+            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}, expected a whole "
+            "number of rows, 0 or more; weight= takes other numbers"
+        )
+    total = given.sum()
+    if total > MOST_ROWS:
+        raise InputError(
+            f"{what}: adds up to {total:,.0f} rows, expected {MOST_ROWS:,} at most; divide the "
+            "counts and round them (intervals get longer), or give them as weight= with "
+            "interval='none' (values stay as they are)"
+        )
+    if not total:
+        raise InputError(f"{what}: all counts are 0")
+    return given.astype(np.int64)
