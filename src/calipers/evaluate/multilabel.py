@@ -199,7 +199,7 @@ def multilabel(
     sets = as_sets(of_truth, names, "truth")
     repeats = Repeats.of(count, len(sets))
     weights, clusters = weights_and_clusters(weight, cluster, len(sets), repeats)
-    shared = {"weight": weights, "clusters": clusters, "settings": settings}
+    shared: dict[str, Any] = {"weight": weights, "clusters": clusters, "settings": settings}
     plain = partial(LabelSystem, labels=names, truth=repeats(sets), **shared)
     read = _systems(plain, given, threshold, repeats)
     chosen = _measures(measures, names, _default_measures(read))
