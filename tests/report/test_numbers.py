@@ -29,6 +29,16 @@ NAN = float("nan")
         ((0.02, 0.01, math.inf), "0.0200 [0.0100, ∞]"),
         ((0, NAN, NAN), "0.0000"),
         ((7, NAN, NAN), "7"),
+        # The value keeps two digits, however wide the interval.
+        ((4.7, 1.9, 14737.0), "4.7 [1.9, 14,737.0]"),
+        ((0.04, 0.0, 5.1), "0.040 [0.000, 5.100]"),
+        ((0.004, 0.0002, 0.02), "0.0040 [0.0002, 0.0200]"),
+        ((-0.04, -5.1, 0.0), "-0.040 [-5.100, 0.000]"),
+        ((3e-9, 0.0, 0.0301), "3.0e-09 [0.000, 0.030]"),
+        ((3e-9, 0.0, 5.123), "3.0e-09 [0.0, 5.1]"),
+        ((3.0, 1.0, 2e9), "3.00e+00 [1.00e+00, 2.00e+09]"),
+        # Beside an interval on both sides of zero it is small, and may be so called.
+        ((0.0003, -0.21, 0.2), "0.00 [-0.21, 0.20]"),
     ],
 )
 def test_an_interval_decides_the_digits(triple: numbers.Triple, text: str) -> None:
@@ -59,6 +69,15 @@ def test_counts_and_levels() -> None:
     assert numbers.count(1, "topics") == "1 topic"
     assert numbers.percent(0.95) == "95%"
     assert numbers.percent(0.999) == "99.9%"
+
+
+@given(st.floats(1e-12, 1e12), st.floats(0, 1), st.floats(0, 1e12))
+def test_no_interval_costs_a_value_its_meaning(value: float, left: float, up: float) -> None:
+    low, high = value * left, value + up
+    shown = numbers.single(value, low, high)
+    a, b, c = (float(shown(x).replace(",", "")) for x in (low, value, high))
+    assert abs(b - value) <= 0.0501 * value
+    assert a <= b <= c
 
 
 @given(st.floats(-1e12, 1e12), st.floats(0, 1e6), st.floats(0, 1e6))

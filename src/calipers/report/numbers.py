@@ -16,15 +16,20 @@ NAN = float("nan")
 #: The most decimals for values of ordinary size, unless an interval is so narrow that they hide it.
 MOST = 4
 
+#: Where two digits of a value would take more decimals, small numbers are written as powers of ten.
+MOST_OF_VALUE = 6
+
 Triple = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """How a group of numbers is written: a fixed number of decimals, or powers of ten."""
+    """How a group of numbers is written: a fixed number of decimals, or powers of ten; those that
+    decimals would leave less than two digits of may be powers of ten alone."""
 
     decimals: int
     scientific: bool = False
+    small_as_powers: bool = False
 
     def __call__(self, x: float) -> str:
         """``x``, rounded."""
@@ -32,6 +37,8 @@ class Rounding:
             return UNDEFINED
         if math.isinf(x):
             return "∞" if x > 0 else "-∞"
+        if self.small_as_powers and x and _decimals_of(x) > self.decimals:
+            return f"{x:.1e}"
         text = f"{x:.{self.decimals}e}" if self.scientific else f"{x:,.{self.decimals}f}"
         # A rounded zero has no sign.
         return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
@@ -48,7 +55,8 @@ class Rounding:
 
 
 def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
-    """One rounding for a group of ``(value, low, high)``: two digits of the narrowest half-width.
+    """One rounding for a group of ``(value, low, high)``: two digits of the narrowest half-width,
+    and, where the interval does not go beyond zero, of each value.
 
     With ``keep_sign``, for differences, a limit beside zero is not rounded to zero.
     """
@@ -62,7 +70,10 @@ def rounding(triples: Iterable[Triple], *, keep_sign: bool = False) -> Rounding:
     decimals = _decimals(size, half, numbers)
     while keep_sign and decimals < MOST and any(x and round(x, decimals) == 0 for x in numbers):
         decimals += 1
-    return Rounding(decimals)
+    wanted = max((_decimals_of(v) for v, w, h in rows if v and (w >= 0 or h <= 0)), default=0)
+    if wanted > MOST_OF_VALUE:
+        return Rounding(decimals, small_as_powers=wanted > decimals)
+    return Rounding(max(decimals, wanted))
 
 
 def _powers_of_ten(size: float, half: float) -> Rounding:
@@ -84,6 +95,11 @@ def _decimals(size: float, half: float, numbers: list[float]) -> int:
         return max(wanted, 0)
     # Four decimals would write both limits alike, or a limit below 1 as 1.
     return max(MOST, min(-_exponent(half), 10))
+
+
+def _decimals_of(x: float) -> int:
+    """How many decimals two digits of it take."""
+    return 1 - _exponent(abs(x)) if math.isfinite(x) else 0
 
 
 def _exponent(x: float) -> int:
