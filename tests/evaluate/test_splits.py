@@ -106,7 +106,8 @@ def test_values_a_split_say_the_same_as_rows(ten: pd.DataFrame) -> None:
     for d in found:
         other = rows[d.system, d.baseline, "AUC"]
         assert (d.value, d.p, d.p_adjusted) == (other.value, other.p, other.p_adjusted)
-    assert found.notes == ()
+    [note] = found.notes
+    assert note.startswith("Taken for one 10-fold cross-validation, models trained on 9/10 of the")
 
 
 def test_repeated_cross_validation() -> None:
@@ -138,6 +139,21 @@ def test_repeated_cross_validation() -> None:
         {name: of["AUC"] for name, of in found.per_unit.values.items()}, design="k-fold"
     )
     assert twelve["logistic", "tree", "value"].p == pytest.approx(corrected(x, 1 / 11)[0])
+    # And every result says what the splits were taken for.
+    for made, said, times in ((again, "3 × 4-fold", 3), (listed, "3 × 4-fold", 3),
+                              (twelve, "one 12-fold", 1)):  # fmt: skip
+        assert made.notes[0].startswith(f"Taken for {said} cross-validation")
+        assert ("repetition=" in made.notes[0]) == (times == 1)
+        assert made.provenance["repetitions"] == times
+        assert made.notes[0] in str(made)
+        assert made.notes[0] in made.to_html()
+    # A column by any name.
+    renamed = tidy.rename(columns={"repetition": "Round"})
+    named = cal.compare_splits(renamed, design="k-fold", repetition="Round", baseline="tree")
+    assert named["logistic", "tree", "value"].p == pytest.approx(d.p, rel=1e-12)
+    for values in (tidy, {"a": [1.0, 2.0], "b": [2.0, 1.0]}):
+        with pytest.raises(cal.InputError, match=r"no column .*turn"):
+            cal.compare_splits(values, design="k-fold", repetition="turn")
 
 
 @pytest.mark.parametrize("order", ["by repetition", "by fold", "mixed"])
@@ -257,11 +273,11 @@ def test_directions_and_adjustment() -> None:
     )
     assert [d.alternative for d in found] == ["less"] * 3  # the catalogue knows log loss
     assert [d.p_adjusted for d in found] == pytest.approx([min(1, 3 * d.p) for d in found])
-    assert found.notes == ()
+    assert [note[:9] for note in found.notes] == ["Taken for"]
     said = cal.compare_splits(values, design="k-fold", measure="cost", lower_is_better="cost")
     assert {d.higher_is_better for d in said} == {False}
     unknown = cal.compare_splits(values, design="k-fold", measure="quality", baseline="a")
-    assert unknown.notes == ("Of quality higher is taken to be better.",)
+    assert unknown.notes[1:] == ("Of quality higher is taken to be better.",)
     assert [(d.system, d.baseline) for d in unknown] == [("b", "a"), ("c", "a")]
 
 

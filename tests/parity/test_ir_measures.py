@@ -160,7 +160,9 @@ def test_others(provider: str, names: list[str]) -> None:
     for name, topic, value, expected in pairs(irm.providers.registry[provider], names, data):
         assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, topic)
         compared += 1
-    assert compared == TOPICS * len(names)
+    # Of topics that the run leaves out `Judged` is 0 there.
+    left_out = TOPICS // 25 if provider == "judged" else 0
+    assert compared == (TOPICS - left_out) * len(names)
 
 
 def test_gdeval() -> None:

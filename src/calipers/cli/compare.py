@@ -70,11 +70,9 @@ DESIGN = parameters(
 
 #: The options that name columns of splits.
 COLUMNS = ("split", "repetition")
+REPETITION = text("--repetition", "COL", "Column of the repetition of each split.")
 SPLITS = parameters(
-    stacked(
-        text("--split", "COL", "Column of the test split of each row."),
-        text("--repetition", "COL", "Column of the repetition, with --split."),
-    )
+    stacked(text("--split", "COL", "Column of the test split of each row."), REPETITION)
 )
 
 
@@ -222,12 +220,20 @@ def _values(
     out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit = options.pop("baseline"), options.pop("unit")
-    interval = taken_interval(options)
+    interval, repetition = taken_interval(options), options.pop("repetition")
+    if repetition is not None and design["design"] is None:
+        raise click.UsageError("--repetition goes with --design")
     shared: dict[str, Any] = {"measure": measure, "lower_is_better": lower_is_better}
     given: Any = list(files)
     if design["design"] is not None:
         made = over_splits(
-            given, wanted, design, baseline=baseline, level=options["level"], **shared
+            given,
+            wanted,
+            design,
+            repetition=repetition,
+            baseline=baseline,
+            level=options["level"],
+            **shared,
         )
     else:
         from calipers.evaluate.values import from_values
@@ -254,6 +260,7 @@ values: click.Command = Command(
         ),
         *QUESTIONS,
         *DESIGN,
+        *parameters(REPETITION),
         *WRITING,
     ],
     help="Compare values of one unit each (topics, data sets, splits) that another tool computed. "

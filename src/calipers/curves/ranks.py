@@ -138,7 +138,7 @@ class RankCurves(Sequence["Curve"]):
         if at == "ranks" and interpolated:
             precisions = [_interpolated(ranking, recall, self.rel) for recall in recalls]
         else:
-            precisions = [measure.apply(ranking) for measure in measures]
+            precisions = [_precision(measure, ranking) for measure in measures]
         return Curve(
             system=system,
             kind=_KINDS[at],
@@ -176,6 +176,13 @@ class RankCurves(Sequence["Curve"]):
 def _no_band() -> dict[str, Any]:
     nothing = np.zeros(0)
     return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
+
+
+def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:
+    """The values of topics; 0 at a recall that a ranking does not reach. Left out, those would make
+    the mean rise towards the end."""
+    ends = measure.reasons(ranking).get("recall_not_reached", False)
+    return np.where(ends, 0.0, measure.apply(ranking))
 
 
 def _interpolated(ranking: JudgedRankings, recall: FloatArray, rel: int) -> FloatArray:

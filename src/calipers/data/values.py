@@ -58,14 +58,15 @@ class Row(NamedTuple):
     repetition: str = ""
 
 
-def read_values(given: Any, measure: str = "value", *, repeated: bool = False) -> Values:
+def read_values(given: Any, measure: str = "value", *, repeated: Sequence[str] = ()) -> Values:
     """Values from whatever holds them.
 
     A tidy table (a data frame, a dict of columns, or a path) has a row a value, with columns for
     system, unit, value and, unless they are all of one ``measure``, measure; where units are splits
-    that may be ``repeated``, a column of the repetition counts too. A dict from systems holds for
-    each either values in the order of the units, a dict from units to values, or a path: a tidy
-    table of its own, or what trec_eval -q printed. A list of paths is named by the files.
+    that may be repeated, a column by one of the names in ``repeated`` counts too. A dict from
+    systems holds for each either values in the order of the units, a dict from units to values, or
+    a path: a tidy table of its own, or what trec_eval -q printed. A list of paths is named by the
+    files.
     """
     if isinstance(given, str | os.PathLike):
         given = [given]
@@ -146,7 +147,7 @@ def _in_order(systems: Mapping[str, Any], measure: str) -> Values:
 
 
 def _of_file(
-    system: str, path: str | os.PathLike[str], measure: str, *, repeated: bool
+    system: str, path: str | os.PathLike[str], measure: str, *, repeated: Sequence[str]
 ) -> list[Row]:
     """The rows of a file."""
     kind = tables.extension(path)[0]
@@ -155,7 +156,9 @@ def _of_file(
     return _printed(os.fspath(path), system)
 
 
-def _rows(where: str, table: Any, system: str | None, measure: str, *, repeated: bool) -> list[Row]:
+def _rows(
+    where: str, table: Any, system: str | None, measure: str, *, repeated: Sequence[str]
+) -> list[Row]:
     """The rows of a tidy table; ``system`` is the name of the file, if its rows name none."""
     places = [f"{where}, row {place + 1}" for place in range(table.num_rows)]
 
@@ -174,7 +177,7 @@ def _rows(where: str, table: Any, system: str | None, measure: str, *, repeated:
                 raise InputError(f"{place}: has no {kinds[0]}")
         return [_label(value) for value in found]
 
-    values = column(VALUE)
+    values, unless = column(VALUE), "" if tuple(repeated) in ((), REPETITION) else None
     if values is None:
         raise _no_column(where, table, VALUE)
     return list(
@@ -185,7 +188,7 @@ def _rows(where: str, table: Any, system: str | None, measure: str, *, repeated:
             labels(UNIT, None),
             labels(MEASURE, measure),
             values,
-            labels(REPETITION, "") if repeated else [""] * len(places),
+            labels(repeated, unless),
         )
     )
 

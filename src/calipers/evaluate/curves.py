@@ -119,9 +119,10 @@ def averaged_curves(
     tuple of Curve
         One a run; ``threshold`` holds the ranks. The points are the means of ``IPrec@r`` or
         ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the topics where it
-        is defined. The band is the pointwise interval of the mean precision, by the method that
-        the tables name; there is none with ``interval="none"``. Tied documents stand by descending
-        id, whatever ``ties`` the evaluation has.
+        is defined, and with 0 at a recall that its ranking does not reach. The band is the
+        pointwise interval of the mean precision, by the method that the tables name; there is none
+        with ``interval="none"``. Tied documents stand by descending id, whatever ``ties`` the
+        evaluation has.
 
     Raises
     ------

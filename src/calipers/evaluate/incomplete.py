@@ -99,7 +99,9 @@ def _notes(
 ) -> list[str]:
     """How many documents are judged, and what the intervals mean and do not mean."""
     judged = parse("Judged@10", "retrieval")
-    shares = [f"{judged.apply(r).mean():.3f} for {name}" for name, r in rankings.items()]
+    within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
+    shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
+    said = f"Judged@10, the share of judged documents among the first 10, is {_listed(shares)}."
     elsewhere = {
         OPEN: "any number of relevant documents (unfound sets a limit)",
         0: "no further relevant document",
@@ -120,7 +122,7 @@ def _notes(
         if m.definition.higher_is_better is not None and str(m) not in kinds
     ]
     return [
-        f"Judged@10, the share of judged documents among the first 10, is {_listed(shares)}.",
+        *([said] if shares else []),
         meaning,
         *([f"What judging could make of {_listed(without)} is not known."] if without else []),
     ]

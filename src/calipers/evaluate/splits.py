@@ -14,7 +14,7 @@ from calipers.data.arrays import as_array, same_length
 from calipers.data.classes import coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
-from calipers.data.values import Values, read_values
+from calipers.data.values import REPETITION, Values, read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
 from calipers.evaluate.rows import Rows
@@ -73,9 +73,10 @@ def compare_splits(
         cross-validation; ``"independent"``: splits that share no training rows.
     split, repetition, count
         The split and the repetition of each row of the evaluation, and its count if it was given
-        any; of values, the repetition of each. Repeated cross-validation needs it, to know how many
-        folds there are. Of ten values without it, ``"5x2-f"`` and ``"5x2-t"`` take each two in a
-        row for one repetition.
+        any; of values, the repetition of each, or the name of its column. Repeated cross-validation
+        needs it, to know how many folds there are: without it all splits are taken for the folds of
+        one, which a note says. Of ten values without it, ``"5x2-f"`` and ``"5x2-t"`` take each two
+        in a row for one repetition.
     train, test
         On how many rows models were trained and measured; with ``"k-fold"`` they follow from the
         number of folds.
@@ -119,13 +120,14 @@ def compare_splits(
             raise InputError(
                 "split= and count= are of the rows of an evaluation; of values each is a split"
             )
-        read, pooled = _repeated(read_values(values, measure, repeated=True), repetition), {}
+        read, pooled = _values(values, measure, repetition), {}
         directed, assumed = directions(read.measures, lower_is_better)
         better = {name: higher for name, higher in directed.items() if higher is not None}
         notes = [*assumed]
     if not better:
         raise InputError("of none of the measures one value is better than another")
     made = _Design.of(design, read, train, test)
+    notes = [*made.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
     rows: list[Difference] = []
     for name, higher in better.items():
@@ -147,7 +149,13 @@ def compare_splits(
         controls=way.controls,
         notes=tuple(dict.fromkeys(notes)),
         per_unit=PerUnit("splits", read.units, read.values),
-        provenance={"design": design, "splits": len(read.units), "train": train, "test": test},
+        provenance={
+            "design": design,
+            "splits": len(read.units),
+            "repetitions": made.repetitions,
+            "train": train,
+            "test": test,
+        },
     )
 
 
@@ -196,11 +204,14 @@ def _difference(
 @dataclass(frozen=True, eq=False)
 class _Design:
     """How splits were made: ``order`` puts those of a repetition next to each other, ``sizes`` are
-    the rows trained and tested on, up to a factor, where the test asks for them."""
+    the rows trained and tested on, up to a factor, where the test asks for them; ``notes`` say what
+    was taken for granted."""
 
     name: str
     order: npt.NDArray[np.intp]
+    repetitions: int
     sizes: tuple[float, float] | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, name: str, read: Values, train: float | None, test: float | None) -> _Design:
@@ -210,14 +221,15 @@ class _Design:
             raise InputError(f"there is {number} split, expected at least 2")
         order, folds = _by_repetition(name, read)
         sizes = _given_sizes(name, train, test)
+        notes: tuple[str, ...] = ()
         if name == "k-fold" and sizes is None:
             if folds < 2:
                 raise InputError("each repetition has one split, expected two or more folds")
-            sizes = folds - 1, 1
+            sizes, notes = (folds - 1, 1), (_taken_for(number, folds, bool(read.repetition)),)
         if name in FIVE_BY_TWO and (number != 10 or (read.repetition and folds != 2)):
             has = f"{number // folds} times {folds}" if read.repetition else str(number)
             raise InputError(f"design {name!r}: there are {has} splits, expected 5 times 2")
-        return cls(name, order, sizes)
+        return cls(name, order, number // folds, sizes, notes)
 
     def tested(
         self, read: Values, names: tuple[str, str, str], towards: str, level: float
@@ -260,6 +272,14 @@ def _by_repetition(design: str, read: Values) -> tuple[npt.NDArray[np.intp], int
     return np.argsort(codes, kind="stable"), int(sizes[0])
 
 
+def _taken_for(number: int, folds: int, told: bool) -> str:
+    """What splits are taken for where the sizes follow from the number of folds."""
+    taken = f"Taken for {number // folds} × " if told else "Taken for one "
+    taken += f"{folds}-fold cross-validation, models trained on {folds - 1}/{folds} of the rows"
+    hint = "" if told else "; if it was repeated, give repetition="
+    return f"{taken}{hint}."
+
+
 def _given_sizes(
     design: str, train: float | None, test: float | None
 ) -> tuple[float, float] | None:
@@ -278,9 +298,13 @@ def _given_sizes(
     return train, test
 
 
-def _repeated(read: Values, repetition: Any) -> Values:
+def _values(values: Any, measure: str, repetition: Any) -> Values:
     """The values with the repetition of each split."""
-    if repetition is None:
+    named = (repetition.lower(),) if isinstance(repetition, str) else REPETITION
+    read = read_values(values, measure, repeated=named)
+    if isinstance(repetition, str) and not read.repetition:
+        raise InputError(f"values: no column {repetition!r} for the repetition")
+    if repetition is None or isinstance(repetition, str):
         return read
     if read.repetition:
         raise InputError("repetition= is given, and the table has a column of it; leave one out")

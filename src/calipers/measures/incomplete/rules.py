@@ -97,8 +97,7 @@ def _average_precision(block: Block, measure: Measure) -> Ends:
         if by == "min(k,R)" and cutoff is not None:
             return ratio(precisions, np.minimum(relevant, cutoff))
         if by == "found":
-            found = np.maximum(last(seen.hits)[:, None] + more, 1)
-            return ratio(precisions, np.where(relevant > 0, found, 0))
+            return ratio(precisions, last(seen.hits)[:, None] + more)
         return ratio(precisions, relevant)
 
     part = seen.hit / seen.rank

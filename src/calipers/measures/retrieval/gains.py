@@ -96,8 +96,20 @@ def ideal_dcg(
 _dcg = dcg
 
 
+def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Where the ideal list of what was retrieved is empty, and that of all judged is not."""
+    if p["ideal"] != "retrieved":
+        return np.zeros(len(r), bool)
+    full, gain = with_gains(r, p["gains"], p["dcg"], p["min_grade"])
+    return (full.sum(gain > 0) == 0) & ~_no_gain(r, p)
+
+
 @of_gain(
-    "nDCG", aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"), ties="linear", reference=JARVELIN
+    "nDCG",
+    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"),
+    undefined={**NO_GAIN, "nothing_found": _none_found},
+    ties="linear",
+    reference=JARVELIN,
 )
 def ndcg(
     r: JudgedRankings,
@@ -112,8 +124,7 @@ def ndcg(
 
     The ideal list holds all judged documents of the topic, best gain first, cut at k. With
     ``ideal='uncut'`` it is not cut; with ``'retrieved'`` it holds the retrieved documents only, as
-    in a library that knows no others (0 where nothing retrieved has a gain). Gain and discount are
-    those of DCG.
+    in a library that knows no others. Gain and discount are those of DCG.
     """
     gained = _dcg(r, cutoff, dcg, gains, min_grade, base)
     if ideal == "retrieved":
@@ -121,7 +132,7 @@ def ndcg(
         sorted_gain = np.maximum(gain[np.lexsort((-gain, full.topic))], 0)
         place = np.arange(len(gain)) - full.offsets[full.topic] + 1
         best = full.sum(sorted_gain * discount_of(place, cutoff, dcg, base))
-        return gained / np.where(best > 0, best, 1)
+        return gained / best
     depth = None if ideal == "uncut" else cutoff
     return gained / ideal_dcg(r, depth, dcg, gains, min_grade, base)
 

@@ -66,12 +66,16 @@ def inferred_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(hit, precision, 0.0)) / r.relevant(rel)
 
 
-@ranking("Judged", higher_is_better=None, ties="linear")
+@ranking(
+    "Judged",
+    higher_is_better=None,
+    undefined={"nothing_retrieved": lambda r, _: r.retrieved == 0},
+    ties="linear",
+)
 def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
-    """Share of judged documents among the first k, or among all where fewer were retrieved; 0 where
-    nothing was."""
+    """Share of judged documents among the first k, or among all where fewer were retrieved."""
     depth = r.retrieved if cutoff is None else np.minimum(r.retrieved, cutoff)
-    return _judged_within(r, cutoff) / np.maximum(depth, 1)
+    return _judged_within(r, cutoff) / depth
 
 
 @ranking("Unjudged", aliases=("unj", "hole"), higher_is_better=None, ties="linear")

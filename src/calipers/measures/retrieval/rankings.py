@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
+from typing import Any
 
 from calipers.lazily import numpy as np
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
@@ -84,8 +86,17 @@ def average_precision_over_ties(
     return r.sum(hit * precision) / _denominator(r, cutoff, rel, denominator)
 
 
+def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
+    """Where there is nothing to divide by, of topics with relevant documents."""
+    none = (r.relevant(p["rel"]) > 0) & (r.relevant_retrieved(p["rel"], p["cutoff"]) == 0)
+    return none & (p["denominator"] == "found")
+
+
 @of_relevant(
-    "AP", aliases=("MAP", "map_cut", "average_precision"), ties=average_precision_over_ties
+    "AP",
+    aliases=("MAP", "map_cut", "average_precision"),
+    undefined={**NO_RELEVANT, "nothing_found": _none_found},
+    ties=average_precision_over_ties,
 )
 def average_precision(
     r: JudgedRankings, cutoff: int | None = None, rel: int = 1, denominator: str = "R"
@@ -95,7 +106,7 @@ def average_precision(
 
     ``denominator`` is what the sum is divided by: ``'R'``, as trec_eval does; ``'min(k,R)'``, so
     that a perfect ranking scores 1 at every cutoff; or ``'found'``, the number of relevant
-    documents retrieved within the cutoff (0 where there are none).
+    documents retrieved within the cutoff.
     """
     precision = np.where(r.hits(rel, cutoff), r.hits_so_far(rel) / r.rank, 0.0)
     return r.sum(precision) / _denominator(r, cutoff, rel, denominator)
@@ -217,16 +228,30 @@ def eleven_point_mean(
     return np.asarray(np.mean(points, axis=0))
 
 
-@of_relevant("P@recall", at="recall")
+def _wanted(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
+    """How many relevant documents make up that recall; above 0 one at least."""
+    return np.maximum(np.ceil(recall * r.relevant(rel) - 1e-9), np.sign(recall))
+
+
+@of_relevant(
+    "P@recall",
+    at="recall",
+    undefined={
+        **NO_RELEVANT,
+        "recall_not_reached": lambda r, p: (
+            (r.relevant(p["rel"]) > 0)
+            & (r.relevant_retrieved(p["rel"]) < _wanted(r, p["recall"], p["rel"]))
+        ),
+    },
+)
 def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> FloatArray:
     """Precision at a recall threshold: the precision at the first rank where that recall is
-    reached, 0 where it never is.
+    reached; undefined where it never is, as ``precision@recall`` of a classifier.
 
-    Interpolated precision (IPrec) takes the largest precision from there on. Recall 0 is reached
-    with the first document.
+    Interpolated precision (IPrec) takes the largest precision from there on, and 0 where there is
+    none. Recall 0 is reached with the first document.
     """
-    wanted = np.maximum(np.ceil(recall * r.relevant(rel) - 1e-9), 1)[r.topic]
-    there = r.hits(rel) & (r.hits_so_far(rel) == wanted)
+    there = r.hits(rel) & (r.hits_so_far(rel) == _wanted(r, recall, rel)[r.topic])
     if recall == 0:
         there = r.hits(rel) & (r.rank == 1)
     return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
@@ -320,7 +345,7 @@ def within(rank: IntArray, cutoff: int | None) -> FloatArray:
 def _denominator(r: JudgedRankings, cutoff: int | None, rel: int, denominator: str) -> FloatArray:
     relevant = r.relevant(rel)
     if denominator == "found":
-        return np.maximum(r.relevant_retrieved(rel, cutoff), 1)
+        return r.relevant_retrieved(rel, cutoff)
     if denominator == "min(k,R)" and cutoff is not None:
         return np.minimum(relevant, cutoff)
     return relevant
