@@ -14,12 +14,13 @@ from worlds import (
     probabilities,
     scores,
     several,
+    slices,
     topics,
 )
 from worlds.world import Trial, World
 
 KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs)
-TRIALS = (several, families, pages)
+TRIALS = (several, families, pages, slices)
 
 
 def all_worlds() -> list[World]:

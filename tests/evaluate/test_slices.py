@@ -57,6 +57,11 @@ def rows_of(d: dict[str, npt.NDArray[Any]], rows: Any) -> dict[str, npt.NDArray[
     return {name: column[rows] for name, column in d.items()}
 
 
+def many() -> dict[str, npt.NDArray[Any]]:
+    """Three times as many rows, so that no slice has few."""
+    return rows_of(data(), np.tile(np.arange(ROWS), 3))
+
+
 # ---------------------------------------------------------------------------------------- estimates
 
 
@@ -122,7 +127,7 @@ def test_several_systems_are_sliced_each() -> None:
 
 
 def test_shares_are_newcombes_and_the_score_test() -> None:
-    d = data()
+    d = many()
     row = sliced(d)["site", "Oslo", "accuracy"]
     right = (d["probability"] >= 0.5) == d["truth"]
     inside = d["site"] == "Oslo"
@@ -147,7 +152,7 @@ def test_equal_shares_of_nothing_or_all_are_equal(
 
 
 def test_losses_are_welchs() -> None:
-    d = data()
+    d = many()
     row = sliced(d)["site", "Oslo", "Brier"]
     loss = np.square(d["probability"] - d["truth"])
     inside = d["site"] == "Oslo"
@@ -158,7 +163,7 @@ def test_losses_are_welchs() -> None:
 
 
 def test_aucs_are_two_independent_delongs() -> None:
-    d = data()
+    d = many()
     row = sliced(d)["site", "Oslo", "AUC"].to_rest
     inside = d["site"] == "Oslo"
     tables = [
@@ -307,7 +312,7 @@ def test_few_positives_leave_boyds_limits() -> None:
 
 
 def test_functions_of_a_mean_differ_by_the_delta_method() -> None:
-    d = data()
+    d = many()
     row = sliced(d, measures=["perplexity"])["site", "Oslo", "perplexity"].to_rest
     p, inside = d["probability"], d["site"] == "Oslo"
     loss = -np.log(np.where(d["truth"], p, 1 - p))
@@ -327,8 +332,7 @@ def test_the_usual_measures_need_no_bootstrap_of_rows(monkeypatch: pytest.Monkey
         raise AssertionError("rows are drawn")
 
     monkeypatch.setattr(Drawn, "of", refused)
-    d = rows_of(data(), np.tile(np.arange(ROWS), 3))
-    for row in sliced(d, measures=None):
+    for row in sliced(many(), measures=None):
         assert row.estimate.has_interval
         assert row.to_rest.has_interval
         assert math.isfinite(row.to_rest.p)
@@ -659,9 +663,9 @@ def test_a_page_folds_measures_that_tell_no_slice_apart() -> None:
 @pytest.mark.parametrize("clustered", [False, True])
 def test_predicted_numbers_are_sliced_too(clustered: bool) -> None:
     random = np.random.default_rng(6)
-    truth, site = random.normal(size=300), random.choice(["north", "south", "west"], 300)
-    predicted = truth + np.where(site == "west", 2.0, 1.0) * random.normal(size=300)
-    user = random.integers(0, 60, 300)
+    truth, site = random.normal(size=900), random.choice(["north", "south", "west"], 900)
+    predicted = truth + np.where(site == "west", 2.0, 1.0) * random.normal(size=900)
+    user = random.integers(0, 60, 900)
     ev = cal.regression(
         truth, predicted, slices={"site": site}, cluster=user if clustered else None
     )

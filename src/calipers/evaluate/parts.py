@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from calipers.inference.others import Others
+from calipers.inference.policy import FEW_DEALT
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
+from calipers.readings import dealt as decks
 from calipers.readings.counts import ClassCounts
 from calipers.readings.whole import of_statistic
 from calipers.statistics import (
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.cuts import Cut
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
+    from calipers.readings.dealt import Dealt, Deck
     from calipers.systems.base import System
     from calipers.systems.binary import System as Binary
 
@@ -63,10 +66,29 @@ class Parts:
     measures: Sequence[Measure] = ()
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    #: How many questions are asked in all, which p-values will account for.
+    questions: int = 1
+
     def _once(self, key: Any, make: Callable[[], T]) -> T:
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]  # type: ignore[no-any-return]
+
+    @property
+    def dealt(self) -> int:
+        """How often rows are dealt anew: so often that the smallest p-value can decide."""
+        settings = self.system.settings
+        return max(settings.resamples, math.ceil(4 * self.questions / (1 - settings.level)))
+
+    def deck(self, measure: Measure) -> Deck | None:
+        """All rows, to be dealt anew; None of measures that take several statistics."""
+
+        def made() -> Deck | None:
+            system, own = self.system.asked(measure)
+            sample = system.over(own)
+            return self._once(("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
+
+        return self._once(("deck", measure), made)
 
     def __len__(self) -> int:
         return len(self.cut.names)
@@ -214,6 +236,11 @@ class Rest:
     which: int
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]  # type: ignore[no-any-return]
+
     @cached_property
     def rows(self) -> System:
         """The system on these rows."""
@@ -249,15 +276,30 @@ class Rest:
         whole = scored_of(self.parts.system, measure)
         if whole is None:
             return self.plain.statistic(measure)
-        if id(whole) not in self._kept:
-            self._kept[id(whole)] = self.parts.table_without(self.which, measure)
-        return self._kept[id(whole)]  # type: ignore[no-any-return]
+        return self._once(id(whole), lambda: self.parts.table_without(self.which, measure))
 
     def line(self, measure: Measure) -> Line | None:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
-        if measure not in self._kept:
-            self._kept[measure] = self.parts.line_without(self.which, measure)
-        return self._kept[measure]  # type: ignore[no-any-return]
+        return self._once(measure, lambda: self.parts.line_without(self.which, measure))
+
+    def dealt(self, measure: Measure, value: float) -> Dealt | None:
+        """The part, whose value this is, less these rows, were the smaller of the two made up by
+        chance; None where it has many rows, and where rows come in clusters."""
+        parts, codes = self.parts, self.parts.cut.small
+        inside, rows = len(parts.cut.rows[self.which]), len(codes)
+        size, turned = min(inside, rows - inside), inside > rows - inside
+        if parts.system.clusters is not None or not 0 < size <= FEW_DEALT:
+            return None
+        deck = parts.deck(measure)
+        if deck is None:
+            return None
+        value = self.reading(measure).value if turned else value
+        few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
+        settings = replace(self.settings, resamples=parts.dealt)
+        taken = self._once("lots", lambda: decks.lots(rows, size, settings))
+        own = parts.system.asked(measure)[1]
+        made = deck.dealt(own, decks.Part(few, value), taken)
+        return made.turned if made is not None and turned else made
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure and how it varies: from the statistic alone as far as that says,
@@ -339,11 +381,10 @@ class Rest:
         if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
             return None
         # The same cells are drawn for all measures of them.
-        key = "counts", matrix.labels
-        if key not in self._kept:
-            self._kept[key] = ClassCounts.from_matrix(matrix, self.settings, self.parts.counted)
-        made: ClassCounts = self._kept[key]
-        return made
+        return self._once(
+            ("counts", matrix.labels),
+            lambda: ClassCounts.from_matrix(matrix, self.settings, self.parts.counted),
+        )
 
     @property
     def _number(self) -> int:

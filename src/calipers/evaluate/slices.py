@@ -39,7 +39,10 @@ def sliced(
     """Every measure of every system on every slice; None where nothing is cut."""
     if not made:
         return None
-    rows = [row for cut in made for system in systems for row in _of_cut(cut, system, measures)]
+    asked = sum(len(cut.names) for cut in made)
+    rows = [
+        row for cut in made for system in systems for row in _of_cut(cut, system, measures, asked)
+    ]
     return Slices(_adjusted(rows), settings.level, HOLM.name)
 
 
@@ -52,10 +55,10 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _of_cut(cut: Cut, system: System, measures: Sequence[Measure]) -> list[Slice]:
-    """One system on the slices of one column."""
+def _of_cut(cut: Cut, system: System, measures: Sequence[Measure], asked: int) -> list[Slice]:
+    """One system on the slices of one column, of so many slices in all."""
     rows: list[Slice] = []
-    parts = Parts(system, cut, measures)
+    parts = Parts(system, cut, measures, questions=asked)
     for k, name in enumerate(cut.names):
         rest = parts.rest(k)
         for j, measure in enumerate(measures):
@@ -109,7 +112,12 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
     elif part.settings.interval == "none":
         made = intervals.missing("none", "not_asked")
     elif np.isfinite(value):
-        made, test = two_samples.compared(part, other, lambda: _of_rest(rest, measure))
+        made, test = two_samples.compared(
+            part,
+            other,
+            lambda: _of_rest(rest, measure),
+            lambda: rest.dealt(measure, part.value),
+        )
     return Difference(
         measure=own.measure,
         system=own.system,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,17 +14,59 @@ from calipers.inference import intervals, paired, policy, proportions, unpaired
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.paired import Test
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, difference_of
 from calipers.inference.spaces import Error
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
 
 _NO_TEST = Test(float("nan"), "none")
 
 
+class Anew(Protocol):
+    """The difference of two parts as it would be, were one of them made up by chance."""
+
+    def compared(self, level: float) -> tuple[Interval, Test]:
+        """Interval and test from that."""
+
+
 def compared(
-    first: Reading, second: Reading, of_second: Callable[[], Interval]
+    first: Reading,
+    second: Reading,
+    of_second: Callable[[], Interval],
+    dealt: Callable[[], Anew | None] = lambda: None,
 ) -> tuple[Interval, Test]:
     """Interval and test of first minus second: by what their laws know, else by the bootstrap of
-    both, else from the intervals of the two; ``of_second`` gives that of the second."""
+    both, else from the intervals of the two; ``of_second`` gives that of the second.
+
+    Where ``dealt`` says what the difference of few rows would be by chance, that takes the place of
+    Welch's test and of bootstraps. With other tests the larger p-value counts: theirs may be too
+    small of few rows, and that of rows dealt anew of parts that vary differently.
+    """
+    anew = dealt()
+    if anew is None:
+        return _compared(first, second, of_second)
+    made, test = anew.compared(first.settings.level)
+    if made.reason is None and first.kind == "mean of a value per row":
+        return _possible(made, first), test
+    own, of_own = _compared(first, second, of_second)
+    drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
+    if own.reason is not None or (drawn and made.reason is None):
+        own = _possible(made, first)
+    # Of draws the smallest p-value there can be says no more than that it is small.
+    floor = 2 / (first.settings.resamples + 1)
+    return own, test if drawn or not of_own.p > max(test.p, floor) else of_own
+
+
+def _possible(made: Interval, reading: Reading) -> Interval:
+    """The part of a difference's interval that the measure can reach."""
+    low, high = reading.bounds
+    return made.within(low - high, high - low)
+
+
+def _compared(
+    first: Reading, second: Reading, of_second: Callable[[], Interval]
+) -> tuple[Interval, Test]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
     if not settings.prefers_bootstrap:
@@ -32,21 +75,29 @@ def compared(
             return found
     drawn: Interval | None = None
     if settings.interval != "analytic":
-        ours, theirs = first.own_replicates, second.own_replicates
-        if ours is not None and theirs is not None:
-            apart = ours - theirs
+        apart, name = _draws(first, second)
+        if apart is not None:
             if first.pivotal:
                 # The value is biased, by more in the smaller part; turning the replicates about
                 # the difference takes that off as it does for each part.
                 apart = 2 * value - apart
-            name = "bootstrap" if clusters is None else "cluster bootstrap"
-            drawn = intervals.percentile(apart, settings.level, f"{name} [B] of both")
+            drawn = intervals.percentile(apart, settings.level, f"{name} of both")
             if drawn.reason is None:
-                return drawn, replace(paired.bootstrap(apart), name=name)
+                return drawn, replace(paired.bootstrap(apart), name=name.removesuffix(" [B]"))
     limits = _from_limits(first, second, of_second)
     if drawn is not None and (settings.prefers_bootstrap or limits.reason is not None):
         limits = drawn
     return limits, _NO_TEST
+
+
+def _draws(first: Reading, second: Reading) -> tuple[FloatArray | None, str]:
+    """First minus second in draws of either: of what may be behind their counts, which varies where
+    the counts do not, else of the bootstrap."""
+    name = "bootstrap [B]" if first.clusters is None else "cluster bootstrap [B]"
+    found = difference_of(lambda: first.own_replicates, lambda: second.own_replicates)
+    if first.likely and second.likely and not first.settings.prefers_bootstrap:
+        found, name = difference_of(first.likely, second.likely), "Jeffreys, of the cells"
+    return (None if found is None else found()), name
 
 
 def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:

@@ -114,6 +114,7 @@ class ClassCounts:
             influence=lambda: self.influence(measure),
             error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
+            likely=(lambda: measure.apply(self._as_likely)) if self._by_jeffreys else None,
             stratified=lambda: self._stratified(measure),
             studentised=lambda: self._studentised(measure),
             jackknife=lambda: self._jackknife(measure),
@@ -142,10 +143,14 @@ class ClassCounts:
         drawn = (share * counts.sum()).reshape(-1, 2, 2)
         return replace(self.matrix, counts=drawn, squares=drawn)
 
-    def _likely(self, measure: MeasureLike, level: float) -> Interval | None:
+    @property
+    def _by_jeffreys(self) -> bool:
         """Of two classes, and rows that are independent and weigh alike."""
         plain = self.cells.weight is None and self.clusters is None
-        if not plain or self.matrix.classes != 2:
+        return plain and self.matrix.classes == 2
+
+    def _likely(self, measure: MeasureLike, level: float) -> Interval | None:
+        if not self._by_jeffreys:
             return None
         return intervals.percentile(measure.apply(self._as_likely), level, "Jeffreys, of the cells")
 

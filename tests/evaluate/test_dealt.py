@@ -1,0 +1,162 @@
+"""Slices of few rows against enumeration, SciPy and the measures of the rows themselves."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+import calipers as cal
+from calipers.inference.settings import Settings
+from calipers.readings import dealt
+from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import Losses
+from calipers.readings.scores import ScoredRows
+from calipers.readings.sets import LabelCounts
+
+SETTINGS = Settings(resamples=20_000)
+Floats = npt.NDArray[np.float64]
+
+
+def test_lots_are_rows_of_which_each_is_taken_alike_and_once() -> None:
+    lots = dealt.lots(10, 4, SETTINGS)
+    assert lots.shape == (20_000, 4)
+    assert (np.diff(np.sort(lots, axis=1), axis=1) > 0).all()
+    counts = np.bincount(lots.ravel(), minlength=10)
+    assert abs(counts - 8_000).max() < 4 * math.sqrt(20_000 * 0.24)
+    # Of pairs too: two given rows are in 4·3 of 10·9 lots.
+    both = np.mean((lots == 2).any(axis=1) & (lots == 7).any(axis=1))
+    assert both == pytest.approx(12 / 90, abs=0.01)
+
+
+def test_shares_are_fishers_exact_test() -> None:
+    """Twice the smaller tail of the hypergeometric distribution."""
+    right = np.arange(40) < 34
+    part = np.array([0, 1, 34, 35, 36])
+    counts = ClassCounts.from_codes(np.ones(40, int), right.astype(int), ("0", "1"), SETTINGS)
+    deck = dealt.deck(counts)
+    assert deck is not None
+    found = deck.dealt(cal.measure("accuracy"), dealt.Part(part, 0.4), dealt.lots(40, 5, SETTINGS))
+    assert found is not None
+    assert found.found == pytest.approx(2 / 5 - 32 / 35)
+    p = 2 * stats.hypergeom(40, 34, 5).cdf(2)
+    assert found.compared(0.95)[1].p == pytest.approx(p, rel=0.15)
+
+
+def t_of(x: Floats, inside: list[int], *, root: bool) -> tuple[float, float]:
+    """The difference and its error, the variances averaged with that of all as of two more rows."""
+    parts = x[inside], np.delete(x, inside)
+    every, spread = x.mean(), x.var()
+    values, variances = [], []
+    for own in parts:
+        n = len(own)
+        variance = (n * own.var() + 2 * spread) / (n + 1) / n
+        mean = own.mean()
+        if root:
+            near = (n * mean + 2 * every) / (n + 2)
+            variance /= 4 * near
+            mean = math.sqrt(mean)
+        values.append(mean)
+        variances.append(variance)
+    return values[0] - values[1], math.sqrt(sum(variances))
+
+
+@pytest.mark.parametrize("measure", ["RMSE", "MSE"])
+def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str) -> None:
+    x = np.square(np.random.default_rng(3).normal(size=12))
+    x[:4] *= 3
+    root = measure == "RMSE"
+    pairs = [t_of(x, list(of), root=root) for of in combinations(range(12), 4)]
+    t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, [0, 1, 2, 3], root=root)
+    deck = dealt.deck(Losses(x, None, None, SETTINGS))
+    assert deck is not None
+    found = deck.dealt(
+        cal.measure(measure), dealt.Part(np.arange(4), 0.0), dealt.lots(12, 4, SETTINGS)
+    )
+    assert found is not None
+    interval, test = found.compared(0.9)
+    assert (found.found, found.error) == pytest.approx((value, se), rel=1e-12)
+    own = value / se
+    p = 2 * min((t <= own + 1e-12).mean(), (t >= own - 1e-12).mean())
+    assert test.p == pytest.approx(p, abs=4 * math.sqrt(2 * p / 20_000))
+    for end, tail in ((interval.low, 0.95), (interval.high, 0.05)):
+        least, most = np.quantile(t, [tail - 0.005, tail + 0.005])
+        assert least <= (value - end) / se <= most
+
+
+def test_a_lot_has_the_value_of_its_rows() -> None:
+    """Scores with ties, and weights."""
+    random = np.random.default_rng(4)
+    truth, score = random.random(60) < 0.4, np.round(random.random(60), 1)
+    weight = random.uniform(0.5, 2, 60)
+    lots = dealt.lots(60, 12, Settings(resamples=40))
+    for of in (None, weight):
+        scored = ScoredRows(truth, score, of, None, SETTINGS)
+        [table] = dealt._tables(scored, lots)
+        counts = ClassCounts.from_codes(
+            truth.astype(int), (score > 0.5).astype(int), ("0", "1"), SETTINGS, of
+        )
+        [matrix] = dealt._counts(counts, lots)
+        areas, aps = (cal.measure(name, family="scores").apply(table) for name in ("AUC", "AP"))
+        f1 = cal.measure("F1", family="counts").apply(matrix)
+        for k, rows in enumerate(lots):
+            own: dict[str, Any] = {"sample_weight": None if of is None else of[rows]}
+            assert areas[k] == pytest.approx(metrics.roc_auc_score(truth[rows], score[rows], **own))
+            ap = metrics.average_precision_score(truth[rows], score[rows], **own)
+            assert aps[k] == pytest.approx(ap)
+            assert f1[k] == pytest.approx(metrics.f1_score(truth[rows], score[rows] > 0.5, **own))
+
+
+def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows() -> None:
+    random = np.random.default_rng(5)
+    truth, predicted = random.random((2, 40, 3)) < 0.5
+    lots = dealt.lots(40, 9, Settings(resamples=20))
+    sample = LabelCounts(truth, predicted, ("a", "b", "c"), None, None, SETTINGS)
+    [made] = dealt._labels(sample, lots)
+    values = cal.measure("macro-F1", family="counts").apply(made)
+    for k, rows in enumerate(lots):
+        expected = metrics.f1_score(truth[rows], predicted[rows], average="macro")
+        assert values[k] == pytest.approx(expected)
+
+
+def test_three_right_rows_do_not_differ() -> None:
+    random = np.random.default_rng(1)
+    truth = random.random(60) < 0.5
+    truth[:3] = True
+    predicted = np.where(np.arange(60) % 6 == 5, ~truth, truth)
+    site = np.where(np.arange(60) < 3, "small", "large")
+    ev = cal.classification(
+        truth.astype(int), predicted.astype(int), positive=1, slices={"site": site},
+        measures=["F1", "MCC", "accuracy"], curves=False,
+    )  # fmt: skip
+    assert ev.slices is not None
+    row = ev.slices["site", "small", "F1"]
+    assert row.estimate.value == 1
+    assert row.to_rest.p > 0.1
+    assert row.to_rest.low < 0 < row.to_rest.high
+
+
+def test_no_small_slice_is_found_to_differ_where_none_does() -> None:
+    """The rule of the finding on each leading measure, in 5% of the data sets at most."""
+    slices, rows, names = 5, 40, ["F1", "MCC", "accuracy", "AP", "Brier"]
+    told = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        truth = random.random(rows) < 0.4
+        p = 1 / (1 + np.exp(0.7 - 1.2 * truth - random.normal(size=rows)))
+        ev = cal.classification(
+            truth, probability=p, slices={"site": [f"s{k % slices}" for k in range(rows)]},
+            measures=names, curves=False, resamples=200,
+        )  # fmt: skip
+        assert ev.slices is not None
+        least = {m: [s.to_rest.p_adjusted for s in ev.slices if s.estimate.measure == m]
+                 for m in names}  # fmt: skip
+        told.append([np.nanmin(least[m]) <= 0.05 for m in names])
+    # 5% and three standard errors.
+    assert (np.mean(told, axis=0) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 40)).all()
