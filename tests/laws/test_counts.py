@@ -266,3 +266,94 @@ def test_errors_name_the_rows_that_were_given() -> None:
         cal.classification([0, 1, 1], [0, 1, 1], count=[7, 8, 9], slices={"x": [1, 2]})
     with pytest.raises(cal.InputError, match="is over topics, which have no weight= and no count="):
         cal.measure("nDCG")({"1": {"a": 1}}, {"1": {"a": 1.0}}, count=[2])
+
+
+MATRIX = [[1820, 180], [10, 20]]
+
+
+def _matrices() -> dict[str, dict[str, Any]]:
+    """The same counts, in every form that a confusion matrix has."""
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    columns = {"0": [1820, 10], "1": [180, 20]}
+    turned = [[20, 10], [180, 1820]]
+    return {
+        "lists": {"confusion": MATRIX},
+        "array": {"confusion": np.array(MATRIX, float)},
+        "columns": {"confusion": columns},
+        "pandas": {"confusion": pd.DataFrame(turned, index=[1, 0], columns=[1, 0])},
+        "polars": {"confusion": pl.DataFrame(columns)},
+        "arrow": {"confusion": pa.table(columns)},
+        "rows by name": {"truth": [1, 0], "confusion": {"1": [20, 180], "0": [10, 1820]}},
+        "by prefix": {
+            "truth": "y",
+            "confusion": "n_*",
+            "data": {"n_0": [1820, 10], "y": [0, 1], "n_1": [180, 20]},
+        },
+        "several rows of a class": {
+            "truth": [0, 1, 0],
+            "confusion": {"0": [1000, 10, 820], "1": [180, 20, 0]},
+        },
+    }
+
+
+@pytest.mark.parametrize("form", _matrices())
+def test_a_confusion_matrix_is_its_rows(form: str) -> None:
+    counted = cal.classification([0, 0, 1, 1], [0, 1, 0, 1], count=np.ravel(MATRIX))
+    asked = _matrices()[form]
+    assert cal.classification(**asked).to_json(details=True) == counted.to_json(details=True)
+    named = cal.classification(**{**asked, "confusion": {"FOBT": asked["confusion"]}})
+    assert named.systems == ("FOBT",)
+
+
+def test_a_confusion_matrix_of_several_classes() -> None:
+    matrix = [[50, 3, 1], [4, 60, 0], [2, 2, 0]]
+    truth, said = np.indices((3, 3)).reshape(2, -1)
+    names = np.array(list("cab"))
+    written = cal.classification(
+        np.repeat(names[truth], np.ravel(matrix)),
+        np.repeat(names[said], np.ravel(matrix)),
+        labels=list("cab"),
+    )
+    found = cal.classification(confusion=matrix, labels=list("cab"))
+    assert found.to_json(details=True) == written.to_json(details=True)
+    assert found.confusion.labels == ("c", "a", "b")
+
+
+def test_slices_of_a_confusion_matrix() -> None:
+    rows = {"truth": [0, 1, 0, 1], "slices": {"sex": ["f", "f", "m", "m"]}}
+    matrix = {"0": [800, 4, 1020, 6], "1": [80, 8, 100, 12]}
+    ev = cal.classification(**rows, confusion=matrix, measures=["recall"])
+    assert [part.estimate.value for part in ev.slices] == [8 / 12, 12 / 18]
+    assert [part.estimate.n for part in ev.slices] == [892, 1138]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"confusion": {"a": MATRIX, "b": MATRIX}}, "do not say on which rows one is right"),
+        ({"confusion": {}}, "confusion: an empty dict, expected a matrix"),
+        ({"confusion": [1, 2]}, "confusion: is no table"),
+        ({"confusion": [[1, 2, 3], [1, 2, 3]]}, "confusion: has 2 rows and 3 columns"),
+        ({"confusion": [[1, 2], [1.5, 3]]}, "confusion: the column of '0': is 1.5 in row 1"),
+        ({"confusion": [["a", "b"], ["c", "d"]]}, "confusion: holds 'a'"),
+        ({"confusion": MATRIX, "labels": list("abc")}, "has 2 columns, labels= names 3 classes"),
+        ({"confusion": MATRIX, "predicted": [1, 2]}, "leave out predicted="),
+        ({"confusion": MATRIX, "truth": [1, 0, 1]}, "confusion: has 2 rows, truth has 3"),
+        ({"confusion": [[0, 0], [0, 0]]}, "all counts are 0"),
+        ({}, "truth= is missing"),
+    ],
+)
+def test_what_is_no_confusion_matrix(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(cal.InputError) as raised:
+        cal.classification(**asked)
+    assert message in str(raised.value)
+
+
+def test_rows_and_columns_of_a_frame_have_the_same_names() -> None:
+    import pandas as pd
+
+    with pytest.raises(cal.InputError, match="its rows are called 0, 1, its columns a, b"):
+        cal.classification(confusion=pd.DataFrame(MATRIX, columns=["a", "b"]))

@@ -58,6 +58,12 @@ NORMALISED = ("truth", "prediction", "all")
     "precision and the NPV there, which are added to the measures.",
 )
 @row_options
+@texts(
+    "--cells",
+    "[NAME=]COLS",
+    "In place of a system, a confusion matrix: a column of counts for each predicted class, as "
+    "'n_*' with the class for *, or ill,well; --truth is the class of each row.",
+)
 @part_options
 @click.option(
     "--confusion",
@@ -79,6 +85,7 @@ def command(
     threshold: str | None,
     costs: str | None,
     prevalence: float | None,
+    cells: tuple[str, ...],
     confusion: str | None,
     orientation: str,
     measures: tuple[str, ...],
@@ -102,10 +109,16 @@ def command(
         -m recall -m specificity --slice site --cluster-by patient --missing drop
       calipers classification scan.csv --truth y --score s --threshold cost \\
         --costs 1,20 --prevalence 0.01
+      calipers classification screening.csv --truth cancer --predicted blood --count people \\
+        --positive yes
     """
     output = Output.take(options)
     _check_look(output, confusion)
-    systems = Systems.take(options, ("score", "probability", "predicted"))
+    for name in ("score", "probability", "predicted", "count") if cells else ():
+        if options[name]:
+            raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
+    kinds = "score", "probability", "predicted"
+    systems = Systems.take(options, kinds, needed=not cells)
     if threshold is not None and not (systems.columns["score"] or systems.columns["probability"]):
         raise click.UsageError("--threshold is about --score and --probability")
     names = None if labels is None else labels.split(",")
@@ -125,6 +138,7 @@ def command(
         evaluation = classification(
             by_name(rows, truth, table),
             **columns,
+            confusion=dict(_cells(spec, rows, table) for spec in cells) or None,
             labels=classes,
             threshold=_threshold(threshold, costs, prevalence),
             **row_columns(rows, table, options),
@@ -219,6 +233,19 @@ def _threshold(text: str | None, costs: str | None, prevalence: float | None) ->
     if costs is not None and "cost_fp" not in used:
         raise click.UsageError(f"--costs: the rule {text!r} knows no costs; 'cost' does")
     return rule
+
+
+def _cells(text: str, rows: pa.Table, where: str) -> tuple[str, dict[str, Any]]:
+    """The name of a system, and a column of counts for each class that it predicts."""
+    from calipers.data.columns import by_name
+    from calipers.results.estimate import UNNAMED
+
+    name, _, columns = text.rpartition("=")
+    parts = columns.split(",")
+    found = by_name(rows, columns, where) if len(parts) == 1 else None
+    if not isinstance(found, dict):
+        found = {part: by_name(rows, part, where) for part in parts}
+    return name or UNNAMED, found
 
 
 def _columns(text: str, rows: pa.Table, where: str, labels: Sequence[str] | None) -> Any:

@@ -48,10 +48,10 @@ class Systems:
     by: str | None
 
     @classmethod
-    def take(cls, options: dict[str, Any], kinds: Sequence[str]) -> Systems:
+    def take(cls, options: dict[str, Any], kinds: Sequence[str], *, needed: bool = True) -> Systems:
         """Take them out of a command's options."""
         columns = {kind: options.pop(kind) for kind in kinds}
-        if not any(columns.values()):
+        if needed and not any(columns.values()):
             listed = ", ".join(f"--{kind}" for kind in kinds)
             raise click.UsageError(f"give at least one of {listed}")
         by, tables = options.pop("by"), dict(options.pop("tables"))

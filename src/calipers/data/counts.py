@@ -66,15 +66,9 @@ class Repeats:
 
 
 def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
-    """Whole numbers of rows, some above 0."""
-    given = as_numbers(values, what).astype(np.float64)
-    wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
-    if len(wrong):
-        raise InputError(
-            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}, expected a whole "
-            "number of rows, 0 or more; weight= takes other numbers"
-        )
-    total = given.sum()
+    """Whole numbers of rows, some above 0, that add up to no more than there may be."""
+    counts = whole_numbers(values, what)
+    total = counts.sum()
     if total > MOST_ROWS:
         raise InputError(
             f"{what}: adds up to {total:,.0f} rows, expected {MOST_ROWS:,} at most; divide the "
@@ -83,4 +77,16 @@ def as_counts(values: Any, what: str) -> npt.NDArray[np.int64]:
         )
     if not total:
         raise InputError(f"{what}: all counts are 0")
-    return given.astype(np.int64)
+    return counts.astype(np.int64)
+
+
+def whole_numbers(values: Any, what: str) -> npt.NDArray[np.float64]:
+    """Whole numbers of 0 or more."""
+    given = as_numbers(values, what).astype(np.float64)
+    wrong = np.flatnonzero((given < 0) | (given != np.floor(given)))
+    if len(wrong):
+        raise InputError(
+            f"{what}: is {given[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}, expected a whole "
+            "number of rows, 0 or more; weight= takes other numbers"
+        )
+    return given

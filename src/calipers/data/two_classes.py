@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import as_probabilities, is_missing, same_length
-from calipers.data.class_columns import class_table, is_table
+from calipers.data.class_columns import class_table, is_one_column, is_table
 from calipers.data.classes import (
     Classes,
     Coded,
@@ -86,6 +86,20 @@ def two_classes(
         collapsed,
         tuple(names if both is not None else in_order(names)),
     )
+
+
+def names_two(
+    labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Any
+) -> bool:
+    """Whether ``labels`` only say which two classes there are, of which one is positive: where that
+    one is named, or a threshold, or where scores come in one column."""
+    if len(labels) != 2:
+        return False
+    if positive is not None or threshold is not None:
+        return True
+    given = [values for values in (score, probability) if values is not None]
+    names = [name_of(label) for label in labels]
+    return bool(given) and all(is_one_column(values, names) for values in given)
 
 
 #: Pairs of labels that say themselves which one is positive, the second.

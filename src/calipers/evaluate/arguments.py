@@ -28,6 +28,7 @@ ELSEWHERE: Mapping[str, str] = {
     "labels": "classes class_names target_names",
     "weight": "sample_weight sample_weights weights w",
     "count": "counts freq frequency frequencies freq_weights fweights n_obs",
+    "confusion": "confusion_matrix matrix cm contingency table_of_counts",
     "cluster": "clusters cluster_by group groups group_by",
     "slices": "slice slice_by slice_on by subgroups sensitive_features",
     "data": "df frame dataframe table",

@@ -12,12 +12,19 @@ import numpy as np
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_columns import is_one_column, is_per_class
-from calipers.data.classes import Coded, check_classes, coded, name_of
+from calipers.data.class_columns import is_per_class
+from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
+from calipers.data.confusions import of_cells
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
-from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
+from calipers.data.two_classes import (
+    Labels,
+    names_two,
+    positive_probability,
+    predictions,
+    two_classes,
+)
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins, slice_columns
@@ -60,9 +67,10 @@ Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
 
 @verb
 def classification(
-    truth: Any,
+    truth: Any = None,
     predicted: Any = None,
     *,
+    confusion: Any = None,
     score: Any = None,
     probability: Any = None,
     positive: Any = None,
@@ -94,6 +102,12 @@ def classification(
         positive, all classes are evaluated: each against the rest, and averages over them.
     predicted
         Predicted labels; a column, or a dict from system names to columns.
+    confusion
+        In place of rows a confusion matrix of a system, with a row for each true class and a column
+        for each predicted one: an array in the order of ``labels`` (without them 0, 1, …), or a
+        data frame or a dict of columns, named by the predicted classes. Rows are of the classes
+        that the index of a pandas frame or ``truth`` names, else in the order of the columns. Under
+        the name of the system, as ``{"old": matrix}``, or without.
     score
         Scores, higher for the positive class; a column or a dict of columns. Measures of counts
         need a ``threshold`` besides. With several classes, a column for each, as probabilities.
@@ -169,6 +183,7 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     rows = gather(
         {
+            "confusion": confusion,
             "truth": truth,
             "predicted": predicted,
             "score": score,
@@ -182,12 +197,13 @@ def classification(
         by=id,
         missing=missing,
     )
-    truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
+    given = of_cells(rows.columns, labels)
+    truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes))
     if labels is None:
         check_classes(truth, repeats.number)
-    two = labels is not None and _names_two(labels, positive, score, probability, threshold)
+    two = labels is not None and names_two(labels, positive, score, probability, threshold)
     columns = {"score": score, "probability": probability, "weight": weight, "cluster": cluster}
     shared = {
         "repeats": repeats,
@@ -270,20 +286,6 @@ def _of_two(
         curves=_curves(systems) if curves else (),
         confusions=confusions(systems, settings),
     )
-
-
-def _names_two(
-    labels: Sequence[Any], positive: Any, score: Any, probability: Any, threshold: Threshold
-) -> bool:
-    """Whether ``labels`` only say which two classes there are, of which one is positive: where that
-    one is named, or a threshold, or where scores come in one column."""
-    if len(labels) != 2:
-        return False
-    if positive is not None or threshold is not None:
-        return True
-    given = [values for values in (score, probability) if values is not None]
-    names = [name_of(label) for label in labels]
-    return bool(given) and all(is_one_column(values, names) for values in given)
 
 
 def _said(predicted: Any) -> list[str]:
