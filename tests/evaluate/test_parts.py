@@ -86,7 +86,7 @@ MORE = {
     "two classes": [
         "default",
         "Gini",
-        "AP-DG",
+        "PR-AUC-DG",
         "KS",
         "ECE",
         "calibration-intercept(slope='fitted')",

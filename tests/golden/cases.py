@@ -114,7 +114,7 @@ TASKS: dict[str, tuple[Callable[..., Any], Callable[[bool], dict[str, Any]]]] = 
     }),
     "scores": (cal.classification, lambda several: {
         "truth": rows()["truth"], "score": of("probability", several),
-        "measures": ["AUC", "PR-AUC", "AP", "AP-DG", "KS", "max-F1", "EER", "Gini", "pAUC(max_fpr=0.2)",
+        "measures": ["AUC", "PR-AUC", "AP", "PR-AUC-DG", "KS", "max-F1", "EER", "Gini", "pAUC(max_fpr=0.2)",
                      "precision@recall=0.8", "recall@FPR=0.1"],
     }),
     "probabilities": (cal.classification, lambda several: {

@@ -21,7 +21,7 @@ from calipers.inference.spaces import ByClass, Space
 from calipers.measures import parse
 from calipers.statistics import FloatArray, Moments, ScoreTable
 
-KNOWN = ("AUC", "Gini", "AP", "PR-AUC", "AP-DG")
+KNOWN = ("AUC", "Gini", "AP", "PR-AUC", "PR-AUC-DG")
 
 #: Fawcett (2006): twenty rows by descending score.
 FAWCETT = np.array([c == "p" for c in "ppnpppnnpnpnpnnnpnpn"])
@@ -205,7 +205,7 @@ def test_rows_that_come_several_times_over() -> None:
 
 
 @pytest.mark.parametrize("decimals", [None, 0], ids=["untied", "tied"])
-@pytest.mark.parametrize("name", ["AP", "PR-AUC", "AP-DG", "KS", "PRG-AUC"])
+@pytest.mark.parametrize("name", ["AP", "PR-AUC", "PR-AUC-DG", "KS", "PRG-AUC"])
 def test_the_error_is_the_spread_of_samples(name: str, decimals: int | None) -> None:
     """1,500 samples of 300 rows, a quarter of them positive, scores continuous or a dozen values:
     the mean error found comes within 8% of the standard deviation over samples."""

@@ -298,7 +298,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "min_fpr": _one_of(0.0, 0.05, 0.2, 0.5),
     "bins": _one_of(*range(1, 21)),
     "binning": _one_of("equal-width", "equal-mass", "distinct"),
-    "estimator": _one_of("equal-width", "equal-mass", "debiased", "sweep"),
+    "estimator": _one_of("equal-width", "equal-mass", "sweep"),
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
     "loss": _one_of("Brier", "log-loss"),
     "slope": _one_of("one", "fitted"),

@@ -93,7 +93,7 @@ Build = Callable[[Data, int], Any]
 _OF: dict[Build, dict[str, tuple[str, ...]]] = {
     two_classes: {
         "counts": ("accuracy", "precision", "F1", "MCC"),
-        "scores": ("AUC", "Gini", "AP", "PR-AUC", "AP-DG", "pAUC(max_fpr=0.5)"),
+        "scores": ("AUC", "Gini", "AP", "PR-AUC", "PR-AUC-DG", "pAUC(max_fpr=0.5)"),
         "probabilities": ("log-loss", "perplexity"),
         "calibration": ("calibration-slope", "calibration-intercept"),
     },

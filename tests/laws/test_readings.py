@@ -313,7 +313,7 @@ def test_inner_products_are_those_of_the_jackknife(
     total = weighted([(1.0, of) for of in pair])
     apart = function(np.subtract, pair, [1.0, -1.0])
     exact = measure.definition.name in ("MSE", "MAE", "log-loss", "Brier", "Hamming-loss")
-    kinks = measure.definition.name in ("PR-AUC", "AP-DG")
+    kinks = measure.definition.name in ("PR-AUC", "PR-AUC-DG")
     tolerance = 1e-9 if exact else (12 if kinks else 8) / 30
     for ours, theirs in (
         (by_influence(pair[0]), out[0] @ out[0]),

@@ -167,7 +167,8 @@ def test_the_debiased_error_is_its_definition(case: Rows) -> None:
     bins = in_bins(case, 6, "equal-mass")
     squares = sum(w * ((p - y) ** 2 - y * (1 - y) / (w - 1)) for w, p, y in bins)
     expected = math.sqrt(max(squares / len(case[1]), 0))
-    assert value("ECE(bins=6,estimator='debiased')", case) == pytest.approx(expected)
+    assert value("RMSCE(bins=6)", case) == pytest.approx(expected)
+    assert str(cal.measure("ECE(bins=6,estimator='debiased')")) == "RMSCE(bins=6)"
 
 
 def test_the_debiased_error_is_less_biased() -> None:
@@ -178,7 +179,7 @@ def test_the_debiased_error_is_less_biased() -> None:
         p = random.random(150)
         case = (random.random(150) < p, p, None)
         plain.append(value("reliability(binning='equal-mass',bins=15)", case))
-        debiased.append(value("ECE(estimator='debiased')", case) ** 2)
+        debiased.append(value("RMSCE", case) ** 2)
     # Half of the debiased squares are cut off at 0.
     assert np.mean(debiased) < 0.4 * np.mean(plain)
     assert np.mean(debiased) < 0.006
@@ -203,7 +204,7 @@ def test_the_sweep_stops_before_shares_fall() -> None:
 
 
 def test_a_bin_of_one_row_has_no_debiased_error() -> None:
-    measure = cal.measure("ECE(estimator='debiased')")
+    measure = cal.measure("RMSCE")
     table = ScoreTable.from_rows(np.array([True, False]), np.array([0.1, 0.9]))
     assert math.isnan(measure.apply(table))
     assert measure.reasons(table)["one_row_in_a_bin"]

@@ -240,7 +240,7 @@ def test_davis_and_goadrich_s_area_is_the_integral_of_its_curve() -> None:
         truth, score, _ = sample(seed, weighted=False)
         expected = integrated(seed, lambda x, f: x / (x + f), lambda x: x) / truth.sum()
         table = ScoreTable.from_rows(truth, score)
-        assert value("AP-DG", table) == pytest.approx(expected, abs=1e-6)
+        assert value("PR-AUC-DG", table) == pytest.approx(expected, abs=1e-6)
 
 
 def test_the_area_under_precision_recall_gain_is_the_integral_of_its_curve() -> None:

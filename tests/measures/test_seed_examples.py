@@ -229,7 +229,7 @@ def check_ranking(ranking: JudgedRankings, expected: dict[str, Any], collection:
             case "eleven_point_mean":
                 check(ranked("11pt-avg"), ranking, value)
             case "system_efficiency":
-                check(ranked("efficiency"), ranking, value)
+                check(ranked("system-efficiency"), ranking, value)
             case "reciprocal_rank":
                 check(ranked("RR"), ranking, value)
             case _:
@@ -291,7 +291,7 @@ def test_fourteen_documents_by_score_with_unjudged_ones() -> None:
     ev = cal.retrieval(qrels, run, measures=["AP", "Rprec", "efficiency", "P@10"])
     assert ev["AP"].value == pytest.approx(expected["average_precision"], abs=1e-12)
     assert ev["Rprec"].value == pytest.approx(expected["r_precision"], abs=1e-12)
-    assert ev["efficiency"].value == pytest.approx(expected["system_efficiency"], abs=1e-12)
+    assert ev["system-efficiency"].value == pytest.approx(expected["system_efficiency"], abs=1e-12)
     assert ev["P@10"].value == pytest.approx(expected["precision_at_k"][9], abs=1e-12)
 
 

@@ -196,16 +196,8 @@ def _binned(x: Levels, bins: int, binning: str) -> Levels:
     return x.gathered(first)
 
 
-def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
-    return given["estimator"] == "debiased" and bool(
-        (_binned(x, given["bins"], "equal-mass").total <= 1).any()
-    )
-
-
-@error("ECE", aliases=("expected_calibration_error",), any_classes=True,
-       undefined={"one_row_in_a_bin": _where(_lonely)}, together=_by_width,
-       reference="Naeini, Cooper and Hauskrecht 2015; debiased: Kumar, Liang and Ma 2019; "
-                 "sweep: Roelofs and others 2022")  # fmt: skip
+@error("ECE", aliases=("expected_calibration_error",), any_classes=True, together=_by_width,
+       reference="Naeini, Cooper and Hauskrecht 2015; sweep: Roelofs and others 2022")  # fmt: skip
 def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equal-width") -> float:
     """Expected calibration error, by a named estimator.
 
@@ -214,18 +206,29 @@ def expected_calibration_error(x: Levels, bins: int = 15, estimator: str = "equa
     calibration curve test for it.
     ``equal-width`` and ``equal-mass``: Σ w|p̄ − ȳ| over bins. ``sweep``: the same over as many bins
     of equal mass as there can be while their shares of positives ascend, whatever ``bins`` is.
-    ``debiased``: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1)) over bins of equal mass with n rows
-    each, 0 where the sum is negative; it is undefined where a bin holds one row.
+    Bins of equal width are closed on the right: (0, 1/B], (1/B, 2/B], …, with 0 in the first.
     """
-    if estimator == "sweep":
-        b = x.gathered(x.sweep())
-    else:
-        b = _binned(x, bins, "equal-mass" if estimator == "debiased" else estimator)
-    gap = np.abs(b.probability - b.share)
-    if estimator == "debiased":
-        squares = np.square(gap) - b.share * (1 - b.share) / (b.total - 1)
-        return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
-    return float(np.dot(b.total, gap)) / b.weight
+    b = x.gathered(x.sweep()) if estimator == "sweep" else _binned(x, bins, estimator)
+    return float(np.dot(b.total, np.abs(b.probability - b.share))) / b.weight
+
+
+def _lonely(x: Levels, given: Mapping[str, Any]) -> bool:
+    return bool((_binned(x, given["bins"], "equal-mass").total <= 1).any())
+
+
+@error("RMSCE", aliases=("root_mean_squared_calibration_error",), any_classes=True,
+       undefined={"one_row_in_a_bin": _where(_lonely)},
+       reference="Kumar, Liang and Ma 2019")  # fmt: skip
+def root_mean_squared_calibration_error(x: Levels, bins: int = 15) -> float:
+    """Root mean squared calibration error, debiased: the root of Σ w((p̄ − ȳ)² − ȳ(1 − ȳ)/(n − 1))
+    over bins of equal mass with n rows each, 0 where the sum is negative.
+
+    What is taken off is what chance alone would make of the squares. It is a root mean
+    square and no mean of absolute errors as ECE is. It is undefined where a bin holds one row.
+    """
+    b = _binned(x, bins, "equal-mass")
+    squares = np.square(b.probability - b.share) - b.share * (1 - b.share) / (b.total - 1)
+    return math.sqrt(max(float(np.dot(b.total, squares)) / b.weight, 0.0))
 
 
 @error("MCE", aliases=("maximum_calibration_error",), any_classes=True, together=_by_width,

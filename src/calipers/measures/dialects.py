@@ -32,7 +32,7 @@ def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     ('SetF', None, {'beta': 0.5})
     """
     words = name, at, dict(values)
-    for translated in (_ranx, _trec_eval, _ir_measures):
+    for translated in (_ranx, _trec_eval, _ir_measures, _former):
         words = translated(*words)
     return words
 
@@ -131,4 +131,12 @@ def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
             values |= {} if base == "sdcg" else {"gain": "scale"}
     if base == "sdcg" and values.get("dcg") == "log2":
         del values["dcg"]
+    return name, at, values
+
+
+def _former(name: str, at: str | None, values: Parameters) -> Words:
+    """What measures of ours were called before."""
+    if name.lower() == "ece" and values.get("estimator") == "debiased":
+        del values["estimator"]
+        return "RMSCE", at, values
     return name, at, values

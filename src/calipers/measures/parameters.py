@@ -79,7 +79,7 @@ PARAMETERS: dict[str, Domain] = {
     "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
     "delta": Domain(low=0, high=0.5),
     "denominator": Domain(choices=("R", "min(k,R)", "found")),
-    "estimator": Domain(choices=("equal-width", "equal-mass", "debiased", "sweep")),
+    "estimator": Domain(choices=("equal-width", "equal-mass", "sweep")),
     "fpr": Domain(low=0, high=1, usual=0.1),
     "gain": Domain(choices=("binary", "grade", "topic-max", "scale")),
     "gains": Domain(holds="gains"),

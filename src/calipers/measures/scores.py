@@ -103,8 +103,8 @@ def _tied_area(tp: FloatArray, fp: FloatArray, t: FloatArray, f: FloatArray) -> 
 
 
 @area(
-    "AP-DG",
-    aliases=("davis_goadrich", "PR-AUC-DG"),
+    "PR-AUC-DG",
+    aliases=("davis_goadrich", "AP-DG"),
     undefined=NO_POSITIVE,
     area=Area("AP-DG"),
     reference="Davis and Goadrich 2006",

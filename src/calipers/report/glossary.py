@@ -129,7 +129,7 @@ Friedman F: Friedman 1937; Iman and Davenport 1980
     Whether the systems rank alike on the units, by Iman and Davenport's F.
 Nemenyi: Nemenyi 1963; Demšar 2006
     Every two systems by their mean ranks; a critical difference apart, they differ.
-ANOVA F, ω²: Carterette 2012
+ANOVA F, ω²: Carterette 2012; ω²: Hays 1963
     Analysis of variance by unit and system: whether the means of the systems differ, and what
     share of the variance is theirs; below 0 where there is nothing.
 """)

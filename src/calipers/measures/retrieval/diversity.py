@@ -74,7 +74,7 @@ def err_ia(g: GroupedRankings, cutoff: int, rel: int = 1, alpha: float = 0.5) ->
     return _of_most(g, cutoff, rel, alpha, _reciprocal)
 
 
-@against_ideal("nERR-IA", aliases=("nERR_IA",), reference="Chapelle et al. 2009")
+@against_ideal("nERR-IA", aliases=("nERR_IA",), reference="ndeval, after Chapelle et al. 2009")
 def nerr_ia(
     g: GroupedRankings, cutoff: int | None = None, rel: int = 1, alpha: float = 0.5
 ) -> FloatArray:
@@ -95,7 +95,7 @@ def nrbp(g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float =
     return (1 - (1 - alpha) * patience) * total / subtopics
 
 
-@against_ideal("nNRBP", reference="Clarke, Kolla and Vechtomova 2009")
+@against_ideal("nNRBP", reference="ndeval, after Clarke, Kolla and Vechtomova 2009")
 def nnrbp(
     g: GroupedRankings, rel: int = 1, alpha: float = 0.5, patience: float = 0.5
 ) -> FloatArray:
@@ -103,7 +103,7 @@ def nnrbp(
     return _of_ideal(g, None, rel, alpha, partial(_geometric, patience))
 
 
-@diverse("P-IA", aliases=("P_IA",), reference="Agrawal et al. 2009")
+@diverse("P-IA", aliases=("P_IA",), reference="Clarke, Craswell and Soboroff 2009")
 def precision_ia(g: GroupedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Intent-aware precision at k: P@k for each of the S subtopics, averaged."""
     found = _Found(g, rel, cutoff)

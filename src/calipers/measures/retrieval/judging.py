@@ -7,6 +7,8 @@ from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.measures.retrieval.users import powers
 from calipers.statistics import FloatArray, JudgedRankings
 
+BPREF = "Buckley and Voorhees 2004, as corrected in trec_eval 8"
+
 
 def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """The expected bpref over orders of tied documents: of the n judged documents of a block that
@@ -23,7 +25,7 @@ def bpref_over_ties(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum(np.where(hit, 1 - lost, 0.0)) / relevant
 
 
-@of_relevant("Bpref", ties=bpref_over_ties, reference="Buckley and Voorhees 2004")
+@of_relevant("Bpref", ties=bpref_over_ties, reference=BPREF)
 def bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Binary preference: (1/R) Σ 1 − min(n, R)/min(N, R) over the relevant documents retrieved,
     where n judged documents that are not relevant stand above, of N that there are.

@@ -117,7 +117,7 @@ def average_precision(
     aliases=("gm_map", "gmap", "gm_ap"),
     summary="geometric",
     ties=lambda r, rel: average_precision_over_ties(r, rel=rel),
-    reference="Robertson 2006",
+    reference="Voorhees 2004, TREC Robust track; Robertson 2006",
 )
 def geometric_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Average precision, summed up as its geometric mean over topics.
@@ -257,7 +257,7 @@ def precision_at_recall(r: JudgedRankings, recall: float, rel: int = 1) -> Float
     return r.sum(np.where(there, r.hits_so_far(rel) / r.rank, 0.0))
 
 
-@of_relevant("efficiency", aliases=("system_efficiency",))
+@of_relevant("system-efficiency", aliases=("efficiency",))
 def system_efficiency(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """System efficiency: 1 − d/√2, where d is the smallest distance of the points
     (recall, precision) of the ranking to (1, 1)."""
@@ -313,7 +313,7 @@ def _roc_area(r: JudgedRankings, collection: int, rel: int, so_far: FloatArray) 
     return (ahead + (relevant - found) * behind / 2) / (relevant * others)
 
 
-@ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2006")
+@ranking("YAAP", aliases=("yaap",), range=(-inf, inf), reference="Robertson 2012")
 def yet_another_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Yet another average precision: ln((1 + S) / (1 + R − S)), where S is the sum of the
     precisions at the relevant documents retrieved; AP stretched so that it has no ends."""

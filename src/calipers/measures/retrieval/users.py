@@ -120,7 +120,7 @@ def expected_reciprocal_rank(
     aliases=("normalised_err",),
     perfect=1.0,
     undefined={**NO_GAIN, **ABOVE_SCALE},
-    reference="Chapelle, Metzler, Zhang and Grinspan 2009",
+    reference="ERR: Chapelle, Metzler, Zhang and Grinspan 2009",
 )
 def normalised_expected_reciprocal_rank(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
