@@ -14,8 +14,8 @@ from calipers.data.errors import InputError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-#: Counts may add up to so many rows. Each takes some 30 bytes where one system predicts labels and
-#: up to 200 where several have scores: 3 to 20 GB.
+#: Counts may add up to so many rows. At the peak each takes some 30 bytes where one system predicts
+#: labels, 110 where one has probabilities or two have scores: 3 to 11 GB.
 MOST_ROWS = 100_000_000
 
 
