@@ -41,8 +41,29 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
     share = float(special.expit(mean + spread * special.ndtri(np.linspace(0, 1, 999)[1:-1])).mean())
     large = rows >= 100 and rows * min(share, 1 - share) >= 20
     size = f"{rows} rows, {share:.0%} positive"
-    ways = ("student", "delta", "studentised")
+    ways = ("student", "hall", "bayesian", "delta", "studentised")
     return World("probabilities", word, size, found, draw, large, ways=ways)
+
+
+def near_perfect(rows: int, wrong: float) -> World:
+    """Of most rows the true class is given 0.95 to 1, evenly, of some the other one is."""
+
+    def found() -> dict[str, float]:
+        right = {"Brier": 0.05**2 / 3, "log-loss": 1 + 19 * np.log(0.95)}
+        missed = {"Brier": (1 - 0.95**3) / 0.15, "log-loss": 1 - np.log(0.05)}
+        return {name: (1 - wrong) * right[name] + wrong * missed[name] for name in right}
+
+    def draw(random: Random) -> Evaluate:
+        while True:
+            truth = random.random(rows) < 0.5
+            if 0 < truth.sum() < rows:
+                said = truth ^ (random.random(rows) < wrong)
+                p = np.abs(random.uniform(0.0, 0.05, rows) - said)
+                return CLASSIFICATION(truth, probability=p, measures=("Brier", "log-loss"))
+
+    word, size = f"near-perfect, {wrong:.1%} wrong", f"{rows} rows"
+    ways = ("student", "hall", "bayesian", "studentised")
+    return World("probabilities", word, size, found, draw, rows * wrong >= 20, ways=ways)
 
 
 def worlds() -> list[World]:
@@ -51,4 +72,5 @@ def worlds() -> list[World]:
         *(probabilities(n, -0.5, 1.5, 1.0, "calibrated") for n in (50, 100, 300, 1000)),
         *(probabilities(n, -2.5, 1.0, 1.0, "calibrated, rare") for n in (200, 1000)),
         *(probabilities(n, -0.5, 1.5, 0.4, "overconfident") for n in (100, 300, 1000)),
+        *(near_perfect(n, wrong) for n in (25, 100, 1000) for wrong in (0.005, 0.03)),
     ]
