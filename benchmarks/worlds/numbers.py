@@ -31,7 +31,7 @@ class WithOutliers:
 
     def cdf(self, x: float) -> float:
         """Below x."""
-        usual, odd = stats.norm.cdf([x, x / self.times])
+        usual, odd = stats.norm.cdf(x), stats.norm.cdf(x / self.times)
         return float((1 - self.share) * usual + self.share * odd)
 
     def sf(self, x: float) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
 #: More different values than these are put together with their neighbours before they are drawn.
-MOST_VALUES = 4096
+MOST_VALUES = 1024
 
 
 def skewed_t(

@@ -201,8 +201,9 @@ class _Losses:
             degrees = self.clusters.number - 1
         mean, se, positive = self.moments.mean, self.mean_error, self.bounds[0] >= 0
         made = means.skewed_t(mean, se, self.skewness, degrees, level, positive=positive)
-        named = made.method if self.clusters is None else self.clusters.named(made.method)
-        return self.of_limits(replace(made, method=named))
+        if self.clusters is not None and self.clusters.number < 2:
+            return intervals.missing(made.method, "too_few_clusters")
+        return self.of_limits(self.named(made))
 
     def bayesian(self, level: float) -> Interval:
         """Of values that have ends; of clusters by their means."""
@@ -212,8 +213,15 @@ class _Losses:
             sums = sums[sums[:, 1] > 0]
             values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
         made = means.bayesian(values, weight, self.bounds, level, self.settings)
-        named = made.method if self.clusters is None else self.clusters.named(made.method)
-        return replace(made, method=named)
+        return self.named(made)
+
+    def named(self, made: Interval) -> Interval:
+        """Whose method says how many clusters there are."""
+        return (
+            made
+            if self.clusters is None
+            else replace(made, method=self.clusters.named(made.method))
+        )
 
     def of_limits(self, made: Interval) -> Interval:
         """Limits of the mean as the measure takes them."""
