@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
 import pytest
 import statsmodels.api as sm
 from scipy import stats
@@ -459,6 +461,45 @@ def test_few_distinct_numbers_are_slices() -> None:
     assert (made[0].names, made[0].codes.tolist(), notes) == (("1", "2", "3"), [2, 0, 1, 0], [])
 
 
+@pytest.mark.parametrize("missing", ["error", "drop"])
+@pytest.mark.parametrize("kind", [list, pa.array, pd.Series, np.array])
+def test_rows_without_a_value_are_a_slice(kind: Any, missing: str) -> None:
+    d = data()
+    column = [None if k % 10 == 0 else str(x) for k, x in enumerate(d["site"])]
+    found = sliced(d, slices={"site": kind(column)}, measures="accuracy", missing=missing)
+    assert [row.slice for row in found] == ["Bern", "Oslo", "Rome", "missing"]
+    row, own = found["site", "missing", "accuracy"], rows_of(d, slice(0, ROWS, 10))
+    assert row.estimate.of == ROWS // 10
+    assert row.to_rest.n == ROWS - ROWS // 10
+    assert row.estimate.value == pytest.approx(
+        evaluated(own, measures="accuracy")["accuracy"].value
+    )
+
+
+def test_numbers_may_be_missing_too() -> None:
+    age = np.where(np.arange(60) < 20, np.nan, np.arange(60.0))
+    [cut], notes = cuts({"age": {"age": age}}, None, 60)
+    assert cut.names[-1] == "missing"
+    assert np.bincount(cut.codes).tolist() == [10, 10, 10, 10, 20]
+    assert "quartiles: 29.75, 39.5, 49.25" in notes[0]
+    [whole], _ = cuts({"age": {"age": [None, None]}}, None, 2)
+    assert whole.names == ("missing",)
+
+
+def test_a_number_that_most_rows_have_is_a_slice() -> None:
+    """Four of five did not smoke; the others are cut among themselves."""
+    packs = np.where(np.arange(100) % 5 < 4, 0.0, 1 + np.arange(100.0))
+    [cut], [note] = cuts({"packs": {"packs": packs}}, None, 100)
+    edges = np.quantile(packs[packs > 0], [0.25, 0.5, 0.75])
+    assert cut.names == (
+        "0", f"below {edges[0]:g}, not 0", f"{edges[0]:g} to below {edges[1]:g}",
+        f"{edges[1]:g} to below {edges[2]:g}", f"{edges[2]:g} and above",
+    )  # fmt: skip
+    assert np.bincount(cut.codes).tolist() == [80, 5, 5, 5, 5]
+    assert (packs[cut.codes == 0] == 0).all()
+    assert note.startswith("packs is 0 in 80% of the rows, which are a slice; the others are cut")
+
+
 def test_columns_are_crossed() -> None:
     d = data()
     found = sliced(d, slices={"sex*site": (d["sex"], d["site"])}, measures="accuracy")
@@ -489,7 +530,7 @@ def test_slices_are_columns_of_a_table_by_name() -> None:
     ("slices", "bins", "message"),
     [
         ({"a": [1, 2]}, None, "slice 'a': has 2 rows, truth has 4"),
-        ({"a": [1, None, 2, 2]}, None, "slice 'a': 1 of 4 values are missing"),
+        ({"a": [None, "missing", "b", "b"]}, None, "some rows have no value and some have 'mis"),
         ({"a": list("abca")}, {"a": [1]}, "slice 'a': holds 'a', bins need numbers"),
         ({"a": [1, 2, 3, 4]}, {"b": [1]}, "bins for 'b', which is no slice"),
         ({"a": [1, 2, 3, 4]}, {"a": [2, 1]}, "expected numbers in ascending order"),
@@ -610,6 +651,29 @@ def test_tables_have_a_row_for_each_measure_of_each_slice() -> None:
     assert len(frame) == found.to_arrow().num_rows == len(found) == 3 * len(MEASURES)
     assert found.to_csv().count("\n") == len(found) + 1
     assert {"slice", "difference", "p_adjusted"} <= set(frame.columns)
+
+
+def test_a_scarce_label_leaves_an_average_its_test() -> None:
+    """By the errors of both parts, of which the bootstrap says nothing for a macro average."""
+    random = np.random.default_rng(0)
+    truth = random.random((1200, 3)) < [0.4, 0.3, 0.012]
+    said = np.where(random.random((1200, 3)) < 0.85, truth, ~truth)
+    said[:, 2] = truth[:, 2] ^ (random.random(1200) < 0.003)
+    site = random.choice(["a", "b", "c"], 1200)
+    options: dict[str, Any] = {"measures": ["macro-F1"]}
+    columns = [{name: of[:, k] for k, name in enumerate("xyz")} for of in (truth, said)]
+    found = cal.multilabel(*columns, slices={"site": site}, **options).slices
+    assert found is not None
+    row = found["site", "a", "macro-F1"].to_rest
+    parts = [
+        cal.multilabel(
+            *({name: of[part] for name, of in column.items()} for column in columns),
+            interval="analytic", **options,
+        )["macro-F1"] for part in (site == "a", site != "a")
+    ]  # fmt: skip
+    se = math.hypot(*((e.high - e.low) / 2 / stats.norm.ppf(0.975) for e in parts))
+    assert row.high - row.value == pytest.approx(stats.norm.ppf(0.975) * se, rel=1e-6)
+    assert row.p == pytest.approx(2 * stats.norm.sf(abs(row.value) / se), rel=1e-6)
 
 
 def test_reports_show_slices() -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What may be done about missing values.
 MISSING = ("error", "drop")
+#: What may have no value in a row, and still be there.
+MAY_MISS = ("slices",)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -261,6 +263,8 @@ def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         for name, leaf in _leaves(values, what):
             listed = missing_lists(leaf)
             mask = missing_rows(leaf, name) if listed is None else listed
+            if what in MAY_MISS:
+                mask = np.zeros_like(mask)
             if lost is not None and len(mask) != len(lost):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(lost)}")
             if mask.any():

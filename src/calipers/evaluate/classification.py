@@ -143,7 +143,9 @@ def classification(
     slices
         A dict of columns to cut the rows by. Every measure is computed on each slice and compared
         with the rest of the rows; ``"age*site": (age, site)`` crosses two columns. A column of more
-        than ten distinct numbers is cut at its quartiles. With ``data``, a list of names will do.
+        than ten distinct numbers is cut at its quartiles; a number that more than half of the rows
+        have is a slice of its own. Rows without a value are the slice ``"missing"``. With ``data``,
+        a list of names will do.
     slice_bins
         Where to cut columns of numbers instead, by name: ``{"age": [40, 65]}``.
     data

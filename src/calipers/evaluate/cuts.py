@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import as_numbers, same_length
+from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
 from calipers.data.classes import Coded, coded
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.once import cached_property
@@ -19,6 +19,8 @@ from calipers.once import cached_property
 MOST_SLICES = 50
 #: A column of numbers with more distinct values than these is cut.
 MOST_VALUES = 10
+#: How the slice of the rows without a value is called.
+NO_VALUE = "missing"
 
 Bins = Mapping[str, Sequence[float]]
 
@@ -66,7 +68,8 @@ def cuts(
 ) -> tuple[list[Cut], list[str]]:
     """The ways to cut that :func:`slice_columns` describes, and what a reader has to know of them.
 
-    A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles.
+    A column of more than ten distinct numbers is cut at its ``bins``, else at its quartiles; a
+    number that most of its rows have is then a slice of its own. Rows without a value are a slice.
     """
     if bins is not None and not isinstance(bins, Mapping):
         raise InputError(
@@ -81,9 +84,7 @@ def cuts(
     for name, columns in slices.items():
         found = []
         for part, column in columns.items():
-            values = coded(column, f"slice {part!r}")
-            same_length(values.codes, rows, f"slice {part!r}")
-            cut, note = _binned(part, values, bins.get(part))
+            cut, note = _cut(part, column, rows, bins.get(part))
             found.append(cut)
             notes += note
         cut = _crossed(name, found) if len(found) > 1 else found[0]
@@ -113,8 +114,35 @@ def _split(name: str) -> list[str]:
     return [part.strip() for part in name.split("*")]
 
 
+def _cut(name: str, column: Any, rows: int, bins: Sequence[float] | None) -> tuple[Cut, list[str]]:
+    """The slices of one column, that of the rows without a value among them, and how its numbers
+    were cut."""
+    what, absent = f"slice {name!r}", None
+    try:
+        values = coded(column, what)
+    except InputError:
+        absent = missing_rows(column, what)
+        if not absent.any():
+            raise
+        same_length(absent, rows, what)
+        if absent.all():
+            return Cut(name, (NO_VALUE,), np.zeros(rows, np.intp)), []
+        values = coded(taken(column, np.flatnonzero(~absent)), what)
+    if absent is None:
+        same_length(values.codes, rows, what)
+        return _binned(name, values, bins)
+    cut, note = _binned(name, values, bins)
+    if NO_VALUE in cut.names:
+        raise InputError(
+            f"{what}: some rows have no value and some have {NO_VALUE!r}; expected another name"
+        )
+    codes = np.full(rows, len(cut.names), np.intp)
+    codes[~absent] = cut.codes
+    return Cut(name, (*cut.names, NO_VALUE), codes), note
+
+
 def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut, list[str]]:
-    """The slices of one column, and how its numbers were cut."""
+    """The slices of a column that has a value in every row, and how its numbers were cut."""
     numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
         for label in values.labels
@@ -123,20 +151,56 @@ def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut
         edges = _edges(name, bins)
         if not numeric:
             raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
-    elif numeric and not values.ordered and len(values.labels) > MOST_VALUES:
-        numbers = np.asarray(values.labels, np.float64)[values.codes]
-        # Rounded as they are written, so that the names say exactly where the cuts are.
-        quartiles = (float(f"{x:.6g}") for x in np.quantile(numbers, [0.25, 0.5, 0.75]))
-        edges = list(dict.fromkeys(quartiles))
-    else:
+        return _at(name, values, edges), [f"{name} is cut as asked: {_listed(edges)}."]
+    if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return Cut(name, values.names, values.codes), []
+    counts = np.bincount(values.codes)
+    usual = int(counts.argmax())
+    if counts[usual] <= len(values.codes) / 2:
+        edges = _quartiles(values)
+        return _at(name, values, edges), [f"{name} is cut at its quartiles: {_listed(edges)}."]
+    return _around(name, values, usual)
+
+
+def _around(name: str, values: Coded, usual: int) -> tuple[Cut, list[str]]:
+    """A value that most rows have is a slice; the other rows are cut at their quartiles."""
+    others = values.codes != usual
+    labels = tuple(x for k, x in enumerate(values.labels) if k != usual)
+    codes = values.codes[others]
+    rest = Coded(labels, codes - (codes > usual))
+    number = float(values.labels[usual])
+    one = _number(number)
+    share = f"{name} is {one} in {1 - others.mean():.0%} of the rows, which are a slice"
+    if len(labels) <= MOST_VALUES:
+        cut, how = Cut(name, rest.names, rest.codes), f"{share}."
+    else:
+        edges = _quartiles(rest)
+        cut = _at(name, rest, edges)
+        how = f"{share}; the others are cut at their quartiles: {_listed(edges)}."
+        around = _between(edges)[int(np.searchsorted(np.array(edges), number, side="right"))]
+        # Where the value lies, a slice has to say that it is without it.
+        names = tuple(f"{x}, not {one}" if x == around else x for x in cut.names)
+        cut = Cut(name, names, cut.codes)
+    whole = np.zeros(len(values.codes), np.intp)
+    whole[others] = cut.codes + 1
+    return Cut(name, (one, *cut.names), whole), [how]
+
+
+def _quartiles(values: Coded) -> list[float]:
+    """Where a column of numbers is cut, rounded as it is written, so that the names say exactly
+    where that is."""
+    numbers = np.asarray(values.labels, np.float64)[values.codes]
+    quartiles = (float(f"{x:.6g}") for x in np.quantile(numbers, [0.25, 0.5, 0.75]))
+    return list(dict.fromkeys(quartiles))
+
+
+def _at(name: str, values: Coded, edges: list[float]) -> Cut:
+    """A column of numbers cut at these; what holds no row is no slice."""
     place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
     occurs = np.unique(place)
     names = _between(edges)
     codes = np.searchsorted(occurs, place)[values.codes]
-    how = "as asked" if bins is not None else "at its quartiles"
-    note = f"{name} is cut {how}: {', '.join(map(_number, edges))}."
-    return Cut(name, tuple(names[k] for k in occurs), codes), [note]
+    return Cut(name, tuple(names[k] for k in occurs), codes)
 
 
 def _edges(name: str, bins: Sequence[float]) -> list[float]:
@@ -146,6 +210,10 @@ def _edges(name: str, bins: Sequence[float]) -> list[float]:
             f"bins of {name!r}: {shown(edges)}, expected numbers in ascending order: where to cut"
         )
     return edges
+
+
+def _listed(edges: Sequence[float]) -> str:
+    return ", ".join(map(_number, edges))
 
 
 def _number(x: float) -> str:

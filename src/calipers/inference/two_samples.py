@@ -115,6 +115,12 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             if errors is None:
                 return None
             return _normal(value, math.hypot(*errors), "Wald, two samples", level)
+        case "average over labels" if first.few() or second.few():
+            # Replicates may be without a label that is scarce in one part; errors are not.
+            errors = _errors(first, second)
+            if errors is None or not math.hypot(*errors) > 0:
+                return None
+            return _normal(value, math.hypot(*errors), "delta, two samples", level)
         case "mean of a value per row":
             errors = _errors(first, second) or (math.nan, math.nan)
             (n,), (m,) = first.sizes(), second.sizes()
