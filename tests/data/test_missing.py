@@ -58,10 +58,6 @@ PLACES: dict[str, Callable[[Callable[[list[Any]], Any]], Any]] = {
     "weight": lambda m: cal.classification(TRUTH, score=SCORE, weight=m(SCORE), **QUICK),
     "cluster": lambda m: cal.classification(TRUTH, score=SCORE, cluster=m(TRUTH), **QUICK),
     "text as cluster": lambda m: cal.classification(TRUTH, score=SCORE, cluster=m(IDS), **QUICK),
-    "slice": lambda m: cal.classification(TRUTH, score=SCORE, slices={"s": m(WORDS)}, **QUICK),
-    "numbers to slice": lambda m: cal.classification(
-        TRUTH, score=SCORE, slices={"s": m(SCORE)}, slice_bins={"s": [0.3]}, **QUICK
-    ),
     "one of several classes": lambda m: cal.classification(m(CLASSES), CLASSES, **QUICK),
     "a class's scores": lambda m: cal.classification(
         CLASSES, score={"s": {"0": SCORE, "1": m(SCORE), "2": SCORE}}, **QUICK

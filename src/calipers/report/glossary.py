@@ -15,7 +15,7 @@ def _entries(text: str) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, *said = entry.splitlines()
-        names, source = head.split(": ")
+        names, source = head.split(": ", 1)
         of = " ".join(map(str.strip, said)), source
         found |= dict.fromkeys(names.split(" | "), of)
     return found
