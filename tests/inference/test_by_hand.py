@@ -108,13 +108,16 @@ def test_areas() -> None:
     assert of_classes("AUC") == near(*expected)
 
 
-def test_boyd_eng_and_page() -> None:
+@pytest.mark.parametrize("weight", [None, WEIGHT], ids=["alike", "weighted"])
+def test_boyd_eng_and_page(weight: np.ndarray | None) -> None:
     order = np.argsort(-A)
-    found = np.cumsum(TRUTH[order])
-    area = float((found / np.arange(1, 25))[TRUTH[order] == 1].mean())
-    eta, tau = np.log(area / (1 - area)), 1 / np.sqrt(9 * area * (1 - area))
+    w, positive = (np.ones(24) if weight is None else weight)[order], TRUTH[order] == 1
+    precision = np.cumsum(w * positive) / np.cumsum(w)
+    area = float(np.average(precision[positive], weights=w[positive]))
+    n = w[positive].sum() ** 2 / (w[positive] ** 2).sum()
+    eta, tau = np.log(area / (1 - area)), 1 / np.sqrt(n * area * (1 - area))
     ends = 1 / (1 + np.exp(-(eta + Z * tau * np.array([-1, 1]))))
-    assert of_classes("AP", "logit") == near(*ends)
+    assert of_classes("AP", "logit", weight=weight) == near(*ends)
 
 
 def test_two_areas() -> None:
