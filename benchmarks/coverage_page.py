@@ -179,6 +179,11 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
         "The usual measures of each task. A headline or a sentence errs where it calls any two "
         "systems different; findings speak of what they find, and are no errors.",
     ),
+    "findings": (
+        "Findings",
+        "The usual measures of data of which none of the findings named would be true: where what "
+        "they claim is just not so, and far away from it.",
+    ),
 }
 
 ADVICE = """## Which to trust when

@@ -7,6 +7,7 @@ from __future__ import annotations
 from worlds import (
     clusters,
     families,
+    findings,
     labels,
     numbers,
     pages,
@@ -20,7 +21,7 @@ from worlds import (
 from worlds.world import Trial, World
 
 KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs)
-TRIALS = (several, families, pages, slices)
+TRIALS = (several, families, pages, slices, findings)
 
 
 def all_worlds() -> list[World]:

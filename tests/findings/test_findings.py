@@ -165,7 +165,8 @@ def test_the_difference_to_the_constant_answer_is_paired() -> None:
     right = np.repeat([1, -1, 0], [20, 180, 1830])
     se = right.std() / np.sqrt(2030)
     assert (low, high) == pytest.approx(
-        (right.mean() - 1.96 * se, right.mean() + 1.96 * se), abs=5e-4
+        (right.mean() - stats.norm.ppf(0.9875) * se, right.mean() + stats.norm.ppf(0.9875) * se),
+        abs=5e-4,
     )
 
 

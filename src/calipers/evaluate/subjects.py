@@ -20,6 +20,7 @@ from calipers.findings.chance import Numbers
 from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
+from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Ranked, Runs, TopicTable
 from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix, JudgedRankings
@@ -42,7 +43,7 @@ MOST_REDRAWN = 30
 
 def of_systems(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems of which nothing but their numbers is known."""
-    return _of(task, source, dict.fromkeys(source.by_name, ()), None, told)
+    return _of(task, source, dict.fromkeys(source.by_name, ()), (), told)
 
 
 def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
@@ -57,14 +58,40 @@ def of_two_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
         assert table is not None
         matrix = replace(table.at(math.inf), labels=s.labels.names)
         cells = TwoCells(matrix, 0 if s.clusters is None else s.clusters.number)
-    return _of(task, source, has, Classes(cells), told)
+    said = {n: _present(one.score, one.predicted) for n, one in source.by_name.items()}
+    wrong = {
+        n: one.predicted != one.labels.positive
+        for n, one in source.by_name.items()
+        if one.score is None
+    }
+    return _of(
+        task,
+        source,
+        has,
+        (Classes(cells), Outputs(s.labels.positive, said, wrong, s.clusters is not None)),
+        told,
+    )
+
+
+def _present(*columns: npt.NDArray[Any] | None) -> list[npt.NDArray[Any]]:
+    return [column for column in columns if column is not None]
 
 
 def of_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that tell K classes apart."""
     has = {name: (_cells(s, s.problem.truth),) for name, s in source.by_name.items()}
     first = next((cells for (cells,) in has.values() if cells is not None), None)
-    return _of(task, source, has, first and Classes(first), told)
+    said, truth = {}, next(iter(source.by_name.values())).problem.truth
+    for name, s in source.by_name.items():
+        said[name] = _present(s.score, s.predicted)
+    wrong = {n: s.predicted != truth for n, s in source.by_name.items() if s.score is None}
+    return _of(
+        task,
+        source,
+        has,
+        (first and Classes(first), Outputs(truth, said, wrong, s.clusters is not None)),
+        told,
+    )
 
 
 def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
@@ -90,14 +117,26 @@ def of_label_sets(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     rows = LabelRows(s.labels, s.truth, s.weight, s.clusters, s.shares, lambda: s.usual_set)
     said = {name: s.predicted for name, s in source.by_name.items()}
     has = {n: () if sets is None else (LabelAnswers(rows, sets),) for n, sets in said.items()}
-    return _of(task, source, has, rows, told)
+    columns = {n: _present(one.score, one.predicted) for n, one in source.by_name.items()}
+    wrong = {
+        n: (one.predicted != s.truth).any(axis=1)
+        for n, one in source.by_name.items()
+        if one.score is None
+    }
+    return _of(
+        task, source, has, (rows, Outputs(s.truth, columns, wrong, s.clusters is not None)), told
+    )
 
 
 def of_numbers(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that predict numbers."""
     by_name = source.by_name.items()
     has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters),) for n, s in by_name}
-    return _of(task, source, has, None, told)
+    one = next(iter(source.by_name.values()))
+    wrong = {n: s.predicted != one.truth for n, s in by_name}
+    said = {n: [s.predicted] for n, s in by_name}
+    outputs = Outputs(one.truth, said, wrong, one.clusters is not None)
+    return _of(task, source, has, (outputs,), told)
 
 
 def of_runs(
@@ -152,7 +191,11 @@ def _over_ties(measure: Measure | None, of: JudgedRankings) -> tuple[str, float,
 
 
 def _of(
-    task: str, source: Rows, has: Mapping[str, tuple[Any, ...]], data: object, told: Told
+    task: str,
+    source: Rows,
+    has: Mapping[str, tuple[Any, ...]],
+    data: tuple[object, ...],
+    told: Told,
 ) -> tuple[Finding, ...]:
     """What there is to say of the data, of each system by what it has, and of what was computed."""
     (estimates, comparison, slices), settings = told, source.settings
@@ -168,4 +211,4 @@ def _of(
 
     subjects = [subject(s) for s in source.by_name.values()]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
-    return findings.of([replace(subjects[0], name=None, has=(data,)), *subjects, whole])
+    return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])

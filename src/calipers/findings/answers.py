@@ -98,9 +98,9 @@ def _widened(of: Valued, level: float, tests: int) -> Valued:
 def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Said]:
     """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not and its
     interval lies below that of the {firm}, and the interval of recall minus the false positive rate
-    lies above 0."""
+    lies above 0 (corrected for there being two)."""
     ppv, npv, m = s.of("precision"), s.of("NPV"), cells.matrix
-    if not (s.of("recall") - s.of("FPR")).low > 0:
+    if not _widened(s.of("recall") - s.of("FPR"), s.level, 2).low > 0:
         return
     for (firm, sure), (loose, unsure), does, not_does in (
         ((npv, 0), (ppv, 1), "out", "in"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,11 +60,25 @@ def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
 
 
 def beside_constant(
-    s: Subject, name: str, own: Valued, answer: str, always: float, gain: Valued, level: float
+    s: Subject,
+    name: str,
+    own: Valued,
+    answer: str,
+    always: float,
+    apart: Callable[[float], Valued],
+    answers: int,
 ) -> Iterator[Said]:
-    """What a gain over the best constant answer shows, unless it shows that there is one."""
-    if gain.low <= 0:
+    """What a gain over the best constant answer shows, unless it shows that there is one.
+
+    Which answer is the best is seen in the same rows, where any of so many ``answers`` could be by
+    chance. That favours the constant, so it is called better only by a wider interval.
+    """
+    level = s.level
+    if (gain := apart(level)).low <= 0:
         kind, verb = "like", "has not been shown to beat"
+        if gain.high < 0:
+            level = corrected(s.level, answers)
+            gain = apart(level)
         if gain.high < 0:
             kind, verb = "below", "is below"
         yield Said(
@@ -80,21 +95,24 @@ def beside_constant(
         )
 
 
-@rule("accuracy-below-constant", "warning", Cells, verb="lies below")
-@rule("accuracy-like-constant", "caution", Cells, verb="contains")
+#: By what the interval below a constant answer is wider.
+CHOSEN = " and corrected for the choice of the {} among {}, lies below"
+
+
+@rule("accuracy-below-constant", "warning", Cells, verb=CHOSEN.format("class", "K"))
+@rule("accuracy-like-constant", "caution", Cells, verb=", contains")
 def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
     """The interval of accuracy minus that of always answering the most frequent class, paired by
-    row and corrected for the choice of the class among K, {verb} 0."""
+    row{verb} 0."""
     if not s.named("accuracy", "error-rate"):
         return
     m = cells.matrix
     frequent = int(m.truth.argmax())
-    # Of two classes only one can be the better answer; of more, any of them by chance.
-    level = corrected(s.level, m.classes / 2)
     of = OfClass(frequent)
-    gain = cells.apart(of.right_elsewhere, of.missed, level)
+    apart = partial(cells.apart, of.right_elsewhere, of.missed)
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
-    yield from beside_constant(s, "accuracy", s.of("accuracy"), answer, always, gain, level)
+    own = s.of("accuracy")
+    yield from beside_constant(s, "accuracy", own, answer, always, apart, m.classes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from calipers.report.numbers import count, number
 from calipers.report.verdict import Outcome, outcome, pairs
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Slice, Slices
+    from calipers.results import Comparison, Difference, Estimate, Slice, Slices
 
 #: The power at which a number of rows or topics is named.
 POWER = 0.8
@@ -59,6 +59,64 @@ def slices_differ(_: Subject, compared: Compared) -> Iterator[Said]:
             (measure,),
             systems=(system,),
         )
+
+
+@rule("slices-reverse", "caution", Compared)
+def slices_reverse(s: Subject, compared: Compared) -> Iterator[Said]:
+    """On the leading measure one of two systems is told to be better, but has the worse value in
+    every slice of a column; and the interval of the mean difference within slices, by their
+    numbers of rows and as if the two were independent, leaves out 0."""
+    if compared.comparison is None or not compared.slices:
+        return
+    within: dict[str, dict[str, dict[str, Estimate]]] = {}
+    leading = next(iter(compared.comparison)).measure
+    for one in compared.slices:
+        if one.estimate.measure == leading and one.estimate.has_interval:
+            of_slice = within.setdefault(one.column, {}).setdefault(one.slice, {})
+            of_slice[one.estimate.system] = one.estimate
+    for d in compared.comparison:
+        if d.measure == leading and outcome(d).decided:
+            for column, by_slice in within.items():
+                both = [
+                    (name, of[d.system], of[d.baseline])
+                    for name, of in by_slice.items()
+                    if d.system in of and d.baseline in of
+                ]
+                if len(both) > 1:
+                    yield from _reversed(d, column, both)
+
+
+def _reversed(
+    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]
+) -> Iterator[Said]:
+    gaps = [Valued.of(first) - Valued.of(second) for _, first, second in both]
+    if not all(gap.value * d.value < 0 for gap in gaps):
+        return
+    rows = [first.n for _, first, _ in both]
+    shares = [n / sum(rows) for n in rows]
+    mean = sum(share * gap.value for share, gap in zip(shares, gaps, strict=True))
+    below, above = (
+        math.hypot(
+            *(share * (x - gap.value) for share, gap, x in zip(shares, gaps, ends, strict=True))
+        )
+        for ends in ([gap.low for gap in gaps], [gap.high for gap in gaps])
+    )
+    inside = Valued(mean, mean - below, mean + above)
+    if inside.low <= 0 <= inside.high:
+        return
+    higher, lower = (d.system, d.baseline) if d.value > 0 else (d.baseline, d.system)
+    listed = first(
+        f"{quoted(name)} ({number(a.value)} and {number(b.value)})" for name, a, b in both
+    )
+    yield Said(
+        f"Over all rows {short(higher)} has the higher {short(d.measure)}, but by {short(column)} "
+        f"{short(lower)} has it in every slice: {listed} for {short(d.system)} and "
+        f"{short(d.baseline)}. What tells the two apart over all rows is how they do between "
+        "slices, not within them.",
+        {"difference": Valued.of(d), "mean difference within slices": inside},
+        (d.measure,),
+        systems=(d.system, d.baseline),
+    )
 
 
 @rule("not-told-apart", "information", Compared)

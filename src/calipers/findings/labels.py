@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.findings.cells import UNDEFINED, corrected, effective
-from calipers.findings.chance import beside_constant
+from calipers.findings.chance import CHOSEN, beside_constant
 from calipers.findings.classes import CONFUSED
 from calipers.findings.data import FEW_ROWS
 from calipers.findings.rules import Said, Subject, rule
@@ -187,11 +188,11 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
         )
 
 
-@rule("subset-below-constant", "warning", LabelAnswers, verb="lies below")
-@rule("subset-like-constant", "caution", LabelAnswers, verb="contains")
+@rule("subset-below-constant", "warning", LabelAnswers, verb=CHOSEN.format("set", "all that occur"))
+@rule("subset-like-constant", "caution", LabelAnswers, verb=", contains")
 def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     """The interval of subset accuracy minus that of always answering the most frequent set of
-    labels, paired by row and corrected for the choice of the set among all that occur, {verb} 0."""
+    labels, paired by row{verb} 0."""
     if not s.named("subset-accuracy"):
         return
     rows = answers.rows
@@ -199,14 +200,12 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     constant = (rows.truth == usual).all(axis=1)
     right = (rows.truth == answers.predicted).all(axis=1)
     kinds = len(np.unique(np.packbits(rows.truth, axis=1), axis=0))
-    # Any of the sets that occur could be the best constant answer by chance.
-    level = corrected(s.level, max(1.0, kinds / 2))
-    gain = rows.apart(right & ~constant, constant & ~right, level)
+    apart = partial(rows.apart, right & ~constant, constant & ~right)
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
     names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
     answer = f"'{first(names, 5)}'" if names else "no label"
     value = Valued(own, math.nan, math.nan)
-    yield from beside_constant(s, "subset accuracy", value, answer, always, gain, level)
+    yield from beside_constant(s, "subset accuracy", value, answer, always, apart, kinds)
 
 
 @rule("confused-label", "caution", LabelAnswers)

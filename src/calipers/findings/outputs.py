@@ -1,0 +1,211 @@
+"""What systems say row by row: the same as another, too good to be true, or some of it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.findings.cells import Cells, effective
+from calipers.findings.labels import LabelAnswers
+from calipers.findings.rankings import Runs
+from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.words import joined
+from calipers.inference import paired, proportions
+from calipers.report.names import short
+from calipers.statistics import ScoreTable
+
+Column = npt.NDArray[Any]
+
+#: So many distinct scores, wrong answers, or judged documents no two systems share by chance.
+ENOUGH = 20
+#: Fewer rows tell nothing of two columns that differ early.
+_AT_FIRST = 100
+#: All rows are right beyond what is to be expected where the share of them that would be exceeds
+#: this, and all pairs where there are so many rows of either class.
+PERFECT = 0.98
+#: Duplicates count when at least this share of the rows repeats another.
+REPEATED = 0.01
+#: Of more rows than this some are looked at.
+MOST_SORTED = 100_000
+#: A column of scores is continuous when at least this share of its values is distinct.
+DISTINCT = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """The truth of each row, and the columns of each system: its scores, its answers, or both.
+
+    ``wrong`` are the rows that a system gets wrong, where that is what it can be told by;
+    ``clustered`` rows come several from one of something.
+    """
+
+    truth: Column
+    said: Mapping[str, Sequence[Column]]
+    wrong: Mapping[str, npt.NDArray[np.bool_]]
+    clustered: bool
+
+    def tell(self, name: str) -> bool:
+        """Whether no other system would say all this by chance."""
+        if name in self.wrong:
+            return int(self.wrong[name].sum()) >= ENOUGH
+        return any(len(np.unique(x[:10_000])) >= ENOUGH for x in self.said[name])
+
+
+@rule("identical-systems", "warning", Outputs, counts=True)
+def identical_columns(s: Subject, of: Outputs) -> Iterator[Said]:
+    """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
+    many wrong answers, or as many judged documents below the first rank."""
+    yield from _identical(s, {name: of.said[name] for name in of.said if of.tell(name)}, "rows")
+
+
+@rule("identical-systems", "warning", Runs, counts=True)
+def identical_runs(s: Subject, runs: Runs) -> Iterator[Said]:
+    """Two systems say exactly the same of every row or topic: {ENOUGH} distinct scores or more, as
+    many wrong answers, or as many judged documents below the first rank."""
+    of = {name: run.rankings for name, run in runs.by_name.items()}
+    telling = {
+        name: (r.retrieved, r.offsets, r.rank, r.grade)
+        for name, r in of.items()
+        if int((r.rank > 1).sum()) >= ENOUGH
+    }
+    yield from _identical(s, telling, "topics")
+
+
+def _identical(s: Subject, of: Mapping[str, Sequence[Column]], unit: str) -> Iterator[Said]:
+    groups: list[list[str]] = []
+    for name, columns in of.items():
+        for group in groups:
+            if _same(of[group[0]], columns):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    for group in groups:
+        if len(group) > 1:
+            what = "retrieve the same judged documents at the same ranks"
+            what = "say the same of every row" if unit == "rows" else what
+            yield Said(
+                f"{joined([short(name) for name in group])} {what}: is one of them given under "
+                "another name by mistake?",
+                {"systems that are the same": len(group)},
+                s.shown[:1],
+                systems=tuple(group),
+            )
+
+
+def _same(first: Sequence[Column], second: Sequence[Column]) -> bool:
+    if [x.shape for x in first] != [x.shape for x in second]:
+        return False
+    heads = (
+        np.array_equal(x[:_AT_FIRST], y[:_AT_FIRST]) for x, y in zip(first, second, strict=True)
+    )
+    return all(heads) and all(map(np.array_equal, first, second))
+
+
+@rule("perfect-separation", "caution", ScoreTable, counts=True)
+def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[Said]:
+    """All rows are right, or every positive row scores above every negative one, of so many rows
+    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
+    share), and at least {ENOUGH} of each of two classes."""
+    sizes = table.total_positive, table.total_negative
+    squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
+    rows = [effective(float(w), q) for w, q in zip(sizes, squares, strict=True)]
+    positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
+    if min(rows) >= ENOUGH and positive[-1] < negative[0]:
+        yield from _perfect(s, sum(rows), "separates the classes without a single error")
+
+
+@rule("perfect-separation", "caution", Cells, counts=True)
+def perfect_answers(s: Subject, cells: Cells) -> Iterator[Said]:
+    """All rows are right, or every positive row scores above every negative one, of so many rows
+    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
+    share), and at least {ENOUGH} of each of two classes."""
+    m = cells.matrix
+    sizes = [effective(float(w), float(q)) for w, q in zip(m.truth, m.squared.truth, strict=True)]
+    if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
+        yield from _perfect(s, cells.clusters or sum(sizes), "is right on every row")
+
+
+@rule("perfect-separation", "caution", LabelAnswers, counts=True)
+def perfect_sets(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+    """All rows are right, or every positive row scores above every negative one, of so many rows
+    that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
+    share), and at least {ENOUGH} of each of two classes."""
+    rows = answers.rows
+    if np.array_equal(answers.predicted, rows.truth):
+        n = effective(float(rows.weights.sum()), float(np.square(rows.weights).sum()))
+        varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
+        if varied:
+            clusters = None if rows.clusters is None else rows.clusters.number
+            yield from _perfect(s, clusters or n, "names every label of every row")
+
+
+def _perfect(s: Subject, rows: float, what: str) -> Iterator[Said]:
+    low = proportions.clopper_pearson(1.0, rows, s.level).low
+    if low > PERFECT:
+        yield Said(
+            f"{s.who} {what}. Few tasks are that easy: look whether the truth, or something made "
+            "from it, found its way into what the system was given, or whether it was trained on "
+            "these rows.",
+            {"rows": rows},
+            s.shown[:1],
+        )
+
+
+@rule("duplicated-rows", "caution", Outputs, counts=True)
+def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
+    """At least {REPEATED:g} of the rows repeat another in the truth and in all outputs, of which
+    some are continuous; and rows of the same outputs have the same truth more often than rows of
+    neighbouring outputs (sign test)."""
+    columns = [x for columns in of.said.values() for x in columns]
+    truth = of.truth
+    for x in columns:
+        if x.dtype.kind == "f" and len(x) > 1 and not of.clustered:
+            key = x if x.ndim == 1 else x[:, 0]
+            if len(key) > MOST_SORTED:
+                some = _by_value(key)
+                key, truth, columns = key[some], of.truth[some], [x[some] for x in columns]
+            order = np.argsort(key)
+            new = np.append(True, np.diff(key[order]) != 0)
+            if new.sum() >= DISTINCT * len(key):
+                break
+    else:
+        return
+    if new.all():
+        return
+    n, at, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
+    rows, before = order[at], order[at - 1]
+    tied = np.logical_and.reduce([_agree(x[rows], x[before]) for x in columns])
+    same = _agree(truth[rows], truth[before])
+    # Beside them stands the next other score, or the one before where there is none.
+    after = np.append(edges, n)[np.searchsorted(edges, at, "right")]
+    beside = order[np.where(after < n, after, edges[-1] - 1)]
+    like = _agree(truth[rows], truth[beside])
+    once = tied & new[at - 1]
+    test = paired.sign(same[once].astype(np.float64) - like[once], "greater")
+    repeats = int((tied & same).sum())
+    if repeats < REPEATED * n or not test.p <= 1 - s.level:
+        return
+    yield Said(
+        f"{repeats / n:.1%} of the rows repeat another one, in the truth and in all that systems "
+        "say of it, to the last digit. A row that is given twice counts twice, and intervals are "
+        "too short. Leave repetitions out, or name what rows come from (cluster).",
+        {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
+        s.shown[:1],
+    )
+
+
+def _by_value(key: Column) -> npt.NDArray[np.bool_]:
+    """Some of the rows, chosen by their values alone, so that equal ones stay together."""
+    mixed = key.astype(np.float64).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(mixed < np.uint64(2**64 * (MOST_SORTED / len(key))))
+
+
+def _agree(first: Column, second: Column) -> npt.NDArray[np.bool_]:
+    """Of each row, whether both say the same."""
+    same = first == second
+    return np.asarray(same if same.ndim == 1 else same.all(axis=1))
