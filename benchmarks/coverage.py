@@ -1,16 +1,19 @@
 """How often intervals hold the truth and tests find what is not there, by simulation.
 
     pip install .
-    python benchmarks/coverage.py --simulations 200 --only topics    # a minute
-    python benchmarks/coverage.py -o benchmarks/coverage.json        # hours
-    python benchmarks/coverage.py --page                             # docs/coverage.md from it
+    python benchmarks/coverage.py --simulations 200 --only topics     # a minute; prints what it found
+    python benchmarks/coverage.py --keep                              # hours, in as many sessions
+    python benchmarks/coverage.py --page                              # docs/coverage.md from it
 
-Data are drawn from distributions whose true values are known (`worlds/`), and given to the verbs
-that users call: `calipers.classification`, `regression`, `from_values` and `Evaluation.compare`.
-Geometric means and pooled topics go through `TopicScores`, of which the verbs for runs are made;
-Friedman's test and its like, and those over splits, are called where they stand.
+Data are drawn from distributions whose true values are known (`worlds/`), and given to Calipers
+(`simulation.py`). Every data set has a seed of its own, so that the same numbers come out on any
+number of processes, in any number of sessions.
 
-The same seed gives the same numbers on any number of processes: every simulation has its own.
+What is kept stands in `parts/`, world by world: what was counted, in how many data sets (always the
+first so many), and a digest of what the default made of the first few of them. A run draws those few
+again. Where they come out as before it goes on where the last one stopped; where they do not, the
+world or its default has changed, and it begins anew. A change that shows in none of them goes
+unseen: delete the world's line in `parts/` where you know better.
 """
 
 from __future__ import annotations
@@ -20,101 +23,59 @@ import json
 import multiprocessing
 import os
 import sys
+import time
 import warnings
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import coverage_page
-import numpy as np
+from simulation import RESAMPLES, Tallies, Tally, simulated
 from worlds import all_trials, all_worlds
 from worlds.world import Trial, World
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "coverage.json"
+PARTS = HERE / "parts"
 
-#: Replicates of a bootstrap within a simulation.
-RESAMPLES = 600
+#: How many data sets a process does at a time; the first so many are drawn again by every run.
+AT_ONCE = {World: 40, Trial: 10}
 
-#: How many simulations a process does at a time.
-CHUNK = 50
+#: All worlds get so many data sets, but for dear ones, before any of them gets more.
+ROUNDS = (200, 500, 1000)
 
 
 @dataclass
-class Tally:
-    """What came of the simulations of one measure in one world by one way."""
+class Kept:
+    """What is known of a world: of how many data sets the default, and the other ways."""
 
-    held: int = 0
-    below: int = 0
-    above: int = 0
-    width: float = 0.0
-    methods: Counter[str] = field(default_factory=Counter)
-    absent: Counter[str] = field(default_factory=Counter)
-    warned: int = 0
-    rejected: int = 0
-    tested: int = 0
+    digest: str = ""
+    sets: int = 0
+    others: int = 0
+    tallies: Tallies = field(default_factory=dict)
 
-    def interval(self, low: float, high: float, method: str, truth: float) -> None:
-        """One interval; `below` counts those that lie below the truth."""
-        hair = 1e-9 * max(1.0, abs(truth))
-        self.below += bool(high < truth - hair)
-        self.above += bool(low > truth + hair)
-        self.held += bool(low - hair <= truth <= high + hair)
-        self.width += float(high - low)
-        name, caution, _ = method.partition(", but ")
-        self.methods[name] += 1
-        self.warned += bool(caution)
-
-    def p_value(self, p: float, name: str = "") -> None:
-        """One test, at 5%."""
-        self.tested += bool(p == p)
-        self.rejected += bool(p <= 0.05)
-        self.methods[name] += 1
-
-    def add(self, other: Tally) -> None:
+    def add(self, tallies: Tallies) -> None:
         """Those of other simulations."""
-        for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
+        for key, tally in tallies.items():
+            self.tallies.setdefault(key, Tally()).add(tally)
 
+    def written(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "digest": self.digest,
+            "sets": self.sets,
+            "others": self.others,
+            "tallies": [[*key, tally.written()] for key, tally in self.tallies.items()],
+        }
 
-#: Tallies by measure, the way of the interval ("" for the default) and the test ("" for none).
-Tallies = dict[tuple[str, str, str], Tally]
-
-
-def simulated(world: World | Trial, way: str, seed: int, numbers: range) -> Tallies:
-    """Some simulations of a world, by one way to intervals."""
-    made: Tallies = {}
-
-    def tally(measure: str, test: str = "") -> Tally:
-        return made.setdefault((measure, way, test), Tally())
-
-    for number in numbers:
-        random = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
-        if isinstance(world, Trial):
-            for test, p in world.draw(random, number).items():
-                tally("", test).p_value(p)
-            continue
-        evaluation = world.draw(random)(interval=way or "auto", resamples=RESAMPLES, seed=number)
-        pairs = evaluation.comparison
-        for found in evaluation.estimates if pairs is None else pairs.differences:
-            of = tally(found.measure)
-            if found.no_interval is None:
-                of.interval(found.low, found.high, found.method, world.truth[found.measure])
-            else:
-                of.absent[found.no_interval] += 1
-        if way or not world.tests:
-            continue
-        for found in pairs.differences:
-            tally(found.measure, "default").p_value(found.p, found.test)
-        for test in world.tests:
-            for found in evaluation.compare(test=test).differences:
-                if found.test != "none":
-                    tally(found.measure, test).p_value(found.p)
-    return made
+    @classmethod
+    def read(cls, written: dict[str, Any]) -> Kept:
+        """As it was written."""
+        tallies = {(m, way, test): Tally.read(of) for m, way, test, of in written["tallies"]}
+        return cls(written["digest"], written["sets"], written["others"], tallies)
 
 
 @cache
@@ -124,104 +85,208 @@ def everything() -> dict[str, World | Trial]:
     return {of.name: of for of in found}
 
 
-def _task(task: tuple[str, str, int, range]) -> tuple[str, Tallies]:
-    name, way, seed, numbers = task
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return name, simulated(everything()[name], way, seed, numbers)
+@dataclass(frozen=True)
+class Task:
+    """Some data sets of a world."""
+
+    name: str
+    numbers: range
+    seed: int
+    default: bool = True
+    others: bool = True
+
+    def done(self) -> tuple[Task, Tallies, str]:
+        """What comes of them."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            world = everything()[self.name]
+            return self, *simulated(
+                world, self.seed, self.numbers, default=self.default, others=self.others
+            )
 
 
-def tasks(names: Iterable[str], simulations: int, others: int, seed: int) -> Iterator[Any]:
-    """What there is to do, in parts."""
-    for name in names:
-        of = everything()[name]
-        for way in ("",) if isinstance(of, Trial) else ("", *of.ways):
-            number = others if way else simulations
-            for start in range(0, number, CHUNK):
-                yield name, way, seed, range(start, min(start + CHUNK, number))
+def _most(name: str, simulations: int) -> int:
+    """How many data sets a world gets where most get so many."""
+    return max(1, simulations // getattr(everything()[name], "dear", 1))
 
 
-def run(names: list[str], simulations: int, others: int, seed: int, processes: int) -> Any:
-    """The results, as they are written."""
+def _others(world: World | Trial) -> bool:
+    """Whether there is more than the default."""
+    return isinstance(world, World) and bool(world.ways or world.tests)
+
+
+def probe(name: str, seed: int, simulations: int, others: int) -> Task:
+    """The first data sets of a world."""
+    step = AT_ONCE[type(everything()[name])]
+    more = others >= step and _others(everything()[name])
+    return Task(name, range(min(step, _most(name, simulations))), seed, others=more)
+
+
+def tasks(known: dict[str, Kept], simulations: int, others: int, seed: int) -> Iterator[Task]:
+    """What is still to do, round by round."""
+    begin = {name: (of.sets, of.others) for name, of in known.items()}
+    for to in (*(n for n in ROUNDS if n < simulations), simulations):
+        for name, (sets, second) in begin.items():
+            most = _most(name, to)
+            step = AT_ONCE[type(everything()[name])]
+            until = min(most, others) if _others(everything()[name]) else 0
+            edges = {sets, second, most, until}
+            cuts = sorted({*edges, *range(0, most, step)})
+            for start, stop in pairwise(cuts):
+                now = (sets <= start < most, second <= start < until)
+                if any(now):
+                    yield Task(name, range(start, stop), seed, *now)
+            begin[name] = (max(sets, most), max(second, until))
+
+
+def run(
+    names: list[str],
+    simulations: int,
+    others: int,
+    seed: int,
+    processes: int,
+    keep: Path | None = None,
+    minutes: float = float("inf"),
+) -> dict[str, Kept]:
+    """What is found of these worlds, which is written down now and then where it is kept."""
     os.environ["RAYON_NUM_THREADS"] = "1"
-    found: dict[str, Tallies] = {name: {} for name in names}
-    todo = list(tasks(names, simulations, others, seed))
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        for done, (name, part) in enumerate(pool.imap(_task, todo), 1):
-            for key, tally in part.items():
-                found[name].setdefault(key, Tally()).add(tally)
-            if sys.stderr.isatty() or done % 100 == 0:
-                print(f"\r{done} of {len(todo)}", end="", file=sys.stderr, flush=True)
-    return {
-        "simulations": simulations,
-        "others": others,
-        "resamples": RESAMPLES,
-        "seed": seed,
-        "worlds": [written(everything()[name], found[name]) for name in names],
-    }
+    end = time.monotonic() + 60 * minutes
+    before = {} if keep is None else kept(seed, keep.parent)
+    known: dict[str, Kept] = {}
+    with ExitStack() as stack:
+        do: Callable[..., Iterator[Any]] = map
+        if processes > 1:
+            pool = multiprocessing.get_context("spawn").Pool(processes)
+            do = stack.enter_context(pool).imap
+        first = [probe(name, seed, simulations, others * (name not in before)) for name in names]
+        for task, tallies, digest in _progress(do(Task.done, first), len(first), "known"):
+            old = before.get(task.name)
+            size = len(task.numbers)
+            known[task.name] = (
+                old
+                if old is not None and old.digest == digest
+                else Kept(digest, size, size if task.others else 0, tallies)
+            )
+            if time.monotonic() > end:
+                break
+        if keep is not None:
+            write(known, keep, seed)
+        todo = list(tasks(known, simulations, others, seed))
+        last = time.monotonic()
+        for task, tallies, _ in _progress(do(Task.done, todo), len(todo), "done"):
+            of = known[task.name]
+            of.add(tallies)
+            of.sets = max(of.sets, task.numbers.stop * task.default)
+            of.others = max(of.others, task.numbers.stop * task.others)
+            if keep is not None and time.monotonic() - last > 20:
+                write(known, keep, seed)
+                last = time.monotonic()
+            if time.monotonic() > end:
+                break
+    if keep is not None:
+        write(known, keep, seed)
+    return known
 
 
-def written(world: World | Trial, tallies: Tallies) -> dict[str, Any]:
-    """What came out in one world: of intervals how many were given, lie below the truth and above
-    it, their mean width and method, and how many warn; of tests how many were made and found a
-    difference."""
-    out: dict[str, Any] = {
-        "kind": world.kind,
-        "design": world.design,
-        "size": world.size,
-        "large": bool(world.large),
-    }
-    if isinstance(world, Trial) and world.known_bad:
-        out["known_bad"] = list(world.known_bad)
-    if isinstance(world, Trial) and world.power:
-        out["power"] = list(world.power)
-    for (measure, way, test), of in tallies.items():
-        if test:
-            if of.tested:
-                tests = out.setdefault("tests", {}).setdefault(measure, {})
-                # On some data another test than on most may be the usual one.
-                usual = f": {of.methods.most_common(1)[0][0]}" if test == "default" else ""
-                # A finding is counted where it speaks.
-                tested = max(of.tested for of in tallies.values())
-                tests[test + usual] = [tested, of.rejected]
-            continue
-        given = of.held + of.below + of.above
-        width = float(f"{of.width / given:.4g}") if given else None
-        method = of.methods.most_common(1)[0][0] if given else next(iter(of.absent))
-        ways = out.setdefault("intervals", {}).setdefault(measure, {})
-        ways[way or "default"] = [given, of.below, of.above, width, method, of.warned]
-    return out
+def _progress(found: Iterable[Any], number: int, what: str) -> Iterator[Any]:
+    for done, one in enumerate(found, 1):
+        yield one
+        if sys.stderr.isatty() or done % 100 == 0:
+            print(f"\r{done} of {number} {what}", end="", file=sys.stderr, flush=True)
 
 
-def dumped(result: dict[str, Any]) -> str:
-    """JSON with a line for each world."""
-    head = {key: value for key, value in result.items() if key != "worlds"}
-    lines = ",\n".join(json.dumps(world, ensure_ascii=False) for world in result["worlds"])
-    return json.dumps(head)[:-1] + ', "worlds": [\n' + lines + "\n]}\n"
+# --- What is kept ---------------------------------------------------------------------------------
+
+
+def read(path: Path, seed: int) -> dict[str, Kept]:
+    """What a file holds of worlds that there still are."""
+    written = json.loads(path.read_text("utf-8"))
+    if (written["seed"], written["resamples"]) != (seed, RESAMPLES):
+        return {}
+    return {n: Kept.read(of) for n, of in written["worlds"].items() if n in everything()}
+
+
+def kept(seed: int = 0, folder: Path = PARTS) -> dict[str, Kept]:
+    """All that is kept, of each world what holds most."""
+    found: dict[str, Kept] = {}
+    for path in sorted(folder.glob("*.json")):
+        for name, of in read(path, seed).items():
+            if name not in found or of.sets + of.others > found[name].sets + found[name].others:
+                found[name] = of
+    return found
+
+
+def write(known: dict[str, Kept], path: Path, seed: int) -> None:
+    """Into a file, a line for each world, beside the other worlds in it; other files of the folder
+    lose what these worlds were before."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for other in path.parent.glob("*.json"):
+        if other != path:
+            old = read(other, seed)
+            stay = {n: of for n, of in old.items() if n not in known}
+            if len(stay) < len(old):
+                _dump(stay, other, seed)
+    _dump({**(read(path, seed) if path.exists() else {}), **known}, path, seed)
+
+
+def _dump(known: dict[str, Kept], path: Path, seed: int) -> None:
+    order = [name for name in everything() if name in known]
+    lines = ",\n".join(
+        f"{json.dumps(n, ensure_ascii=False)}: "
+        + json.dumps(known[n].written(), ensure_ascii=False, separators=(",", ":"))
+        for n in order
+    )
+    head = json.dumps({"seed": seed, "resamples": RESAMPLES})[:-1]
+    new = path.with_suffix(".new")
+    new.write_text(head + ', "worlds": {\n' + lines + "\n}}\n", "utf-8")
+    new.replace(path)
+
+
+def result(known: dict[str, Kept], seed: int = 0) -> dict[str, Any]:
+    """What the page is made of: worlds in their order, each with what was counted."""
+    worlds = []
+    for name, of in everything().items():
+        if name in known:
+            traits = {
+                "known_bad": getattr(of, "known_bad", ()),
+                "power": getattr(of, "power", ()),
+                "dear": getattr(of, "dear", 1) > 1,
+            }
+            said = {"name": name, "kind": of.kind, "design": of.design, "size": of.size}
+            counted = {"sets": known[name].sets, "others": known[name].others}
+            tallies = known[name].tallies
+            worlds.append({**said, "large": of.large, **traits, **counted, "tallies": tallies})
+    return {"resamples": RESAMPLES, "seed": seed, "worlds": worlds}
 
 
 def main(argv: list[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--simulations", type=int, default=2000)
+    parser.add_argument("--simulations", type=int, default=2000, help="data sets of each world")
+    parser.add_argument("--others", type=int, help="of methods and tests by name, if not as many")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="worlds whose name holds this text")
-    parser.add_argument("--others", type=int, help="simulations of other methods, if not as many")
+    parser.add_argument("--part", default="1/1", help="i/k: every k-th world from the i-th on")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("-o", "--output", type=Path, help="write the results as JSON")
-    parser.add_argument("--page", action="store_true", help="write docs/coverage.md from the JSON")
+    parser.add_argument("--keep", action="store_true", help="go on with what is kept in parts/")
+    parser.add_argument("--out", type=Path, help="a file to keep it in [parts/iofk.json]")
+    parser.add_argument("--page", action="store_true", help="write docs/coverage.md from parts/")
     given = parser.parse_args(argv)
     if given.page:
-        coverage_page.write(json.loads(RESULTS.read_text("utf-8")), HERE.parent / "docs")
+        docs, early = HERE.parent / "docs", PARTS / "before"
+        coverage_page.write(result(kept()), result(kept(folder=early)), docs)
         return
-    names = [name for name in everything() if given.only in name]
+    part, parts = map(int, given.part.split("/"))
+    if not 1 <= part <= parts:
+        parser.error(f"--part is {given.part!r}, expected i/k with i from 1 to k")
+    names = [name for name in everything() if given.only in name][part - 1 :: parts]
     if not names:
         parser.error(f"no world is named like {given.only!r}")
     others = given.simulations if given.others is None else given.others
-    result = run(names, given.simulations, others, given.seed, given.processes)
-    print(*coverage_page.lines(result), sep="\n")
-    if given.output:
-        given.output.write_text(dumped(result), "utf-8")
+    keep = given.out or (PARTS / f"{part}of{parts}.json" if given.keep else None)
+    found = run(names, given.simulations, others, given.seed, given.processes, keep, given.minutes)
+    print(*coverage_page.lines(result(found, given.seed)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-#: Within this many standard errors a simulation says nothing against a stated figure.
-SURE = 2.0
+from scipy.stats import binom
+from simulation import GRAIN, Tally
 
 #: What 95% has to come out as.
 BAND = (0.935, 0.97)
@@ -18,22 +19,38 @@ BAND = (0.935, 0.97)
 #: The most that tests at 5% may find where there is nothing.
 MOST_FALSE = 0.06
 
+#: A figure misses where a true one at the very edge would come out so, or worse, this seldom.
+CHANCE = 1 / 40
+
+#: So many data sets make it a proof.
+ENOUGH = 2000
+
+#: Why a default misses, in one line: by patterns of the measure and of the world's name.
+EXPLAINED: Mapping[tuple[str, str], str] = {}
+
 
 @dataclass(frozen=True)
 class Found:
-    """A share of simulations: of intervals that hold the truth, or of tests that err."""
+    """A share of simulations: of intervals that hold the truth, or of tests that err. Where there
+    is a value but no interval, it does not hold the truth."""
 
     world: Mapping[str, Any]
     measure: str
     by: str
-    hits: int
-    of: int
+    tally: Tally
     test: bool = False
-    below: int = 0
-    above: int = 0
-    width: float = math.nan
-    method: str = ""
-    warned: int = 0
+
+    @property
+    def hits(self) -> int:
+        """How many hold the truth, or find what is not there."""
+        return self.tally.rejected if self.test else self.tally.held
+
+    @property
+    def of(self) -> int:
+        """Of how many."""
+        if self.by.startswith("finding: "):
+            return int(self.world["sets"])  # counted where it speaks
+        return self.tally.tested if self.test else self.tally.given + self.tally.absent
 
     @property
     def share(self) -> float:
@@ -50,52 +67,69 @@ class Found:
 
     @property
     def verdict(self) -> str:
-        """What is wrong with it beyond the error of simulation."""
-        if self.by in self.world.get("power", ()) or self.by.startswith("finding: "):
+        """What is wrong with it beyond chance."""
+        if self.by in self.world["power"] or self.by.startswith("finding: ") or not self.of:
             return ""
         if self.test:
-            return "too often" if self.share - SURE * self.error > MOST_FALSE else ""
-        if self.share + SURE * self.error < BAND[0]:
+            return "too often" if binom.sf(self.hits - 1, self.of, MOST_FALSE) <= CHANCE else ""
+        if binom.cdf(self.hits, self.of, BAND[0]) <= CHANCE:
             return "short"
-        return "long" if self.share - SURE * self.error > BAND[1] else ""
+        return "long" if binom.sf(self.hits - 1, self.of, BAND[1]) <= CHANCE else ""
 
     @property
-    def where(self) -> str:
-        """The data, in words."""
-        return f"{self.world['kind']}: {self.world['design']}, {self.world['size']}"
+    def length(self) -> float:
+        """The geometric mean of the lengths."""
+        of = self.tally
+        return math.exp(of.length * GRAIN / of.measured) if of.measured else math.nan
+
+    @property
+    def method(self) -> str:
+        """The most frequent, or why there is none."""
+        of = self.tally.methods or self.tally.reasons
+        return of.most_common(1)[0][0] if of else ""
+
+    @property
+    def why(self) -> str:
+        """Why it misses, where that is known."""
+        for (measure, world), line in EXPLAINED.items():
+            if fnmatchcase(self.measure, measure) and fnmatchcase(self.world["name"], world):
+                return line
+        return ""
 
 
 def found(result: Mapping[str, Any]) -> Iterator[Found]:
     """Everything in the results."""
     for world in result["worlds"]:
-        for measure, ways in world.get("intervals", {}).items():
-            for way, (given, below, above, width, method, *warned) in ways.items():
-                yield Found(
-                    world,
-                    measure,
-                    way,
-                    given - below - above,
-                    given,
-                    below=below,
-                    above=above,
-                    width=math.nan if width is None else width,
-                    method=method,
-                    warned=sum(warned),
-                )
-        for measure, tests in world.get("tests", {}).items():
-            for test, (of, rejected) in tests.items():
-                yield Found(world, measure, test, rejected, of, test=True)
+        usual = {
+            measure: of.methods.most_common(1)[0][0]
+            for (measure, _, test), of in world["tallies"].items()
+            if test == "default" and of.methods
+        }
+        for (measure, way, test), tally in world["tallies"].items():
+            if not test:
+                yield Found(world, measure, way or "default", tally)
+            elif tally.tested or tally.rejected:
+                # On some data another test than on most may be the usual one.
+                name = f"default: {usual[measure]}" if test == "default" else test
+                yield Found(world, measure, name, tally, test=True)
 
 
 def lines(result: Mapping[str, Any]) -> Iterator[str]:
     """A line each, those that miss marked; `!` where the stated band should be kept."""
     for row in found(result):
+        of = row.tally
         mark = row.verdict and row.verdict + "!" * row.world["large"]
-        missing = result["simulations"] - row.of
+        odd = {
+            "absent": of.absent,
+            "undefined": of.undefined,
+            "without their value": of.without_value,
+            "empty": of.empty,
+            "beyond": of.beyond,
+        }
         yield (
-            f"{mark:>10} {100 * row.share:6.1f} ±{100 * row.error:3.1f} {row.below:4} "
-            f"{row.above:4}  {row.measure:22} {row.by:34} {row.where}  [{row.method}]"
-            + (f" {missing} without" if missing else "")
+            f"{mark:>10} {100 * row.share:6.1f} ±{100 * row.error:3.1f} {of.below:4} "
+            f"{of.above:4}  {row.measure:22} {row.by:34} {row.world['name']}  [{row.method}]"
+            + "".join(f" {number} {what}" for what, number in odd.items() if number)
         )
 
 
@@ -217,20 +251,21 @@ ADVICE = """## Which to trust when
 """
 
 
-def write(result: Mapping[str, Any], folder: Path) -> None:
+def write(result: Mapping[str, Any], before: Mapping[str, Any], folder: Path) -> None:
     """The page and its pictures."""
-    (folder / "coverage.md").write_text(page(result), "utf-8")
+    (folder / "coverage.md").write_text(page(result, before), "utf-8")
     for name, picture in pictures(result).items():
         (folder / name).write_text(picture, "utf-8")
 
 
-def page(result: Mapping[str, Any]) -> str:
-    """The page."""
+def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """The page; `before` is what was found of an earlier version."""
     rows = list(found(result))
     defaults = [row for row in rows if not row.test and row.by == "default"]
     asked = [row for row in defaults if row.world["large"]]
     missed = [row for row in asked if row.verdict]
-    error = 100 * math.sqrt(0.95 * 0.05 / result["simulations"])
+    sets = [world["sets"] for world in result["worlds"] if not world["dear"]]
+    check = "" if min(sets) >= ENOUGH else " That is a check, and no proof."
     return "\n".join(
         [
             "# Which interval to trust",
@@ -242,45 +277,48 @@ def page(result: Mapping[str, Any]) -> str:
             "were drawn from distributions whose true values are known, again and again, and given "
             "to Calipers. `benchmarks/coverage.py` draws them once more for anyone who doubts.",
             "",
-            f"Each figure comes from {result['simulations']:,} data sets (the standard error of a "
-            f"coverage of 95% is {error:.1f}), with {result['resamples']:,} replicates in each "
-            f"bootstrap, and seed {result['seed']}.",
+            f"Each figure comes from {_range(sets)} data sets (the standard error of a coverage of "
+            f"95% is {_error(sets)}), with {result['resamples']:,} replicates in each bootstrap, "
+            f"and seed {result['seed']}.{check} Where a value has no interval, that counts as a miss.",
             "",
             f"Where there are at least 100 rows with 20 of each class, or 25 topics, a default has "
-            f"to come out between {BAND[0]:.1%} and {BAND[1]:.0%}. Of {len(asked):,} figures of "
-            f"that kind {len(asked) - len(missed):,} do, within two standard errors (which a figure at "
-            "the very edge of the band exceeds by chance in one of forty); the rest stand "
-            "[below](#where-a-default-misses).",
+            f"to come out between {BAND[0]:.1%} and {BAND[1]:.0%}. A figure is taken to be outside "
+            f"where a default at the very edge would come out so far out, or farther, at most once "
+            f"in {1 / CHANCE:.0f} times, by the binomial distribution: {_by_chance(max(sets))} Of "
+            f"{len(asked):,} figures of that kind {len(asked) - len(missed):,} are within; the rest "
+            "stand [below](#where-a-default-misses).",
             "",
             "![Coverage of the defaults](coverage-defaults.svg)",
             "",
             ADVICE,
+            *_before_and_after(result, before),
             "## Coverage of the defaults",
             "",
-            "In percent. **Bold** is outside of the band beyond two standard errors. Data in "
+            "In percent. **Bold** is outside of the band beyond chance. Data in "
             "*italics* are too few for the band to be asked for.",
             "",
             *_defaults(defaults),
             "## Where a default misses",
             "",
             "“Below” and “above” are the shares of intervals that lie wholly below and wholly above "
-            "the truth; either should be 2.5%. “Warns” is how often the result itself says so, by a "
+            "the truth; either should be 2.5%. “Absent” is how often there is none. “Warns” is how "
+            "often the result itself says so, by a "
             "method that goes on with “but” ([what that means](inference.md#which-interval-you-get)).",
             "",
-            f"{_share_that_warns(missed)} The rest is what defaults still miss, and nothing in the "
-            "result says so.",
+            f"{_share_that_warns(missed)}",
             "",
             *_misses(missed),
             "",
+            "## Intervals that are absent or cannot be",
+            "",
+            *_odd(defaults),
             "## Other methods",
             "",
             "What can be asked for by name with `interval=`. Over all data that are large enough: "
             "the least, the median and the greatest coverage, in how many it is within the band, "
-            f"and how wide the intervals are in the middle beside the default's. Each figure comes from "
-            f"{result['others']:,} data sets of seed {result.get('others_seed', result['seed'])} "
-            f"(standard error {100 * math.sqrt(0.95 * 0.05 / max(result['others'], 1)):.1f}); within "
-            "two standard errors counts as within the band. What is not in these tables was not "
-            "measured.",
+            f"and how long the intervals are in the middle beside the default's. Each figure comes "
+            f"from {_range([world['others'] for world in result['worlds'] if world['others']])} data "
+            "sets. What is not in these tables was not measured.",
             "",
             "![Coverage of intervals of the AUC by method](coverage-areas.svg)",
             "",
@@ -288,7 +326,7 @@ def page(result: Mapping[str, Any]) -> str:
             "## Tests",
             "",
             "How often a test at 5% finds what is not there, in percent. **Bold** is above 6% beyond "
-            "two standard errors.",
+            "chance.",
             "",
             *_tests_that_err([row for row in rows if row.test and row.world["large"]]),
             "",
@@ -299,23 +337,122 @@ def page(result: Mapping[str, Any]) -> str:
     )
 
 
+def _range(numbers: Sequence[int]) -> str:
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _error(sets: Sequence[int]) -> str:
+    least, most = (100 * math.sqrt(0.95 * 0.05 / n) for n in (max(sets), min(sets)))
+    return f"{least:.1f}" if f"{least:.1f}" == f"{most:.1f}" else f"{least:.1f} to {most:.1f}"
+
+
+def _by_chance(sets: int) -> str:
+    """How often figures are flagged that are none to flag."""
+    hits = range(sets + 1)
+    short = [bool(binom.cdf(k, sets, BAND[0]) <= CHANCE) for k in hits]
+    long = [bool(binom.sf(k - 1, sets, BAND[1]) <= CHANCE) for k in hits]
+
+    def one_in(flagged: Sequence[bool], p: float) -> str:
+        chance = sum(binom.pmf(k, sets, p) for k in hits if flagged[k])
+        return f"one in {float(f'{1 / chance:.2g}'):,.0f}"
+
+    either = [a or b for a, b in zip(short, long, strict=True)]
+    return (
+        f"of {sets:,} data sets that is {one_in(short, BAND[0])} at the short side and "
+        f"{one_in(long, BAND[1])} at the long one, and {one_in(either, 0.95)} of defaults that hold "
+        "95%."
+    )
+
+
+def _odd(rows: Sequence[Found]) -> Iterator[str]:
+    """What the first two demands on a default forbid, whatever the size of the data."""
+    parts = ("absent", "without_value", "empty", "beyond")
+    all_of = sum(row.of for row in rows)
+    number = {part: sum(getattr(row.tally, part) for row in rows) for part in parts}
+    yield (
+        f"Of {all_of:,} values {number['absent']:,} have no interval; of the intervals of the others "
+        f"{number['without_value']:,} lack their own value, {number['empty']:,} have no length and "
+        f"{number['beyond']:,} leave the range of their measure."
+    )
+    yield ""
+    body = [
+        (
+            row.measure,
+            _data(row),
+            *(f"{100 * getattr(row.tally, part) / row.of:.1f}" for part in parts),
+            ", ".join(row.tally.reasons),
+        )
+        for row in rows
+        if row.of and any(getattr(row.tally, part) for part in parts)
+    ]
+    if body:
+        yield "In percent of the data sets:"
+        yield ""
+        head = ("measure", "data", "absent", "without its value", "no length", "beyond", "reasons")
+        yield from _table(head, body)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What an earlier version did wrong, and where it shows: in a world, of a measure, or of a
+    test; and what of it is told, a coverage or a part of a tally."""
+
+    says: str
+    world: str
+    by: str
+    what: str = "coverage"
+
+
+#: In the order of the page.
+FAULTS: tuple[Fault, ...] = ()
+
+
+def _before_and_after(result: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
+    """The faults of an earlier version, then and now."""
+
+    def figure(of: Mapping[str, Any], fault: Fault) -> str:
+        for row in found(of):
+            named = row.by.startswith(fault.by) if row.test else row.measure == fault.by
+            if row.world["name"] == fault.world and named and (row.test or row.by == "default"):
+                part = row.hits if fault.what == "coverage" else getattr(row.tally, fault.what)
+                return f"{100 * part / row.of:.1f}" if row.of else "none"
+        return "–"
+
+    if FAULTS:
+        yield from (
+            "## Before and after",
+            "",
+            "What the version before this one did wrong, in percent of the data sets: "
+            f"{_range([world['sets'] for world in before['worlds']])} of them before.",
+            "",
+        )
+        yield from _table(
+            ("what", "data", "of", "before", "now"),
+            [(f.says, f.world, f.by, figure(before, f), figure(result, f)) for f in FAULTS],
+        )
+
+
 def _share_that_warns(missed: Sequence[Found]) -> str:
     short = [row for row in missed if row.verdict == "short"]
-    warned = sum(row.warned >= row.of / 2 for row in short)
+    warned = sum(row.tally.warned >= row.of / 2 for row in short)
+    plain = sum(not row.why and not row.tally.warned >= row.of / 2 for row in short)
     return (
-        f"{len(short)} of the {len(missed)} are too short, of which {warned} warn in most results; "
-        f"{len(missed) - len(short)} are longer than they need to be."
+        f"{len(short)} of the {len(missed)} are too short, of which {warned} warn in most results "
+        f"and {plain} neither warn nor are explained; {len(missed) - len(short)} are longer than "
+        "they need to be."
     )
 
 
 def _tests_that_err(rows: Sequence[Found]) -> Iterator[str]:
     """The usual tests of two systems, and those of all else, that find too much."""
     usual = [row for row in rows if row.world["kind"] != "pairs" or row.by.startswith("default")]
-    usual = [row for row in usual if row.by not in row.world.get("known_bad", ())]
+    usual = [row for row in usual if not _speaks(row) and row.by not in row.world["power"]]
+    usual = [row for row in usual if row.by not in row.world["known_bad"]]
     bad = [row for row in usual if row.verdict]
     yield (
         f"Of {len(usual)} figures of usual tests on enough data {len(usual) - len(bad)} are at 6% or "
-        "below, within two standard errors. Besides those shown because they are known to err (the "
+        "below, or so little above that chance explains it. Besides those shown because they are known to err (the "
         "plain t over splits, pairs without adjustment, 5×2 tests of erratic classifiers) "
         + ("these are not:" if bad else "all are.")
     )
@@ -353,7 +490,9 @@ def _grid(rows: Sequence[Found], columns: Callable[[Found], str]) -> Iterator[st
     groups: dict[tuple[str, ...], list[tuple[str, dict[str, str]]]] = {}
     worlds: dict[str, list[Found]] = {}
     for row in rows:
-        worlds.setdefault(row.where + row.measure * (columns(row) != row.measure), []).append(row)
+        worlds.setdefault(
+            row.world["name"] + row.measure * (columns(row) != row.measure), []
+        ).append(row)
     for of in worlds.values():
         head = tuple(columns(row) for row in of)
         measure = "" if columns(of[0]) == of[0].measure else of[0].measure
@@ -376,23 +515,28 @@ def _defaults(rows: Sequence[Found]) -> Iterator[str]:
 
 def _misses(rows: Sequence[Found]) -> Iterator[str]:
     yield from _table(
-        ("measure", "data", "method", "coverage", "below", "above", "warns"),
+        ("measure", "data", "method", "coverage", "below", "above", "absent", "warns", "why"),
         [
             (
                 row.measure,
                 _data(row),
                 row.method,
                 _percent(row),
-                *(f"{100 * part / row.of:.1f}" for part in (row.below, row.above)),
-                f"{100 * row.warned / row.of:.0f}%" if row.warned else "no",
+                *(f"{100 * part / row.of:.1f}" for part in _sides(row)),
+                f"{100 * row.tally.warned / row.of:.0f}%" if row.tally.warned else "no",
+                row.why,
             )
             for row in rows
         ],
     )
 
 
+def _sides(row: Found) -> tuple[int, int, int]:
+    return row.tally.below, row.tally.above, row.tally.absent
+
+
 def _methods(rows: Sequence[Found]) -> Iterator[str]:
-    at = {(r.where, r.measure): r for r in rows if r.by == "default" and not r.test}
+    at = {(r.world["name"], r.measure): r for r in rows if r.by == "default" and not r.test}
     for kind, (title, _) in KINDS.items():
         by: dict[tuple[str, str], list[Found]] = {}
         for row in rows:
@@ -408,12 +552,12 @@ def _methods(rows: Sequence[Found]) -> Iterator[str]:
                 of = [
                     row
                     for row in all_of
-                    if way == "default" or row.method != at[row.where, measure].method
+                    if way == "default" or row.method != at[row.world["name"], measure].method
                 ]
                 if not of:
                     continue
-                widths = [row.width / at[row.where, measure].width for row in of]
-                widths = [width for width in widths if width == width]
+                widths = [row.length / at[row.world["name"], measure].length for row in of]
+                widths = [width for width in widths if not math.isnan(width)]
                 shares = [100 * row.share for row in of]
                 kept = sum(not row.verdict for row in of)
                 body.append(
@@ -427,7 +571,7 @@ def _methods(rows: Sequence[Found]) -> Iterator[str]:
                 )
         if len({line[1] for line in body}) > 1:
             yield from (f"### {title}", "")
-            head = ("measure", "method", "least", "median", "greatest", "in the band", "width")
+            head = ("measure", "method", "least", "median", "greatest", "in the band", "length")
             yield from _table(head, body)
 
 
@@ -436,7 +580,23 @@ def _tests(rows: Sequence[Found]) -> Iterator[str]:
         own = [row for row in rows if row.world["kind"] == kind]
         if own:
             yield from (f"### {title}", "", text, "")
-            yield from _grid(own, lambda row: row.by)
+            yield from _grid([r for r in own if not _speaks(r)], lambda row: row.by)
+            said = [row for row in own if _speaks(row)]
+            if said:
+                yield from ("How often findings of a kind speak:", "")
+                yield from _spoken(said)
+
+
+def _speaks(row: Found) -> bool:
+    return row.by.startswith("finding: ")
+
+
+def _spoken(rows: Sequence[Found]) -> Iterator[str]:
+    of: dict[str, list[str]] = {}
+    for row in rows:
+        text = f"{row.by.removeprefix('finding: ')} {100 * row.share:.1f}"
+        of.setdefault(_data(row), []).append(text)
+    yield from _table(("data", "findings"), [(data, ", ".join(said)) for data, said in of.items()])
 
 
 # --- The pictures ---------------------------------------------------------------------------------
@@ -458,7 +618,13 @@ def pictures(result: Mapping[str, Any]) -> dict[str, str]:
         and not row.test
         and row.world["design"].startswith("binormal")
     ]
-    tests = [row for row in rows if row.test and row.by not in row.world.get("known_bad", ())]
+    tests = [
+        row
+        for row in rows
+        if row.test
+        and not _speaks(row)
+        and row.by not in (*row.world["known_bad"], *row.world["power"])
+    ]
     specs = {
         "coverage-defaults.svg": _strips(
             [(KINDS[r.world["kind"]][0], r.share) for r in defaults],

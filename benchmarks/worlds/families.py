@@ -95,7 +95,13 @@ def family(topics: int, systems: int, measures: int, shape: str, better: float =
 
     design = f"{systems} systems, {measures} measures, {shape}" + (", one better" if better else "")
     return Trial(
-        "families", design, f"{topics} topics", draw, topics >= 25, power=("found", "all found")
+        kind="families",
+        design=design,
+        size=f"{topics} topics",
+        draw=draw,
+        large=topics >= 25,
+        power=("found", "all found"),
+        dear=40 if systems > 8 else 4,
     )
 
 
@@ -117,7 +123,8 @@ def adjusted(topics: int, systems: int, shape: str) -> Trial:
 
     design = f"{systems} systems, {shape}"
     bad = ("none, usual test",) if systems > 2 else ()
-    return Trial("adjustments", design, f"{topics} topics", draw, topics >= 25, known_bad=bad)
+    size, dear = f"{topics} topics", 40 if systems > 8 else 4
+    return Trial("adjustments", design, size, draw, topics >= 25, known_bad=bad, dear=dear)
 
 
 def trials() -> list[Trial]:

@@ -183,7 +183,8 @@ def whole(task: str, number: int, systems: int, *, better: bool = False) -> Tria
 
     design = f"{task}, {systems} systems" + (", one better" if better else "")
     size = f"{number} {'topics' if task == 'runs' else 'rows'}"
-    return Trial("pages", design, size, draw, large=True, power=("found", "all found"))
+    dear = 40 if systems > 8 else 10 if better else 4
+    return Trial("pages", design, size, draw, large=True, power=("found", "all found"), dear=dear)
 
 
 def trials() -> list[Trial]:

@@ -10,6 +10,9 @@ from worlds.world import CLASSIFICATION, Evaluate, Random, World
 OF_PROBABILITIES = ("log-loss", "Brier", "calibration-slope", "calibration-intercept", "ECE")
 
 
+RANGES = {"Brier": (0.0, 1.0)}
+
+
 def probabilities(rows: int, mean: float, spread: float, slope: float, word: str) -> World:
     """Log odds η are normal and the probability given is that of η/slope: slope 1 is calibrated."""
 
@@ -42,7 +45,7 @@ def probabilities(rows: int, mean: float, spread: float, slope: float, word: str
     large = rows >= 100 and rows * min(share, 1 - share) >= 20
     size = f"{rows} rows, {share:.0%} positive"
     ways = ("student", "hall", "bayesian", "delta", "studentised")
-    return World("probabilities", word, size, found, draw, large, ways=ways)
+    return World("probabilities", word, size, found, draw, large, ways=ways, ranges=RANGES)
 
 
 def near_perfect(rows: int, wrong: float) -> World:
@@ -63,7 +66,8 @@ def near_perfect(rows: int, wrong: float) -> World:
 
     word, size = f"near-perfect, {wrong:.1%} wrong", f"{rows} rows"
     ways = ("student", "hall", "bayesian", "studentised")
-    return World("probabilities", word, size, found, draw, rows * wrong >= 20, ways=ways)
+    large = rows * wrong >= 20
+    return World("probabilities", word, size, found, draw, large, ways=ways, ranges=RANGES)
 
 
 def worlds() -> list[World]:

@@ -92,7 +92,7 @@ def _summed(measure: str, values: Floats, weight: Floats | None, **options: Any)
         {"one": {} if weight is None else {0: weight}},
         settings,
     )
-    return Evaluation(task="values", level=0.95, estimates=source.estimates())
+    return Evaluation(task="values", level=0.95, estimates=source.estimates(), sources=source)
 
 
 def geometric(number: int) -> World:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -29,7 +29,8 @@ class World:
     `found` gives the true value of each measure, or of the difference of two systems, and `draw`
     makes data of which the rest can be asked. `large`: the stated band is to be kept, as there are at
     least 100 rows with 20 of each class, or 25 topics. `ways` are intervals to be tried besides the
-    default, `tests` those of no difference.
+    default, `tests` those of no difference. `ranges` are those of measures that reach less far here
+    than anywhere.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class World:
     large: bool
     ways: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -57,7 +59,7 @@ class Trial:
     """Where nothing differs, and the p-values of the tests of it; 5% should lie below 0.05.
 
     `known_bad` names the tests that are known to be above that, and are here to show it, `power` those
-    that ask for what is there.
+    that ask for what is there. As it is dear, a trial gets one data set where others get `dear`.
     """
 
     kind: str
@@ -67,6 +69,7 @@ class Trial:
     large: bool
     known_bad: tuple[str, ...] = ()
     power: tuple[str, ...] = ()
+    dear: int = 1
 
     @property
     def name(self) -> str:

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from calipers.inference import intervals
+from calipers.inference import intervals, questions
+from calipers.inference.settings import Settings
 from calipers.measures import parse
 from calipers.statistics import ScoreTable
 
@@ -43,16 +44,21 @@ def coverage() -> Iterator[ModuleType]:
 def misses(coverage: Any, world: Any, simulations: int) -> dict[str, str]:
     """What is outside of its bounds, and how."""
     out = {}
-    for (measure, _, test), of in coverage.simulated(world, "", 1, range(simulations)).items():
+    tallies, _ = coverage.simulated(
+        world, 1, range(simulations), others=bool(getattr(world, "tests", ()))
+    )
+    for (measure, way, test), of in tallies.items():
+        if way:
+            continue
         if test:
             if test in getattr(world, "known_bad", ()):
                 continue
             if binom.sf(of.rejected - 1, of.tested, 0.06) < RARE:
                 out[f"{measure} {test}"] = f"{of.rejected} of {of.tested}"
             continue
-        given = of.held + of.below + of.above
         # Whatever has a value has an interval.
-        assert given + of.absent["undefined_value"] > 0.97 * simulations, (measure, of.absent)
+        assert of.given + of.undefined > 0.97 * simulations, (measure, of.reasons)
+        given = of.given + of.absent
         short = binom.cdf(of.held, given, 0.935) < RARE
         if short or binom.sf(of.held - 1, given, 0.97) < RARE:
             out[measure] = f"{of.held} of {given}"
@@ -149,22 +155,88 @@ def test_a_wrong_variance_would_be_seen(
 
 
 def test_a_test_that_takes_splits_for_independent_would_be_seen(coverage: ModuleType) -> None:
-    found = coverage.simulated(
-        coverage.everything()["splits: repeated hold-out, bins, 200 rows"], "", 1, range(60)
+    found, _ = coverage.simulated(
+        coverage.everything()["splits: repeated hold-out, bins, 200 rows"], 1, range(60)
     )
     plain = found["", "", "plain t over splits"]
     assert binom.sf(plain.rejected - 1, plain.tested, 0.06) < RARE
 
 
-def test_simulations_do_not_depend_on_how_they_are_shared_out(coverage: ModuleType) -> None:
-    world = coverage.everything()["topics: AP, Beta(½, 1), 25 topics"]
-    [whole] = coverage.simulated(world, "bca", 3, range(20)).values()
-    [part] = coverage.simulated(world, "bca", 3, range(13)).values()
-    [rest] = coverage.simulated(world, "bca", 3, range(13, 20)).values()
-    part.add(rest)
-    assert part.width == pytest.approx(whole.width)
-    part.width = whole.width
-    assert part == whole
+#: Three worlds that are quick, of one system, of two, and of tests.
+SOME = [
+    "topics: Success, rare failures, 25 topics",
+    "pairs: RR, 1/rank or 0 twice, 25 topics",
+    "margins: a mean at the margin, 25 topics",
+]
+
+
+def test_what_is_kept_does_not_depend_on_how_it_is_shared_out(
+    coverage: ModuleType, tmp_path: Path
+) -> None:
+    """One session of one process, and several that end where others go on."""
+    whole = coverage.run(SOME, 60, 50, 3, 1)
+    file = tmp_path / "1of1.json"
+    for sets, others, processes in ((45, 10, 1), (45, 50, 1), (60, 50, 2)):
+        coverage.run(SOME, sets, others, 3, processes, file)
+    again = coverage.kept(3, tmp_path)
+    assert again == whole
+    assert [of.sets for of in again.values()] == [60, 60, 60]
+    assert [of.others for of in again.values()] == [50, 50, 0]
+    before = file.read_bytes()
+    coverage.run(SOME, 60, 50, 3, 1, file)
+    assert file.read_bytes() == before
+
+
+def test_what_has_changed_is_drawn_anew(coverage: ModuleType, tmp_path: Path) -> None:
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+    name = SOME[0]
+    coverage.run([name], 50, 0, 3, 1, old)
+    whole = coverage.kept(3, tmp_path)
+    written = json.loads(old.read_text("utf-8"))
+    written["worlds"][name] |= {"digest": "of another default", "sets": 4000}
+    old.write_text(json.dumps(written), "utf-8")
+    coverage.run([name], 50, 0, 3, 1, new)
+    assert coverage.kept(3, tmp_path) == whole
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "labels: moderate, 40 rows, 50% positive",
+        "classes: 3 classes, even, 60 rows",
+        "areas: binormal, AUC 0.76, 20 + 20 rows",
+        "probabilities: calibrated, 50 rows, 41% positive",
+        "numbers: residuals normal, 30 rows",
+        "topics: AP, Beta(½, 1), 10 topics",
+        "clusters: rows of users, 20 users of 5 rows",
+        "pairs: AP, Beta(½, 1) twice, 10 topics",
+        "pairs: scores of users, 20 users of 5 rows",
+        "pairs: residuals normal, 50 rows",
+    ],
+)
+def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> None:
+    """Every way to an interval, and every test."""
+    simulation, world = sys.modules["simulation"], coverage.everything()[name]
+    given = {"resamples": 100, "seed": 3}
+    settings = Settings(**given)
+    for number in range(3):
+        made = world.draw(np.random.default_rng(number))
+        below = dict(simulation.readings(made(interval="none", **given), settings))
+        for way in ("", *world.ways):
+            whole = made(interval=way or "auto", **given)
+            pairs = whole.comparison
+            for shown in whole.estimates if pairs is None else pairs.differences:
+                found = simulation.by(below[shown.measure], way)
+                assert shown.method == found.method
+                assert (shown.low, shown.high) == pytest.approx(
+                    (found.low, found.high), rel=1e-12, nan_ok=True
+                )
+            if way:
+                continue
+            for test in ("auto", *world.tests):
+                for shown in whole.compare(test=test, adjust="none", interval="none").differences:
+                    asked = questions.test(below[shown.measure], questions.Question(test))
+                    assert shown.p == pytest.approx(asked.p, rel=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -184,9 +256,11 @@ def test_true_areas(coverage: ModuleType, design: str, areas: tuple[float, ...])
 
 def test_the_page_is_what_the_results_say(coverage: ModuleType) -> None:
     page = sys.modules["coverage_page"]
-    result = json.loads((BENCHMARKS / "coverage.json").read_text("utf-8"))
+    result, before = map(
+        coverage.result, (coverage.kept(), coverage.kept(folder=coverage.PARTS / "before"))
+    )
     text = (HERE / "docs" / "coverage.md").read_text("utf-8")
-    assert text == page.page(result)
+    assert text == page.page(result, before)
     for name in page.pictures(result):
         assert f"]({name})" in text
         assert (HERE / "docs" / name).is_file()

@@ -1,0 +1,200 @@
+"""Simulations of one world: what became of its intervals and tests.
+
+Worlds make their data by the verbs that users call. Those are asked for no interval, and what stands
+below them for the rest: readings of the same systems under the same settings, from which every
+interval and test comes by the same policy, without tables, findings and provenance. A test holds
+that they are the verbs' own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from worlds.world import Trial, World
+
+from calipers.engines.local import Local
+from calipers.evaluate.compare import system_pairs
+from calipers.evaluate.rows import Rows
+from calipers.inference import policy, questions
+from calipers.inference.intervals import Interval
+from calipers.inference.questions import Question
+from calipers.inference.reading import Reading
+from calipers.inference.settings import Settings
+from calipers.readings.topics import of_topics
+from calipers.results import Evaluation
+
+#: Replicates of a bootstrap within a simulation.
+RESAMPLES = 600
+
+#: Lengths are added up as whole numbers of this share of e, so that their order does not matter.
+GRAIN = 1e-6
+
+
+@dataclass
+class Tally:
+    """What came of the simulations of one measure in one world by one way.
+
+    Of intervals: how many are there, and how many are not though the value is (``absent``) or as
+    the value is not either; which lie wholly ``below`` or ``above`` the truth; which lack their own
+    value, have no length, or leave the range of the measure; the logarithms of the lengths of the
+    ``measured``, those that have one; and how many warn. Of tests: how many, and how many find a
+    difference.
+    """
+
+    given: int = 0
+    absent: int = 0
+    undefined: int = 0
+    below: int = 0
+    above: int = 0
+    without_value: int = 0
+    empty: int = 0
+    beyond: int = 0
+    measured: int = 0
+    length: int = 0
+    warned: int = 0
+    tested: int = 0
+    rejected: int = 0
+    methods: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def held(self) -> int:
+        """How many hold the truth."""
+        return self.given - self.below - self.above
+
+    def interval(
+        self, made: Interval, value: float, truth: float, bounds: tuple[float, float]
+    ) -> None:
+        """One interval, or none."""
+        if made.reason is not None:
+            self.absent += not math.isnan(value)
+            self.undefined += math.isnan(value)
+            self.reasons[made.reason] += 1
+            return
+        low, high = float(made.low), float(made.high)
+        hair = 1e-9 * max(1.0, abs(truth))
+        self.given += 1
+        self.below += high < truth - hair
+        self.above += low > truth + hair
+        self.without_value += not low - hair <= value <= high + hair
+        self.empty += not low < high
+        self.beyond += low < bounds[0] - hair or high > bounds[1] + hair
+        if low < high < math.inf and low > -math.inf:
+            self.measured += 1
+            self.length += round(math.log(high - low) / GRAIN)
+        name, caution, _ = made.method.partition(", but ")
+        self.methods[name] += 1
+        self.warned += bool(caution)
+
+    def p_value(self, p: float, name: str = "") -> None:
+        """One test, at 5%."""
+        p = float(p)
+        self.tested += not math.isnan(p)
+        self.rejected += p <= 0.05
+        self.methods[name] += bool(name)
+
+    def add(self, other: Tally) -> None:
+        """Those of other simulations."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def written(self) -> dict[str, Any]:
+        """What is not 0."""
+        return {name: value for name, value in vars(self).items() if value}
+
+    @classmethod
+    def read(cls, written: dict[str, Any]) -> Tally:
+        """As it was written."""
+        made = cls()
+        for name, value in written.items():
+            setattr(made, name, type(getattr(made, name))(value))
+        return made
+
+
+#: Tallies by measure, the way of the interval ("" for the default) and the test ("" for none).
+Tallies = dict[tuple[str, str, str], Tally]
+
+
+def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, Reading]]:
+    """Of each measure the reading of the only system, or of the difference of the only two."""
+    source: Any = evaluation.sources
+    if len(source.systems) > 1:
+        for _, measure, reading in source.differences(system_pairs(source.systems, None), settings):
+            yield str(measure), reading
+        return
+    [name] = source.systems
+    if not isinstance(source, Rows):
+        topics = [source._topics(name, j, settings) for j in range(len(source.measures))]
+        yield from zip(map(str, source.measures), of_topics(topics), strict=True)
+        return
+    system = source.by_name[name].under(settings)
+    engine = Local.of_memory({name: system}, source.measures)
+    for measure in source.measures:
+        yield str(measure), engine.reading(name, measure) or system.reading(measure)
+
+
+def by(reading: Reading, way: str) -> Interval:
+    """The interval of a reading by one way; what was drawn for it stays for the next."""
+    given = reading.settings
+    parts = {"level": given.level, "resamples": given.resamples, "seed": given.seed}
+    object.__setattr__(reading, "settings", Settings.parsed(way or "auto", **parts))
+    return policy.interval(reading)
+
+
+def _bounds(reading: Reading) -> tuple[float, float]:
+    """What the measure, or the difference of two, can reach."""
+    if reading.operands is None:
+        return reading.bounds
+    (low, high), (lowest, highest) = (one.bounds for one in reading.operands)
+    return low - highest, high - lowest
+
+
+def simulated(
+    world: World | Trial, seed: int, numbers: range, *, default: bool = True, others: bool = True
+) -> tuple[Tallies, str]:
+    """Some simulations of a world: of the default and its test, and of the other ways to intervals
+    and tests; and a digest of what the default made of each."""
+    made: Tallies = {}
+    digest = hashlib.sha256()
+
+    def tally(measure: str, way: str = "", test: str = "") -> Tally:
+        return made.setdefault((measure, way, test), Tally())
+
+    for number in numbers:
+        random = np.random.default_rng([seed, zlib.crc32(world.name.encode()), number])
+        if isinstance(world, Trial):
+            for test, p in world.draw(random, number).items():
+                tally("", "", test).p_value(p)
+                digest.update(f"{test} {p:.6g}\n".encode())
+            continue
+        evaluation = world.draw(random)(interval="none", resamples=RESAMPLES, seed=number)
+        settings = Settings(resamples=RESAMPLES, seed=number)
+        for measure, reading in readings(evaluation, settings):
+            truth = float(world.truth[measure])
+            bounds = world.ranges.get(measure, _bounds(reading))
+            # A test is that of the default, so these come before the other ways.
+            if default:
+                found = by(reading, "")
+                tally(measure).interval(found, float(reading.value), truth, bounds)
+                digest.update(f"{found.low:.6g} {found.high:.6g} {found.method}\n".encode())
+                if world.tests:
+                    usual = questions.test(reading)
+                    tally(measure, "", "default").p_value(usual.p, usual.name)
+                    digest.update(f"{usual.p:.6g}\n".encode())
+            if not others:
+                continue
+            for test in world.tests:
+                asked = questions.test(reading, Question(test))
+                if asked.name != "none":
+                    tally(measure, "", test).p_value(asked.p)
+            for way in world.ways:
+                found = by(reading, way)
+                tally(measure, way).interval(found, float(reading.value), truth, bounds)
+    return made, digest.hexdigest()[:12]
