@@ -384,7 +384,7 @@ def test_a_plan_is_written_down() -> None:
     assert data["wanted"] == {"difference": 0.02, "power": 0.8}
     assert data["sentence"] == made.sentence
     assert [row["n"] for row in data["table"]] == [row.n for row in made.table]
-    assert json.loads(cal.plan("AP", sd=1, half_width=0.2).to_json())["power"] is None
+    assert json.loads(cal.plan("AP", sd=0.5, half_width=0.2).to_json())["power"] is None
     text = str(made)
     assert text.splitlines()[0] == made.sentence
     assert f"{made.n:,}  " in text
@@ -413,7 +413,7 @@ def test_the_table_is_monotone() -> None:
 @pytest.mark.parametrize(
     ("measure", "options", "message"),
     [
-        ("AP", {"sd": 1}, "ask for something"),
+        ("AP", {"sd": 0.4}, "ask for something"),
         ("AP", {"sd": 1, "half_width": 0.1, "difference": 0.1}, "one thing at a time"),
         ("AP", {"sd": 0, "half_width": 0.1}, "sd is 0"),
         ("AP", {"sd": 1, "half_width": -0.1}, "half_width is -0.1"),
@@ -429,7 +429,7 @@ def test_the_table_is_monotone() -> None:
         ("AP", {"sd": 1, "difference": 1e-9}, "would be needed"),
         ("AP", {"sd": 1, "margin": 0.1, "difference": -0.2}, "not within it"),
         ("AP", {"sd": 1, "difference": 0.1, "equivalence": True}, "goes with margin"),
-        ("AP", {"sd": 1, "reference": 0.5}, "value="),
+        ("AP", {"sd": 0.4, "reference": 0.5}, "value="),
         ("accuracy", {"half_width": 0.03}, "give value="),
         ("accuracy", {"value": 1.2, "half_width": 0.03}, "value is 1.2"),
         ("accuracy", {"value": 0.9, "difference": 0.2}, "can differ by 0.1 at most"),

@@ -40,6 +40,13 @@ GOALS = parameters(
             type=click.IntRange(2, 10**12),
         ),
         number("--power", "P", "Probability of success.", default=0.8, show_default=True),
+        number(
+            "--assurance",
+            "P",
+            "With --half-width: the probability that the interval is no longer.",
+            default=0.8,
+            show_default=True,
+        ),
         choice("--test", ["t", "wilcoxon", "anova", "tukey"], "Test of means that is planned for."),
         preset(
             "--comparisons",

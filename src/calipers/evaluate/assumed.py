@@ -40,6 +40,7 @@ def of_numbers(
     unit = "topics" if definition.reads == "rankings" else "rows"
     if "sd" in given:
         _check(name, given, unused=("discordant", "positives_share"))
+        _check_spread(asked, given, of_differences="correlation" not in given and compared)
         mean = _of_mean(given, compared or goal == "size", paired, test, systems)
         return Known(name, mean, unit, 1.0, given)
     if test != "t" or systems != 2:
@@ -72,6 +73,31 @@ def _check(
     extra = [n for n in unused if n in given]
     if extra:
         raise InputError(f"{' and '.join(extra)} say nothing of {name}")
+
+
+def _check_spread(asked: Measure, given: Mapping[str, float], *, of_differences: bool) -> None:
+    """That values within the measure's range can vary so much."""
+    (low, high), sd = asked.definition.range, given["sd"]
+    value = given.get("value", NAN)
+    if not (math.isnan(value) or low <= value <= high):
+        raise InputError(f"value is {value}, but {asked} lies between {low:g} and {high:g}")
+    of_units = {asked.definition.reads == "rankings", asked.definition.rows is not None,
+                asked.definition.share_of is not None}  # fmt: skip
+    if math.isinf(high - low) or True not in of_units or asked.definition.summary != "mean":
+        return
+    most, why = (high - low) / 2, f"{asked} lies between {low:g} and {high:g}"
+    if of_differences:
+        most *= 2
+    elif not math.isnan(value):
+        most, why = math.sqrt((value - low) * (high - value)), f"{asked} is {value}"
+        share = asked.definition.share_of is not None
+        if share and asked.average is None and not math.isclose(sd, most, rel_tol=0.02):
+            raise InputError(
+                f"a share of {value} has a standard deviation of {most:.3g} from unit to unit, not "
+                f"of {sd}: leave out sd="
+            )
+    if sd > most * (1 + 1e-9):
+        raise InputError(f"sd is {sd}, but {why} and so varies by {most:.3g} at most")
 
 
 def _of_mean(
@@ -115,7 +141,14 @@ def _of_area(
         return Area(value, sizes.pr_auc_error, "Boyd-Eng-Page", pair, r)
     _check(name, given, ("positives_share",))
     share = given["positives_share"]
-    return Area(value, lambda a, n: sizes.auc_error(a, share, n), "Hanley-McNeil", pair, r)
+    return Area(
+        value,
+        lambda a, n: sizes.auc_error(a, share, n),
+        "Hanley-McNeil",
+        pair,
+        r,
+        normal_at=lambda a, n: sizes.normal_auc_error(a, share, n),
+    )
 
 
 def _counted(margin: str, unit: str, given: Mapping[str, float]) -> tuple[str, float]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.assumed import of_numbers
+from calipers.evaluate.assumed import of_numbers, parsed
 from calipers.evaluate.pilots import of_pilot
 from calipers.evaluate.planning import Ask
 from calipers.evaluate.shared import make_settings
@@ -53,6 +53,7 @@ def plan(
     comparisons: int = 1,
     cluster_size: float = 1,
     icc: float = 0.0,
+    assurance: float = 0.8,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Plan:
@@ -99,6 +100,9 @@ def plan(
         tests at 1 − level, two of them for equivalence.
     power
         The probability of success.
+    assurance
+        With ``half_width``: the probability that the interval of a sample is no longer than that.
+        ``n`` units have the half-width on average, ``assured`` units with this probability.
     level
         Of the intervals; tests are two-sided at 1 − level.
     system, baseline
@@ -132,7 +136,7 @@ def plan(
         "level": level, "sd": sd, "value": value, "reference": reference,
         "correlation": correlation, "discordant": discordant, "positives_share": positives_share,
         "comparisons": comparisons, "cluster_size": cluster_size, "icc": icc, "n": n,
-        "systems": systems,
+        "systems": systems, "assurance": assurance,
     }  # fmt: skip
     _check(numbers)
     make_settings("auto", level, resamples, seed)
@@ -146,15 +150,18 @@ def plan(
                 "cluster_size= and icc= go together: one without the other says nothing"
             )
         known = of_numbers(measure, given, paired=paired, test=test, systems=systems, goal=goal)
-    elif given or cluster_size != 1 or not paired:
+    elif given or cluster_size != 1 or icc != 0 or not paired:
+        more = {"cluster_size": cluster_size != 1, "icc": icc != 0, "paired": not paired}
         raise InputError(
             "a pilot brings its own numbers: leave out "
-            + (", ".join(given) or ("cluster_size" if cluster_size != 1 else "paired"))
+            + ", ".join([*given, *(name for name, there in more.items() if there)])
         )
     else:
         known = of_pilot(measure, pilot, system, baseline, goal, test, systems)
+    task = pilot.task if pilot is not None else "retrieval" if "sd" in given else "classification"
+    _check_reach(parsed(measure, task), targets)
     each, effect = sizes.bonferroni(level, comparisons), sizes.design_effect(cluster_size, icc)
-    ask = Ask(known, goal, targets, power, each, effect, equivalence=equivalence)
+    ask = Ask(known, goal, targets, power, each, effect, equivalence, assurance)
     return ask.planned(n, level=level, resamples=resamples, seed=seed)
 
 
@@ -175,9 +182,22 @@ def _goal(
     return goals[0] if goals else "size", targets
 
 
+def _check_reach(name: Measure, targets: Mapping[str, float]) -> None:
+    """That nothing is asked for beyond what the measure can reach."""
+    low, high = name.definition.range
+    for what, x in targets.items():
+        if what == "reference" and not low <= x <= high:
+            raise InputError(f"reference is {x}, but {name} lies between {low:g} and {high:g}")
+        if what != "reference" and abs(x) > high - low:
+            raise InputError(
+                f"{what} is {x}, but {name} lies between {low:g} and {high:g}: two values are "
+                f"{high - low:g} apart at most"
+            )
+
+
 def _check(given: Mapping[str, Any]) -> None:
     """Numbers that cannot be are refused by name."""
-    inside = {"power", "level", "positives_share", "discordant"}
+    inside = {"power", "level", "positives_share", "discordant", "assurance"}
     for name, x in given.items():
         if x is None:
             continue

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.inference import sizes
-from calipers.inference.designs import NAN, Known, Shares, Spread
+from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread
 from calipers.inference.power import equivalence_power, margin_power
 from calipers.results import Plan, PlanRow
 
@@ -24,7 +24,8 @@ MOST_RESAMPLED = 10_000
 @dataclass(frozen=True)
 class Ask:
     """One question of what is known: the ``goal`` with its ``targets`` by name, the power wanted,
-    the level of each comparison and the design effect."""
+    the level of each comparison and the design effect; ``assurance`` is the probability with which
+    a half-width is to be reached."""
 
     known: Known
     goal: str
@@ -33,6 +34,7 @@ class Ask:
     level: float
     effect: float
     equivalence: bool = False
+    assurance: float = 0.8
 
     @property
     def difference(self) -> float:
@@ -122,6 +124,20 @@ class Ask:
             raise InputError(f"more than {sizes.MOST:.0e} {self.known.unit} would be needed")
         return found
 
+    def assured(self) -> int | None:
+        """The number of units with which the half-width is reached with the wanted probability."""
+        width, design = self.targets["half_width"], self.known.design
+
+        def short(n: int) -> float:
+            units = self._units(n)
+            return design.assurance(units, width, self.level) if units >= 2 else 0.0
+
+        if isinstance(design, Several) and not design.paired:
+            return None
+        if isinstance(design, Shares) and not design.pair:
+            return sizes.steadily_needed(short, self.assurance)
+        return sizes.needed(lambda n: short(n) >= self.assurance)
+
     def planned(self, n: int | None, *, level: float, resamples: int, seed: int) -> Plan:
         """The plan of ``n`` units, or of as many as are needed, with what lies around it."""
         self.check()
@@ -155,6 +171,7 @@ class Ask:
             assumed=known.assumed,
             table=tuple(rows[size] for size in sorted(rows)),
             pilot=known.pilot,
+            assured=self.assured() if searched and self.goal == "half_width" else None,
             cautious=self._cautious() if searched else None,
             resampled=_resampled(self, n, resamples, seed),
             notes=(*known.notes, *self._notes(n)),
@@ -165,7 +182,9 @@ class Ask:
         out = dict(self.targets)
         if self.equivalence:
             out["equivalence"] = 1.0
-        return out if self.goal == "half_width" else out | {"power": self.wanted_power}
+        if self.goal == "half_width":
+            return out | {"assurance": self.assurance}
+        return out | {"power": self.wanted_power}
 
     def _cautious(self) -> int | None:
         """The size, were the pilot's spread as large as it leaves likely."""
@@ -181,6 +200,15 @@ class Ask:
         if self.known.share != 1 and self.known.pilot is None:
             counted = round(n * self.known.share)
             yield f"About {counted:,} of them count for {self.known.measure}."
+        design = self.known.design
+        widths = self.goal in ("half_width", "size") and self._units(n) >= 2
+        if widths and isinstance(design, Area) and design.normal_at is not None:
+            normal = replace(design, error_at=design.normal_at)
+            half = normal.half_width(self._units(n), self.level)
+            yield (
+                "Hanley and McNeil's error is that of exponential scores. Were they normal in both "
+                f"classes, as wide in the one as in the other, {n:,} rows would give ±{half:.3g}."
+            )
 
 
 def _resampled(ask: Ask, n: int, resamples: int, seed: int) -> dict[str, float]:

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from calipers.inference import assurance, sizes
 from calipers.inference import power as powers
-from calipers.inference import sizes
 from calipers.inference.intervals import Interval, on_logit, z_of
 from calipers.inference.proportions import paired_shares, wilson
 from calipers.statistics import FloatArray
@@ -39,6 +39,13 @@ class Design(ABC):
     def half_width(self, n: float, level: float) -> float:
         """Expected half-width of the interval."""
         return z_of(level) * self.error(n)[0]
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """The probability that half of the interval is no longer than ``width``: by χ², as of
+        normal units, for what is scaled too."""
+        reach = width / z_of(level)
+        se = self.error(n)[0]
+        return assurance.of_spread(se, reach, n - 1) if n >= 2 else 0.0
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Power to find a difference between two systems."""
@@ -93,6 +100,12 @@ class Spread(Design):
             return sizes.mean_half_width(self.sd, n, level, self.arms * (n - 1))
         return super().half_width(n, level)
 
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By χ²."""
+        if self.student:
+            return assurance.of_mean(self.sd, n, width, level, self.arms * (n - 1))
+        return super().assurance(n, width, level)
+
     def power(self, n: float, difference: float, level: float) -> float:
         """Of the t test, or of Wilcoxon's by its relative efficiency."""
         units = n / WILCOXON_UNITS if self.test == "wilcoxon" else n
@@ -128,6 +141,14 @@ class Shares(Design):
         if self.paired:
             return half(paired_shares(*self.split(0.0), n, level))
         return super().half_width(n, level)
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By the binomial distribution of what is observed."""
+        if not self.pair:
+            return assurance.of_share(self.value, n, width, level)
+        if self.paired:
+            return assurance.of_paired_shares(sum(self.split(0.0)), n, width, level)
+        return assurance.of_two_shares(self.value, n, width, level)
 
     def split(self, difference: float) -> tuple[float, float]:
         """The shares of rows that only the one and only the other gets right; as of systems that
@@ -171,6 +192,8 @@ class Area(Design):
     pair: bool = False
     correlation: float = 0.0
     scaled: bool = False
+    #: The error of scores that are normal in both classes, where the other is one of two.
+    normal_at: Callable[[float, float], float] | None = None
 
     def method(self, question: str) -> str:
         """The formula of the error, and how it is used."""
@@ -180,9 +203,23 @@ class Area(Design):
 
     def half_width(self, n: float, level: float) -> float:
         """Of the difference where a correlation is known, else of the value."""
+        return self._half_width(self.value, n, level)
+
+    def _half_width(self, area: float, n: float, level: float) -> float:
+        """That of an area, or of the difference of two such."""
+        error = self.error_at(area, n)
         if self.pair:
-            return super().half_width(n, level)
-        return half(on_logit(self.value, self.error_at(self.value, n), level, "logit"))
+            return z_of(level) * sizes.paired_error(error, error, self.correlation)
+        return half(on_logit(area, error, level, "logit"))
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By the distribution of the observed area; of two, both are taken to move together."""
+        return assurance.of_area(
+            self.value,
+            lambda area: self.error_at(area, n),
+            lambda area: self._half_width(area, n, level),
+            width,
+        )
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Of the normal test of the difference."""
@@ -232,6 +269,13 @@ class Several(Design):
         if n < 2 or not self.paired:
             return NAN
         return sizes.tukey_half_width(self._residual, self.systems, n, level)
+
+    def assurance(self, n: float, width: float, level: float) -> float:
+        """By χ²."""
+        degrees, half = (self.systems - 1) * (n - 1), self.half_width(n, level)
+        if math.isnan(half):
+            return NAN
+        return assurance.of_spread(self._residual, self._residual * width / half, degrees)
 
     def power(self, n: float, difference: float, level: float) -> float:
         """Best and worst system differ by so much."""

@@ -142,6 +142,23 @@ def auc_error(area: float, prevalence: float, n: float) -> float:
     return hanley_mcneil(area, positives, n - positives)
 
 
+def normal_auc_error(area: float, prevalence: float, n: float) -> float:
+    """The standard error of the AUC of scores that are normal in both classes, with one spread:
+    Hanley and McNeil's formula with the exact probabilities that two rows of a class both stand on
+    the right side of one of the other, Φ₂(d/√2, d/√2; ½).
+
+    >>> round(normal_auc_error(0.8, 0.1, 1000), 4)
+    0.0229
+    """
+    from scipy.special import ndtri, owens_t
+
+    both = area - 2 * float(owens_t(float(ndtri(area)), 1 / math.sqrt(3)))
+    positives = prevalence * n
+    negatives = n - positives
+    spread = area * (1 - area) + (n - 2) * (both - area**2)
+    return math.sqrt(spread / (positives * negatives))
+
+
 def pr_auc_error(area: float, positives: float) -> float:
     """Standard error √(a(1 − a)/positives) of an area under the precision-recall curve (Boyd, Eng
     and Page 2013).

@@ -55,6 +55,12 @@ def text(plan: Plan) -> str:
 def lines(plan: Plan) -> Iterator[str]:
     """The sentences."""
     yield sentence(plan)
+    if plan.assured is not None:
+        yield (
+            f"That is the average. {numbers.count(plan.assured, plan.unit).capitalize()} give one "
+            f"of ±{_digits(plan.wanted['half_width'])} or less with "
+            f"{numbers.percent(plan.wanted['assurance'])} probability."
+        )
     if plan.resampled:
         parts = {
             "half_width": f"a half-width of {_digits(plan.resampled.get('half_width', NAN))}",

@@ -27,9 +27,11 @@ class Plan(Written, Tidy):
     """A number of units, and what it gives.
 
     ``wanted`` is what was asked for (``half_width``, ``difference``, ``margin``, ``reference``,
-    ``power``) and ``assumed`` the numbers it rests on. ``half_width``, ``power`` and ``detectable``
-    are what ``n`` units give, as in :class:`PlanRow`; ``of`` says what the half-width is of.
-    ``level`` is that of all comparisons together and ``level_each`` that of one. Of a pilot:
+    ``power``, ``assurance``) and ``assumed`` the numbers it rests on. ``half_width``, ``power`` and
+    ``detectable`` are what ``n`` units give, as in :class:`PlanRow`; ``of`` says what the
+    half-width is of.
+    ``level`` is that of all comparisons together and ``level_each`` that of one. Where a half-width
+    is wanted, ``assured`` units reach it with the probability ``wanted["assurance"]``. Of a pilot:
     ``pilot`` is its size, ``cautious`` the number of units if the true spread is as large as the
     pilot leaves likely (its upper 80% limit), and ``resampled`` the half-width and the power found
     by drawing ``n`` units from the pilot itself.
@@ -50,6 +52,7 @@ class Plan(Written, Tidy):
     method: str
     assumed: Mapping[str, float] = field(default_factory=dict)
     table: tuple[PlanRow, ...] = ()
+    assured: Count | None = None
     pilot: Count | None = None
     cautious: Count | None = None
     resampled: Mapping[str, float] = field(default_factory=dict)

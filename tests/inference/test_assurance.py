@@ -1,0 +1,162 @@
+"""Assurance: how often an interval is as short as planned, against all possible samples and against
+simulated ones."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.inference import assurance, sizes
+from calipers.inference.intervals import on_logit, z_of
+from calipers.inference.proportions import paired_shares, wilson
+
+
+def half(made: object) -> float:
+    return (made.high - made.low) / 2  # type: ignore[attr-defined,no-any-return]
+
+
+@pytest.mark.parametrize("width", [0.05, 0.08, 0.12, 0.2, 0.5])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.5, 0.9])
+def test_a_share_by_every_count(share: float, width: float) -> None:
+    for n in (7, 40, 133):
+        counts = np.arange(n + 1)
+        short = [half(wilson(k / n, n, 0.95)) <= width for k in counts]
+        exact = float(stats.binom.pmf(counts, n, share)[short].sum())
+        assert assurance.of_share(share, n, width, 0.95) == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("width", [0.05, 0.06, 0.1, 0.4])
+def test_paired_shares_by_every_table(width: float) -> None:
+    n, discordant = 60, 0.12
+    exact = 0.0
+    for up, down in product(range(n + 1), repeat=2):
+        if up + down <= n and half(paired_shares(up / n, down / n, n, 0.95)) <= width:
+            parts, chances = [up, down, n - up - down], [discordant / 2] * 2 + [1 - discordant]
+            exact += float(stats.multinomial.pmf(parts, n, chances))
+    assert assurance.of_paired_shares(discordant, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("width", [0.1, 0.12, 0.13, 0.3])
+def test_two_shares_by_every_pair_of_counts(width: float) -> None:
+    n, share = 50, 0.85
+    of = stats.binom.pmf(np.arange(n + 1), n, share)
+    seen = np.arange(n + 1) / n
+    variance = seen * (1 - seen)
+    short = z_of(0.95) * np.sqrt((variance[:, None] + variance) / n) <= width
+    exact = float((of[:, None] * of)[short].sum())
+    assert assurance.of_two_shares(share, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+
+
+def test_a_mean_by_simulation() -> None:
+    """20,000 samples of 30 normal units (±0.0035), whose intervals SciPy computes."""
+    random, n, width = np.random.default_rng(8), 30, 0.38
+    drawn = random.normal(size=(20_000, n))
+    se = stats.sem(drawn, axis=1)
+    low, high = stats.t.interval(0.95, n - 1, loc=drawn.mean(axis=1), scale=se)
+    found = float(((high - low) / 2 <= width).mean())
+    assert assurance.of_mean(1.0, n, width, 0.95, n - 1) == pytest.approx(found, abs=0.014)
+
+
+def test_an_area_by_simulation() -> None:
+    """2,000 samples of exponential scores (±0.011), for which Hanley and McNeil's error is right."""
+    random, share, n, area, width = np.random.default_rng(9), 0.5, 160, 0.8, 0.07
+    m = round(share * n)
+    # P(positive > negative) = 1/(1 + rate) of exponentials with means 1/rate and 1.
+    negative = np.sort(random.exponential(size=(2000, n - m)), axis=1)
+    positive = random.exponential(scale=area / (1 - area), size=(2000, m))
+    halves = []
+    for low, high in zip(negative, positive, strict=True):
+        seen = float(np.searchsorted(low, high).mean() / (n - m))
+        halves.append(half(on_logit(seen, sizes.auc_error(seen, share, n), 0.95, "logit")))
+    found = float((np.array(halves) <= width).mean())
+    made = cal.plan("AUC", value=area, positives_share=share, half_width=width, n=n)
+    assert made.assured is None  # nothing is searched
+    from calipers.evaluate.assumed import of_numbers
+
+    design = of_numbers(
+        "AUC", {"value": area, "positives_share": share}, paired=True, test="t", systems=2,
+        goal="half_width",
+    ).design  # fmt: skip
+    assert design.assurance(n, width, 0.95) == pytest.approx(found, abs=0.05)
+
+
+def test_the_error_of_normal_scores_by_simulation() -> None:
+    """4,000 samples; the standard deviation of their areas has a relative error of 1.1%."""
+    random, area, m, n = np.random.default_rng(10), 0.85, 30, 70
+    shift = math.sqrt(2) * stats.norm.ppf(area)
+    negative = np.sort(random.normal(size=(4000, n)), axis=1)
+    positive = random.normal(shift, size=(4000, m))
+    areas = [np.searchsorted(a, b).mean() / n for a, b in zip(negative, positive, strict=True)]
+    found = sizes.normal_auc_error(area, m / (m + n), m + n)
+    assert found == pytest.approx(float(np.std(areas)), rel=0.045)
+
+
+@pytest.mark.parametrize(
+    ("measure", "given"),
+    [
+        ("nDCG@10", {"sd": 0.25, "half_width": 0.05}),
+        ("nDCG@10", {"sd": 0.25, "correlation": 0.5, "half_width": 0.05}),
+        ("accuracy", {"value": 0.9, "half_width": 0.03}),
+        ("recall", {"value": 0.9, "half_width": 0.03, "positives_share": 0.1}),
+        ("accuracy", {"discordant": 0.1, "half_width": 0.03}),
+        ("accuracy", {"value": 0.8, "half_width": 0.05, "paired": False}),
+        ("AUC", {"value": 0.8, "half_width": 0.03, "positives_share": 0.3}),
+        ("PR-AUC", {"value": 0.7, "half_width": 0.05}),
+        ("AP", {"sd": 0.2, "half_width": 0.05, "test": "tukey", "systems": 4}),
+        ("accuracy", {"value": 0.9, "half_width": 0.03, "cluster_size": 20, "icc": 0.05}),
+    ],
+)
+def test_every_plan_by_width_tells_both(measure: str, given: dict[str, object]) -> None:
+    """More for a higher probability, and what is said is what was asked for."""
+    made = cal.plan(measure, **given)  # type: ignore[arg-type]
+    surer = cal.plan(measure, **given, assurance=0.95)  # type: ignore[arg-type]
+    assert made.assured is not None
+    assert surer.assured is not None
+    assert made.n < made.assured < surer.assured < 2 * made.n
+    assert made.wanted == {"half_width": given["half_width"], "assurance": 0.8}
+    assert f"{made.assured:,}" in str(made)
+    assert "with 80% probability" in made.to_markdown()
+
+
+def test_the_usual_formula_of_a_mean() -> None:
+    """The smallest n with P(χ² ≤ n(n − 1)W²/t²s²) ≥ 80%, searched one by one."""
+    made = cal.plan("nDCG@10", sd=0.25, half_width=0.05)
+    for n in range(2, 1000):
+        t = stats.t.ppf(0.975, n - 1)
+        if stats.chi2.cdf(n * (n - 1) * 0.05**2 / (t * 0.25) ** 2, n - 1) >= 0.8:
+            break
+    assert made.assured == n
+
+
+@pytest.mark.parametrize(
+    ("measure", "given", "message"),
+    [
+        ("accuracy", {"value": 0.9, "sd": 0.1, "half_width": 0.02}, "standard deviation of 0.3"),
+        ("AP", {"sd": 0.2, "difference": 5}, "difference is 5, but AP lies between 0 and 1"),
+        ("AP", {"sd": 0.2, "half_width": 1.5}, "half_width is 1.5, but AP lies"),
+        ("AP", {"sd": 0.2, "reference": 2, "value": 0.5}, "reference is 2, but AP lies"),
+        ("AP", {"sd": 0.6, "half_width": 0.1}, "varies by 0.5 at most"),
+        ("AP", {"sd": 1.2, "difference": 0.1}, "varies by 1 at most"),
+        ("AP", {"sd": 0.4, "value": 0.9, "half_width": 0.1}, "varies by 0.3 at most"),
+        ("AP", {"sd": 0.1, "value": 1.9, "half_width": 0.1}, "value is 1.9"),
+        ("accuracy", {"value": 0.9, "half_width": 0.1, "icc": 0.1}, "cluster_size= and icc="),
+        ("AP", {"sd": 0.2, "half_width": 0.1, "assurance": 1.0}, "assurance is 1.0"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(
+    measure: str, given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        cal.plan(measure, **given)  # type: ignore[arg-type]
+
+
+def test_an_auc_plan_says_what_normal_scores_would_give() -> None:
+    made = cal.plan("AUC", value=0.8, positives_share=0.1, half_width=0.02)
+    [note] = [note for note in made.notes if "normal" in note]
+    se = sizes.normal_auc_error(0.8, 0.1, made.n)
+    assert f"±{half(on_logit(0.8, se, 0.95, 'logit')):.3g}." in note
