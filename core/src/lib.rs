@@ -25,7 +25,9 @@ mod _core {
     #[pymodule_export]
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
     #[pymodule_export]
-    use crate::randomise::{randomisation, randomisation_exact, randomised_ranges};
+    use crate::randomise::{
+        randomisation, randomisation_exact, randomised_maxima, randomised_ranges,
+    };
     #[pymodule_export]
     use crate::resample::{
         bootstrap_cells, bootstrap_coarse, bootstrap_left_out, bootstrap_means, bootstrap_points,

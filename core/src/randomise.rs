@@ -209,19 +209,14 @@ pub fn dealt_ranges(
         || (vec![0.0; table.columns], vec![0; systems]),
         |(sums, dealt), replicate, ranges| {
             sums.fill(0.0);
-            if let Some(seed) = seed {
-                let (stream, mut index) = (Stream::new(seed, replicate), 0..);
-                let random = |bound| stream.below(index.next().unwrap_or(0), bound);
-                deal(crew, table, random, dealt, sums);
-            } else {
-                let mut rest = replicate;
-                let digit = |bound| {
-                    let digit = rest % bound;
-                    rest /= bound;
-                    digit
-                };
-                deal(crew, table, digit, dealt, sums);
-            }
+            deal(crew, table, seed, replicate, dealt, |dealt, row| {
+                for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
+                    let sums = &mut sums[system * measures..][..measures];
+                    sums.iter_mut()
+                        .zip(values)
+                        .for_each(|(sum, value)| *sum += value);
+                }
+            });
             for (measure, range) in ranges.iter_mut().enumerate() {
                 let of_measure = || sums[measure..].iter().step_by(measures).copied();
                 let highest = of_measure().fold(f64::NEG_INFINITY, f64::max);
@@ -231,16 +226,132 @@ pub fn dealt_ranges(
     );
 }
 
-/// Adds each unit's values to the sums of the systems that they are dealt to, all measures of a
-/// system together; `below` chooses a number below another.
+/// The largest studentised differences of systems.
+pub struct Studentised<'a> {
+    pub systems: usize,
+    /// Pairs with this system alone, if any; else all pairs, the later less the earlier.
+    pub baseline: Option<usize>,
+    /// How many units count, of each measure.
+    pub units: &'a [f64],
+    /// This share of the mean variance of a measure's differences is added to each variance.
+    pub floor: f64,
+}
+
+impl Studentised<'_> {
+    /// The systems that one is subtracted from.
+    fn others(&self, system: usize) -> std::ops::Range<usize> {
+        match self.baseline {
+            Some(baseline) if baseline == system => 0..self.systems,
+            Some(_) => 0..0,
+            None => system + 1..self.systems,
+        }
+    }
+
+    /// Of one measure the largest |t|, t and −t, from the sums of the systems and of the squared
+    /// differences of each pair.
+    fn largest(&self, units: f64, sums: &[f64], squares: &[f64]) -> [f64; 3] {
+        let pairs = || {
+            (0..self.systems).flat_map(|system| {
+                self.others(system).filter_map(move |other| {
+                    let apart = (sums[other] - sums[system]) / units;
+                    let square = squares[system * self.systems + other] / units;
+                    // What rounding leaves of a variance that is none is the same in every deal.
+                    let variance = (square - apart * apart).max(ROUNDING * square);
+                    (other != system).then_some((apart, variance / (units - 1.0)))
+                })
+            })
+        };
+        let number = pairs().count() as f64;
+        let mean = pairs().map(|(_, variance)| variance).sum::<f64>() / number;
+        let mut largest = [0.0, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        for (apart, variance) in pairs() {
+            let variance = variance + self.floor * mean;
+            let t = if variance > 0.0 {
+                apart / variance.sqrt()
+            } else {
+                0.0
+            };
+            for (largest, t) in largest.iter_mut().zip([t.abs(), t, -t]) {
+                *largest = f64::max(*largest, t);
+            }
+        }
+        largest
+    }
+}
+
+/// Per replicate the largest studentised differences of all measures, where each unit's values have
+/// been dealt out to the systems anew; the table is that of `dealt_ranges`.
+pub fn dealt_maxima(
+    crew: Crew,
+    table: Values,
+    of: &Studentised,
+    seed: Option<u64>,
+    maxima: &mut [f64],
+) {
+    let (systems, measures) = (of.systems, of.units.len());
+    let room = || {
+        let (sums, squares) = (vec![0.0; table.columns], vec![0.0; table.columns * systems]);
+        (sums, squares, vec![0.0; systems], vec![0; systems])
+    };
+    crew.map_with(
+        Chunks(maxima, 3 * measures),
+        room,
+        |(sums, squares, unit, dealt), replicate, maxima| {
+            sums.fill(0.0);
+            squares.fill(0.0);
+            deal(crew, table, seed, replicate, dealt, |dealt, row| {
+                for measure in 0..measures {
+                    for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
+                        unit[system] = values[measure];
+                    }
+                    let sums = &mut sums[measure * systems..][..systems];
+                    sums.iter_mut()
+                        .zip(&*unit)
+                        .for_each(|(sum, value)| *sum += value);
+                    let squares = &mut squares[measure * systems * systems..];
+                    for (system, squares) in
+                        squares.chunks_exact_mut(systems).take(systems).enumerate()
+                    {
+                        let (own, others) = (unit[system], of.others(system));
+                        for (square, other) in squares[others.clone()].iter_mut().zip(&unit[others])
+                        {
+                            *square += (other - own) * (other - own);
+                        }
+                    }
+                }
+            });
+            for (measure, maxima) in maxima.chunks_exact_mut(3).enumerate() {
+                let sums = &sums[measure * systems..][..systems];
+                let squares = &squares[measure * systems * systems..][..systems * systems];
+                maxima.copy_from_slice(&of.largest(of.units[measure], sums, squares));
+            }
+        },
+    );
+}
+
+/// Goes over the units of the table with the system that each place of them is dealt to: at random,
+/// or as the number of the replicate says.
 fn deal(
     crew: Crew,
     table: Values,
-    mut below: impl FnMut(usize) -> usize,
+    seed: Option<u64>,
+    replicate: usize,
     dealt: &mut [usize],
-    sums: &mut [f64],
+    mut each: impl FnMut(&[usize], &[f64]),
 ) {
-    let measures = table.columns / dealt.len();
+    let (stream, mut index, mut rest) = (
+        seed.map(|seed| Stream::new(seed, replicate)),
+        0..,
+        replicate,
+    );
+    let mut below = |bound| {
+        if let Some(stream) = &stream {
+            return stream.below(index.next().unwrap_or(0), bound);
+        }
+        let digit = rest % bound;
+        rest /= bound;
+        digit
+    };
     for row in table.rows() {
         crew.check();
         // Fisher and Yates's shuffle, from the inside out.
@@ -249,12 +360,7 @@ fn deal(
             dealt[system] = dealt[place];
             dealt[place] = system;
         }
-        for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
-            let sums = &mut sums[system * measures..][..measures];
-            sums.iter_mut()
-                .zip(values)
-                .for_each(|(sum, value)| *sum += value);
-        }
+        each(dealt, row);
     }
 }
 
@@ -344,6 +450,46 @@ pub fn randomised_ranges<'py>(
             dealt_ranges(crew, table, systems, seed, ranges);
         },
     )
+}
+
+/// `randomised_maxima(values, units, systems, baseline, floor, seed, replicates)`: of values as
+/// `randomised_ranges` takes them, dealt out in the same way, per replicate and measure the largest
+/// |t|, t and -t of the pairs of systems, the later less the earlier, or each less the baseline.
+/// `units` says of each measure how many units count.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub fn randomised_maxima<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+    units: Vec<f64>,
+    systems: usize,
+    baseline: Option<usize>,
+    floor: f64,
+    seed: Option<u64>,
+    replicates: usize,
+) -> PyResult<Matrix<'py>> {
+    let columns = values.shape()[1];
+    if systems < 2 || columns != systems * units.len() || baseline >= Some(systems) {
+        return Err(PyValueError::new_err(format!(
+            "{columns} columns are not {} measures of {systems} systems",
+            units.len()
+        )));
+    }
+    let values = rows_of(&values);
+    let table = Values {
+        values: &values,
+        columns,
+    };
+    let of = Studentised {
+        systems,
+        baseline,
+        units: &units,
+        floor,
+    };
+    let steps = [replicates, values.len(), systems];
+    filled(py, [replicates, 3 * units.len()], steps, |crew, maxima| {
+        dealt_maxima(crew, table, &of, seed, maxima);
+    })
 }
 
 #[cfg(test)]
@@ -436,11 +582,15 @@ mod tests {
             columns: 3,
         };
         for replicate in 0..6000 {
-            let (mut sums, mut dealt) = ([0.0; 3], [0; 3]);
-            let (stream, mut index) = (Stream::new(1, replicate), 0..);
-            let random = |bound| stream.below(index.next().unwrap(), bound);
-            tested(|crew| deal(crew, unit, random, &mut dealt, &mut sums));
-            *seen.entry(sums.map(|sum| sum as i64)).or_insert(0) += 1;
+            let (mut sums, mut dealt) = ([0; 3], [0; 3]);
+            tested(|crew| {
+                deal(crew, unit, Some(1), replicate, &mut dealt, |dealt, row| {
+                    for (&system, &value) in dealt.iter().zip(row) {
+                        sums[system] = value as i64;
+                    }
+                });
+            });
+            *seen.entry(sums).or_insert(0) += 1;
         }
         assert_eq!(seen.len(), 6);
         assert!(seen.values().all(|count| (850..1150).contains(count)));

@@ -196,4 +196,13 @@ def randomisation_exact(differences: _Floats, two_sided: bool = True) -> _Ints: 
 def randomised_ranges(
     values: _Floats, systems: int, seed: int | None, replicates: int
 ) -> _Floats: ...
+def randomised_maxima(
+    values: _Floats,
+    units: list[float],
+    systems: int,
+    baseline: int | None,
+    floor: float,
+    seed: int | None,
+    replicates: int,
+) -> _Floats: ...
 def poisson_counts(seed: int, replicate: int, units: int) -> npt.NDArray[np.uint8]: ...

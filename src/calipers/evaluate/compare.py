@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, overload
 
@@ -12,24 +12,24 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.shared import Source, inference_of, make_settings
+from calipers.evaluate.families import JOINT, TUKEY, Family, Found
+from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_settings
 from calipers.inference import many, policy, questions
-from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.policy import randomisations
-from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question, detectable
+from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.questions import ALTERNATIVES, TESTS, USUAL, Question
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
 from calipers.inference.spaces import Error
-from calipers.measures import Measure
+from calipers.measures import Measure, in_each_task
 from calipers.once import cached_property
 from calipers.results import Comparison, Difference, Evaluation, Overall
-from calipers.statistics import FloatArray
 
-#: Ways to account for the number of pairs; the last is a test and an adjustment in one.
-ADJUST = (*ADJUSTMENTS, "tukey")
-
-#: The values of more units are not dealt out anew: it takes too long.
-MOST_DEALT = 100_000
+#: What accounts for the number of differences; the first two are a test and an adjustment in one.
+WAYS: Mapping[str, tuple[str, str]] = {
+    JOINT: ("joint", FAMILY_WISE),
+    TUKEY: ("randomised Tukey HSD", FAMILY_WISE),
+    **{name: (way.name, way.controls) for name, way in ADJUSTMENTS.items()},
+}
 
 Margin = float | Mapping[str, float] | None
 
@@ -41,7 +41,8 @@ def compare(
     baseline: str | None = None,
     test: str = "auto",
     alternative: str = "two-sided",
-    adjust: str = "holm",
+    adjust: str = JOINT,
+    primary: str | None = None,
     margin: Margin = None,
     interval: str | Sequence[str] | None = None,
     level: float | None = None,
@@ -67,9 +68,14 @@ def compare(
         ``"two-sided"``; ``"better"`` or ``"worse"``, one-sided, by the measure's own direction; or
         ``"greater"`` or ``"less"``, about the difference itself.
     adjust
-        How p-values account for the pairs of systems within a measure: ``"holm"``,
-        ``"bonferroni"``, ``"benjamini-hochberg"`` or ``"none"``; or ``"tukey"``, the randomised
-        Tukey HSD, which takes the place of the test where there are values per unit.
+        How p-values and intervals account for the number of differences, in two families: all pairs
+        of the primary measure, and all pairs of all other measures. ``"joint"``, the default, goes
+        by the largest difference that chance makes in the family; ``"holm"`` (the default where a
+        test is named), ``"bonferroni"`` and ``"benjamini-hochberg"`` multiply p-values, ``"none"``
+        leaves each difference as it is by itself. ``"tukey"``, the randomised Tukey HSD, takes the
+        place of the test where there are values per unit, for each measure by itself.
+    primary
+        The measure that decides; the first unless given.
     margin
         The difference that would still count as none, stated beforehand: a number, or one for each
         measure. Then non-inferiority and equivalence are tested as well.
@@ -105,13 +111,15 @@ def compare(
     )
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
-    check_option("adjust", adjust, ADJUST)
+    check_option("adjust", adjust, WAYS)
     question, own = Question(test, alternative), evaluation.comparison
-    usual = (question, adjust, margin, settings) == (USUAL, "holm", None, given)
-    if usual and own is not None and own.baseline == baseline:
+    usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
+    if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):
         made = own  # every pair has been computed already
     else:
-        made = paired_comparison(source, baseline, settings, question, adjust=adjust, margin=margin)
+        made = paired_comparison(
+            source, baseline, settings, question, primary=primary, adjust=adjust, margin=margin
+        )
     return replace(
         made,
         per_unit=evaluation.per_unit,
@@ -132,49 +140,53 @@ def paired_comparison(
     settings: Settings,
     question: Question = USUAL,
     *,
-    adjust: str = "holm",
+    primary: str | None = None,
+    adjust: str = JOINT,
     margin: Margin = None,
 ) -> Comparison:
-    """All differences of a source's systems, adjusted."""
+    """All differences of a source's systems, adjusted in two families: those of the primary
+    measure, and those of all other measures."""
     pairs = system_pairs(source.systems, baseline)
-    of: dict[Measure, list[Found]] = {}
-    applies = False
-    # One after another: what a difference has drawn goes with it.
-    for pair, measure, reading in source.differences(pairs, settings):
-        asked = replace(question, margin=_margin(margin, measure))
-        applies = applies or questions.applies(reading, question.test)
-        of.setdefault(measure, []).append(_found(str(measure), *pair, reading, asked))
+    # A named test is not the one whose maximum is known.
+    way = adjust if adjust != JOINT or question.test == "auto" else "holm"
+    asked = _Asked(source, settings, question, margin)
+    of = asked.found(pairs, primary, with_vectors=way not in ("none", TUKEY))
     _check_margins(margin, list(of))
-    if of and not applies:
-        raise InputError(f"the test {question.test!r} applies to none of the measures")
-    several = len(pairs) > 1
-    way = adjust if several else "none"
-    rows: list[Difference] = []
-    notes = []
-    differences = {measure: _differences(found, settings.level) for measure, found in of.items()}
-    for measure, of_measure in differences.items():
-        table = _complete(source, measure) if way == "tukey" else None
-        if way == "tukey" and (table is None or not 0 < len(table) <= MOST_DEALT):
-            notes.append(
-                f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per unit, "
-                f"up to {MOST_DEALT:,} of them."
-            )
-            rows += adjusted_p(of_measure, "holm")
-        elif table is not None:
-            rows += _dealt(of_measure, table, source.systems, settings)
-        else:
-            rows += adjusted_p(of_measure, way)
-    used = ADJUSTMENTS.get(way)
-    units = {measure: of_measure[0] for measure, of_measure in differences.items()}
-    return Comparison(
-        tuple(rows),
-        settings.level,
-        "randomised Tukey HSD" if used is None else used.name,
-        baseline,
-        controls="family-wise error rate" if used is None else used.controls,
-        notes=tuple(notes),
-        overall=Overalls(lambda: _overall(source, units, settings)),
+    if not of:
+        return Comparison((), settings.level, "none", baseline, controls="nothing")
+    first = _primary(primary, list(of))
+    parts = (
+        {m: found for m, found in of.items() if m == first},
+        {m: found for m, found in of.items() if m != first},
     )
+    families = [Family(part, source, baseline, settings, asked.again) for part in parts if part]
+    made: dict[Measure, list[Difference]] = {}
+    for family in families:
+        made |= family.adjusted(way)
+    name, controls = WAYS[way if any(len(family.all) > 1 for family in families) else "none"]
+    return Comparison(
+        tuple(row for measure in of for row in made[measure]),
+        settings.level,
+        name,
+        baseline,
+        primary=str(first),
+        controls=controls,
+        notes=tuple(note for family in families for note in family.notes),
+        overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
+    )
+
+
+def _primary(name: str | None, measures: Sequence[Measure]) -> Measure:
+    """The primary measure: the one that is named, else the first."""
+    if name is None:
+        return measures[0]
+    known, same = {str(measure): measure for measure in measures}, map(str, in_each_task(name))
+    found = [known[text] for text in (name, *same) if text in known]
+    if not found:
+        raise InputError(
+            f"primary: {name!r} is no measure compared; {did_you_mean(name, list(known))}"
+        )
+    return found[0]
 
 
 def system_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[str, str]]:
@@ -206,11 +218,52 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
             )
 
 
-#: What a difference is known by, but for what is computed of all at once from its standard error.
-Found = tuple[dict[str, Any], Error]
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of the differences of a source's systems."""
+
+    source: Source
+    settings: Settings
+    question: Question
+    margin: Margin
+
+    def found(
+        self, pairs: Sequence[tuple[str, str]], primary: str | None, *, with_vectors: bool
+    ) -> dict[Measure, list[Found]]:
+        """What is known of each difference, by measure."""
+        of: dict[Measure, list[Found]] = {}
+        applies = False
+        # One after another: what a difference has drawn goes with it.
+        for pair, measure, reading in self.source.differences(pairs, self.settings):
+            asked = replace(self.question, margin=_margin(self.margin, measure))
+            applies = applies or questions.applies(reading, asked.test)
+            # A difference that is a family by itself is adjusted for nothing.
+            leads = measure in of or (primary is None and not of) or primary == str(measure)
+            alone = len(pairs) == 1 and leads
+            fields, error = _fields(str(measure), *pair, reading, asked)
+            found = Found.of(reading, fields, error, with_vector=with_vectors and not alone)
+            of.setdefault(measure, []).append(found)
+        if of and not applies:
+            raise InputError(f"the test {self.question.test!r} applies to none of the measures")
+        return of
+
+    def again(
+        self, names: Sequence[tuple[str, str, str]], resamples: int
+    ) -> dict[tuple[str, str, str], float]:
+        """The p-values of some of (measure, system, baseline) from more replicates."""
+        settings = replace(self.settings, resamples=min(resamples, MOST_RESAMPLES))
+        pairs = list(dict.fromkeys((system, baseline) for _, system, baseline in names))
+        return {
+            (str(measure), *pair): questions.test(reading, self.question).p
+            for pair, measure, reading in self.source.differences(pairs, settings)
+            if (str(measure), *pair) in names
+        }
 
 
-def _found(measure: str, system: str, baseline: str, reading: Reading, question: Question) -> Found:
+def _fields(
+    measure: str, system: str, baseline: str, reading: Reading, question: Question
+) -> tuple[dict[str, Any], Error]:
+    """What a difference is by itself, but for what is computed of all at once from its error."""
     made, test = policy.interval(reading), questions.test(reading, question)
     inferior = questions.non_inferiority(reading, question)
     equivalent = questions.equivalence(reading, question)
@@ -241,49 +294,6 @@ def _found(measure: str, system: str, baseline: str, reading: Reading, question:
         **questions.outcomes(reading),
     }
     return fields, error
-
-
-def _differences(found: Sequence[Found], level: float) -> list[Difference]:
-    sizes = detectable([error for _, error in found], level).tolist()
-    return [Difference(**of, detectable=size) for (of, _), size in zip(found, sizes, strict=True)]
-
-
-def _dealt(
-    rows: list[Difference], table: FloatArray, systems: Sequence[str], settings: Settings
-) -> list[Difference]:
-    """The differences of one measure with the p-values of the randomised Tukey HSD."""
-    [found] = many.randomised_tukey(table, randomisations(settings), settings.seed)
-    place = {name: j for j, name in enumerate(systems)}
-    margins = adjusted_p(rows, "holm")
-    return [
-        replace(
-            row,
-            p=math.nan,
-            p_adjusted=float(found.p[place[row.system], place[row.baseline]]),
-            test=found.name,
-            alternative="two-sided",
-        )
-        for row in margins
-    ]
-
-
-def adjusted_p(rows: list[Difference], adjust: str) -> list[Difference]:
-    """The p-values adjusted for their number."""
-    way = ADJUSTMENTS[adjust].adjust
-    columns = (
-        way(np.array([getattr(row, name) for row in rows])).tolist()
-        for name in ("p", "p_not_inferior", "p_equivalent")
-    )
-    return [
-        replace(row, p_adjusted=p, p_not_inferior=inferior, p_equivalent=equivalent)
-        for row, p, inferior, equivalent in zip(rows, *columns, strict=True)
-    ]
-
-
-def _complete(source: Source, measure: Measure) -> FloatArray | None:
-    """The values of the units on which every system has one."""
-    table = source.values_of(measure)
-    return None if table is None else table[~np.isnan(table).any(axis=1)]
 
 
 class Overalls(Sequence[Overall]):
@@ -326,7 +336,8 @@ def _overall(
     if len(systems) < 3:
         return ()
     for measure, like in units.items():
-        table, better = _complete(source, measure), like.higher_is_better is not False
+        values, better = source.values_of(measure), like.higher_is_better is not False
+        table = None if values is None else values[~np.isnan(values).any(axis=1)]
         if table is None or len(table) < 2:
             continue
         ranked = many.friedman(table, higher_is_better=better)

@@ -67,3 +67,6 @@ class Rows:
             return None
         table = np.column_stack([column for column in columns if column is not None])
         return np.asarray(table[~np.isnan(table).any(axis=1)])
+
+    def dealt(self, measure: Measure, settings: Settings) -> None:
+        """Rows are too many to be dealt out anew."""

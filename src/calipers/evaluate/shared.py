@@ -50,6 +50,10 @@ class Source(Protocol):
         """The value of each unit and system, shape (units, systems); None where there are none, or
         where units are not independent."""
 
+    def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
+        """Values of units, shape (units, systems), that are as good as exchanged where systems do
+        not differ: their means are those of the systems. None where they are too many."""
+
 
 def make_settings(
     interval: str | Sequence[str], level: float, resamples: int, seed: int

@@ -16,7 +16,8 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.values import REPETITION, Values, read_values
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.compare import adjusted_p, check_option, system_pairs
+from calipers.evaluate.compare import check_option, system_pairs
+from calipers.evaluate.families import adjusted_p
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits

@@ -157,3 +157,18 @@ class TopicScores:
         """The value of each topic and system, shape (topics, systems)."""
         j = self.measures.index(measure)
         return np.column_stack([table[:, j] for table in self.values.values()])
+
+    def dealt(self, measure: Measure, settings: Settings) -> FloatArray:
+        """The same as values of whose mean the summary is made, by how much each topic moves it."""
+        j = self.measures.index(measure)
+        columns = []
+        for system, table in self.values.items():
+            [reading] = of_topics([self._topics(system, j, settings)])
+            has = ~np.isnan(table[:, j])
+            n = int(has.sum())
+            assert reading.influence is not None
+            moved = reading.influence()
+            assert moved is not None
+            own = reading.value + moved.column * np.sqrt(n * (n - 1.0))
+            columns.append(np.where(has, own, np.nan))
+        return np.column_stack(columns)

@@ -21,10 +21,11 @@ NAN = float("nan")
 @dataclass(frozen=True, eq=False)
 class Pairwise:
     """Every pair of k systems tested: ``p`` has shape (k, k) and holds for all pairs together; its
-    diagonal is 1."""
+    diagonal is 1. Differences of at least ``critical`` are told apart at the level."""
 
     name: str
     p: FloatArray
+    critical: float = NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +233,9 @@ def _range_quantile(level: float, k: int) -> float:
     return high
 
 
-def randomised_tukey(values: FloatArray, resamples: int = 10_000, seed: int = 0) -> list[Pairwise]:
+def randomised_tukey(
+    values: FloatArray, resamples: int = 10_000, seed: int = 0, level: float = 0.95
+) -> list[Pairwise]:
     """Randomised Tukey HSD: every pair of k systems, for each of m measures, shape (n, k, m) or
     (n, k); one result a measure.
 
@@ -284,5 +287,7 @@ def randomised_tukey(values: FloatArray, resamples: int = 10_000, seed: int = 0)
         extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
         p = (extreme + seen) / (tried + seen)
         np.fill_diagonal(p, 1.0)
-        out.append(Pairwise(name, p))
+        rank = math.floor(round((1 - level) * (tried + seen) - seen, 9))
+        critical = float(ranges[tried - rank]) / n if rank > 0 else math.inf
+        out.append(Pairwise(name, p, critical))
     return out

@@ -80,12 +80,12 @@ def _of_ascending(p: FloatArray, adjust: Callable[[FloatArray], FloatArray]) -> 
     return adjusted
 
 
-_FAMILY = "family-wise error rate"
+FAMILY_WISE = "family-wise error rate"
 
 #: The ways to adjust, by the names they are asked for.
 ADJUSTMENTS: Mapping[str, Adjustment] = {
-    "holm": Adjustment("Holm", _FAMILY, holm),
-    "bonferroni": Adjustment("Bonferroni", _FAMILY, bonferroni),
+    "holm": Adjustment("Holm", FAMILY_WISE, holm),
+    "bonferroni": Adjustment("Bonferroni", FAMILY_WISE, bonferroni),
     "benjamini-hochberg": Adjustment(
         "Benjamini-Hochberg", "false discovery rate", benjamini_hochberg
     ),

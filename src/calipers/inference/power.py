@@ -37,11 +37,11 @@ def shift_power(shift: float, level: float = 0.95, degrees: float | None = None)
     return float(_two_sided(np.array(shift), level, np.array(NAN if degrees is None else degrees)))
 
 
-def _two_sided(shift: FloatArray, level: float, degrees: FloatArray) -> FloatArray:
+def _two_sided(shift: FloatArray, level: float | FloatArray, degrees: FloatArray) -> FloatArray:
     """:func:`shift_power` element by element; without degrees where these are NaN."""
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import ndtr, ndtri, stdtrit
 
-    z = z_of(level)
+    z = ndtri((1 + np.asarray(level)) / 2)
     normal = ndtr(shift - z) + ndtr(-shift - z)
     if np.isnan(degrees).all():
         return np.asarray(normal)
@@ -62,16 +62,17 @@ def _above(critical: Any, shift: Any, degrees: Any) -> Any:
 def all_detectable(
     se: Sequence[float],
     degrees: Sequence[float | None],
-    level: float = 0.95,
+    level: float | Sequence[float] = 0.95,
     power: float = 0.8,
 ) -> FloatArray:
-    """The smallest true differences that two-sided tests would find with probability ``power``.
+    """The smallest true differences that two-sided tests, all at one ``level`` or each at its own,
+    would find with probability ``power``.
 
     ``se`` are the standard errors of the differences; with ``degrees`` of freedom a test is
     Student's and the power exact by the noncentral t, else both are normal, and the answer is
     (z_{(1+level)/2} + z_power)·se but for the far tail. NaN where there is no spread to go by. It
     says what data of this size could have shown and nothing of the difference observed. Those of
-    equal degrees of freedom, as the differences on the same topics are, share the search.
+    equal level and degrees of freedom, as differences on the same topics are, share the search.
 
     >>> all_detectable([0.01, 0.02, 0.01], [24, 24, None]).round(4).tolist()
     [0.0292, 0.0584, 0.028]
@@ -79,19 +80,20 @@ def all_detectable(
     errors = np.asarray(se, np.float64)
     known = np.isfinite(errors) & (errors > 0)
     known &= [freedom is None or freedom >= 1 for freedom in degrees]
-    freedoms = np.array([NAN if freedom is None else freedom for freedom in degrees])[known]
+    freedoms = np.array([0.0 if freedom is None else freedom for freedom in degrees])
     shift = np.full(len(errors), NAN)
-    distinct, place = np.unique(freedoms, return_inverse=True)
-    shift[known] = _detectable_shift(distinct, level, power)[place]
+    tests = np.column_stack([freedoms, np.broadcast_to(level, errors.shape)])[known]
+    distinct, place = np.unique(tests, axis=0, return_inverse=True)
+    of, at = distinct.T
+    found = _detectable_shift(np.where(of == 0, NAN, of), at, power)
+    shift[known] = found[place.reshape(-1)]
     return shift * errors
 
 
-def _detectable_shift(degrees: FloatArray, level: float, power: float) -> FloatArray:
-    """The detectable difference in standard errors, for each of ``degrees``."""
-    low, high = np.zeros(degrees.shape), np.full(degrees.shape, 8.0)
-    if power <= 1 - level:
-        return low
-    while (short := _two_sided(high, level, degrees) < power).any():
+def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> FloatArray:
+    """The detectable difference in standard errors, for each of ``degrees`` and levels."""
+    low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
+    while (short := (_two_sided(high, level, degrees) < power) & (high > 0)).any():
         high[short] *= 2
     # Halving, as importing SciPy's root finders takes longer than all of a small evaluation.
     for _ in range(60):

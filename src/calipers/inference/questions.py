@@ -77,7 +77,7 @@ def _unmarked(reading: Reading) -> str:
     return "paired bootstrap" if reading.clusters is None else "paired cluster bootstrap"
 
 
-def detectable(errors: Sequence[Error], level: float) -> FloatArray:
+def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> FloatArray:
     """Of each difference with such a standard error the smallest true one that a two-sided test
     would have found with probability :data:`POWER`, were the spread what it is here."""
     if not any(error.se > 0 for error in errors):

@@ -70,8 +70,9 @@ _OF_MARGIN = ("margin", "p_not_inferior", "p_equivalent", "margin_test")
 class Comparison(Written, Tidy):
     """Paired differences between systems, adjusted together for their number.
 
-    ``adjustment`` names what accounts for the pairs of systems within a measure, and ``controls``
-    what is then bounded. ``overall`` compares three systems or more at once, by measure.
+    ``adjustment`` names what accounts for the number of differences in either of two families, all
+    pairs of the ``primary`` measure and all pairs of the others; ``controls`` what is then bounded
+    in each. ``overall`` compares three systems or more at once, by measure.
     ``per_unit`` holds the values that the differences are made of, where there are such.
     """
 
@@ -79,6 +80,7 @@ class Comparison(Written, Tidy):
     level: Level = 0.95
     adjustment: str = "Holm"
     baseline: str | None = None
+    primary: str | None = None
     controls: str = "family-wise error rate"
     overall: Sequence[Overall] = ()
     notes: tuple[str, ...] = ()

@@ -1,0 +1,215 @@
+"""Many differences at once: the largest that chance alone makes, and what follows for each of them.
+
+A family of tests is held together by one statistic, the largest |t| of all of them. Its adjusted
+p-values say how often chance makes a largest |t| of that size, and its critical value makes
+intervals that hold together. No p-value is multiplied: the number of replicates is no floor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.inference.paired import ROUNDING
+from calipers.inference.policy import DRAWN_MAXIMA, FLOOR, SKETCH
+from calipers.inference.spaces import Influence
+from calipers.once import cached_property
+from calipers.statistics import FloatArray
+
+#: Statistics that are this much apart, relatively, are the same.
+_HAIR = 1e-9
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """How large the largest statistic of a family of tests is by chance: replicates of the largest
+    |t|, t and −t, shape (3, B); ``exact`` if they are all there are. Where statistics are
+    ``normal``, those of Student's t are taken to the normal of the same tail first, and
+    Bonferroni's bound holds as well."""
+
+    drawn: FloatArray
+    tests: int
+    exact: bool = False
+    normal: bool = False
+
+    @cached_property
+    def _ascending(self) -> FloatArray:
+        return np.sort(self.drawn, axis=1)
+
+    def p(self, t: FloatArray, degrees: FloatArray, side: int = 0) -> FloatArray:
+        """The adjusted p-value of each statistic: the share of largest ones that reach it; by
+        ``side`` of |t|, t (1) or −t (−1)."""
+        t = np.abs(t) if side == 0 else t * side
+        size = _as_normal(t, degrees) if self.normal else t
+        found, number = self._ascending[side], self.drawn.shape[1]
+        reached = number - np.searchsorted(found, size - _HAIR * np.abs(size))
+        p = reached / number if self.exact else (reached + 1) / (number + 1)
+        if self.normal:
+            p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
+        return np.where(np.isnan(t), np.nan, np.minimum(p, 1.0))
+
+    def critical(self, level: float, degrees: FloatArray) -> FloatArray:
+        """The smallest |t| of each test whose p-value is at most 1 − level. Where too few deals are
+        possible for that, it is Bonferroni's."""
+        from scipy.special import ndtr, ndtri
+
+        number, alpha = self.drawn.shape[1], 1 - level
+        rank = math.floor(round(alpha * number if self.exact else alpha * (number + 1) - 1, 9))
+        size = float(self._ascending[0][number - rank]) if rank > 0 else math.inf
+        bound = 1 - alpha / (2 * self.tests)
+        if self.normal:
+            return quantile(float(ndtr(min(size, ndtri(bound)))), degrees)
+        return np.full(len(degrees), size) if rank > 0 else quantile(bound, degrees)
+
+
+def quantile(share: float, degrees: FloatArray) -> FloatArray:
+    """Of Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(degrees, share))
+
+
+def beyond(t: FloatArray | float, degrees: FloatArray | float | None) -> FloatArray:
+    """The upper tail of Student's t; of the normal where there are no degrees of freedom."""
+    from scipy.special import ndtr, stdtr
+
+    return np.asarray(ndtr(-np.asarray(t)) if degrees is None else stdtr(degrees, -np.asarray(t)))
+
+
+def _as_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
+    """The normal with the same tail."""
+    from scipy.special import ndtri
+
+    return np.asarray(-ndtri(beyond(t, degrees)))
+
+
+# ------------------------------------------------------------------------------------------ topics
+
+
+def dealt(table: FloatArray, baseline: int | None, replicates: int, seed: int) -> Maxima:
+    """Of values of units, shape (units, systems, measures): were the systems the same, their values
+    on a unit could be dealt out to them in any way, all measures together. Each difference is
+    studentised, with a share :data:`FLOOR` of the mean variance of its measure added to its own,
+    without which pairs that hardly differ break the test. All (k!)ⁿ deals are tried where they are
+    no more than the replicates.
+
+    A system without a value on a unit (NaN) takes the mean of the others there.
+
+    >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
+    >>> found = dealt(table, None, 2000, seed=0)
+    >>> round(float(found.critical(0.95, np.array([29]))[0]), 1), found.tests
+    (2.9, 12)
+    """
+    from calipers import _core
+
+    units, systems, measures = table.shape
+    present = (~np.isnan(table)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        middle = np.nansum(table, axis=1) / present
+    centred = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
+    deals = math.factorial(systems) ** units if units * systems <= 64 else math.inf
+    exact = deals <= replicates
+    number = int(deals) if exact else replicates
+    counted = (present > 1).sum(axis=0).astype(np.float64)
+    flat = centred.reshape(units, systems * measures)
+    found = _core.randomised_maxima(
+        flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number
+    )
+    pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
+    drawn = np.nan_to_num(found.reshape(number, measures, 3)).max(axis=1)
+    return Maxima(drawn.T, pairs * measures, exact)
+
+
+def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
+    """The standard errors of differences of one measure as :func:`dealt` has them."""
+    with np.errstate(invalid="ignore"):
+        squares = np.square(errors) * (units - 1) + np.square(values)
+        variances = np.maximum(np.square(errors), ROUNDING * squares / (units - 1))
+    known = np.isfinite(variances)
+    mean = float(variances[known].mean()) if known.any() else math.nan
+    return np.sqrt(variances + FLOOR * mean)
+
+
+# -------------------------------------------------------------------------------------------- rows
+
+
+def moved(influence: Influence) -> FloatArray | None:
+    """A vector of the influence, whose inner products with others are covariances; None where a row
+    moves the value by no finite number."""
+    plain = influence.plain
+    column, clusters = plain.column, plain.space.clusters
+    if clusters is not None:
+        column = np.bincount(clusters.code, column, clusters.number).astype(np.float64)
+    return sketched(column) if np.isfinite(column).all() else None
+
+
+def sketched(column: FloatArray) -> FloatArray:
+    """The vector itself; of more than :data:`SKETCH` units each is added, with a sign, to one of so
+    many places. Inner products are then right in the mean, and to 1 in √SKETCH of the norms."""
+    if len(column) <= SKETCH:
+        return column
+    both = np.bincount(_places(len(column)), column, 2 * SKETCH)
+    return np.asarray(both[:SKETCH] - both[SKETCH:])
+
+
+_PLACES: dict[int, npt.NDArray[np.int64]] = {}
+
+
+def _places(units: int) -> npt.NDArray[np.int64]:
+    """Where each unit is added, twice SKETCH for the two signs."""
+    found = _PLACES.get(units)
+    if found is None:
+        found = np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
+        _PLACES.clear()
+        _PLACES[units] = found
+    return found
+
+
+def by_influence(vectors: Sequence[FloatArray | None], seed: int) -> Maxima:
+    """Of tests whose vectors are those of :func:`moved`: normal statistics that vary together as
+    these do. A test without a vector is taken to be independent of the others: the largest is then
+    no smaller than it is (Šidák 1967).
+
+    >>> rows = np.random.default_rng(0).normal(size=(3, 500))
+    >>> found = by_influence(list(rows), seed=0)
+    >>> found.p(np.array([2.0, 2.5, 4.0]), np.full(3, 499)).round(2)  # alone .046, .013, .000
+    array([0.13, 0.04, 0.  ])
+    """
+    tests, random = len(vectors), np.random.Generator(np.random.Philox(seed))
+    factor = _factor(vectors)
+    rank = factor.shape[1]
+    loose = [place for place, vector in enumerate(vectors) if vector is None]
+    step = max(1, _AT_ONCE // max(tests, rank))
+    drawn = np.empty((3, DRAWN_MAXIMA))
+    for begin in range(0, DRAWN_MAXIMA, step):
+        at = slice(begin, min(begin + step, DRAWN_MAXIMA))
+        number = at.stop - begin
+        z = random.standard_normal((number, rank)) @ factor.T
+        z[:, loose] = random.standard_normal((number, len(loose)))
+        drawn[1, at], drawn[2, at] = z.max(axis=1), -z.min(axis=1)
+    drawn[0] = np.maximum(drawn[1], drawn[2])
+    return Maxima(drawn, tests, normal=True)
+
+
+def _factor(vectors: Sequence[FloatArray | None]) -> FloatArray:
+    """A matrix whose rows have the inner products of the unit vectors, and as few columns as that
+    takes."""
+    known = [vector for vector in vectors if vector is not None]
+    if not known:
+        return np.zeros((len(vectors), 1))
+    width = len(known[0])
+    table = np.stack([np.zeros(width) if of is None else of for of in vectors])
+    norms = np.sqrt(np.einsum("ij,ij->i", table, table))[:, None]
+    table = np.divide(table, norms, out=np.zeros_like(table), where=norms > 0)
+    if len(vectors) >= width:
+        return np.asarray(table)
+    values, sides = np.linalg.eigh(table @ table.T)
+    kept = values > _HAIR * values[-1]
+    return np.asarray(sides[:, kept] * np.sqrt(values[kept]))
