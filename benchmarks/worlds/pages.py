@@ -12,7 +12,8 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
-from calipers.report.verdict import headlines, outcome, sentences
+from calipers.report.headlines import headlines
+from calipers.report.verdict import outcome, sentences
 from calipers.results import Difference, Evaluation
 from worlds.world import Random, Trial
 

@@ -136,7 +136,7 @@ def test_formats(five: str, tmp_path: Path, kind: str) -> None:
         assert {"adjustment", "detectable", "p_adjusted", "wins"} <= set(rows[0])
     else:
         assert "All systems together" in text
-        assert "not for the number of measures" in text
+        assert "for the 10 differences on 1 other measure together" in text
 
 
 def test_the_suffix_gives_the_format(five: str, tmp_path: Path) -> None:
@@ -152,7 +152,8 @@ def test_values_of_each_option(five: str) -> None:
     assert "p (Benjamini-Hochberg, FDR)" in text
     assert "p within" in text
     assert "randomised Tukey HSD" in done("compare", "values", five, "--adjust", "tukey")
-    assert "p (Holm)" in done("compare", "values", five)
+    assert "p (joint)" in done("compare", "values", five)
+    assert "p (Holm)" in done("compare", "values", five, "--adjust", "holm")
 
 
 def test_splits_of_rows(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_comparison_is_adjusted_over_its_pairs() -> None:
     generator = np.random.default_rng(12)
     truth = generator.normal(size=120)
     predicted = {str(s): truth + generator.normal(0, s, 120) for s in (1.0, 1.1, 1.3, 2.0)}
-    comparison = cal.regression(truth, predicted, measures=["MAE", "RMSE"]).compare()
+    comparison = cal.regression(truth, predicted, measures=["MAE", "RMSE"]).compare(adjust="holm")
     for name in ("MAE", "RMSE"):
         rows = [d for d in comparison if d.measure == name]
         assert len(rows) == 6

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from samples import binary, difference, regression, retrieval, undefined
 
-from calipers.report import verdict
+from calipers.report import headlines, verdict
 from calipers.report.verdict import Outcome
 from calipers.results import Comparison, Estimate, Evaluation
 
@@ -28,17 +28,17 @@ NAN = float("nan")
          "dense is higher than bm25 on nDCG@10 by 0.021 [0.011, 0.032] "
          "(adjusted p < 0.001, paired randomisation, 50 topics)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41},
-         "On nDCG@10 the data do not tell dense and bm25 apart: "
-         "difference 0.004 [-0.010, 0.018], adjusted p = 0.41."),
+         "No significant difference between dense and bm25 on nDCG@10: "
+         "0.004 [-0.010, 0.018], adjusted p = 0.41."),
         ({"p_adjusted": 0.12},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.021 [0.011, 0.032], "
+         "No significant difference between dense and bm25 on nDCG@10: 0.021 [0.011, 0.032], "
          "adjusted p = 0.12; the interval, which is not adjusted, leaves out 0, but the p-value "
          "is not small."),
         ({"low": -0.001},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.021 [-0.001, 0.032], "
+         "No significant difference between dense and bm25 on nDCG@10: 0.021 [-0.001, 0.032], "
          "adjusted p < 0.001; the p-value is small, but the interval contains 0."),
         ({"p_adjusted": NAN},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.021 [0.011, 0.032], "
+         "No significant difference between dense and bm25 on nDCG@10: 0.021 [0.011, 0.032], "
          "adjusted p undefined."),
         ({"value": NAN, "low": NAN, "high": NAN, "undefined": {"no_relevant": 50}},
          "On nDCG@10 the difference between dense and bm25 is undefined (no_relevant)."),
@@ -52,21 +52,20 @@ NAN = float("nan")
          "dense is better than bm25 on nDCG@10 by 0.021 [-0.001, 0.032] "
          "(adjusted one-sided p = 0.040, paired randomisation, 50 topics)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "detectable": 0.0203},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
-         "adjusted p = 0.41; a true difference of 0.021 would be found by a test of this pair alone "
-         "with a probability of 80%."),
+         "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
+         "adjusted p = 0.41; minimum detectable difference 0.021 (80% power)."),
         ({"margin": 0.05, "p_not_inferior": 0.001, "p_equivalent": 0.01},
          "dense is better than bm25 on nDCG@10 by 0.021 [0.011, 0.032] (adjusted p < 0.001, "
          "paired randomisation, 50 topics). The two are within 0.05 of each other (adjusted "
          "one-sided p = 0.010)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.012,
           "p_not_inferior": 0.02, "p_equivalent": 0.2},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
+         "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41. dense is not worse than bm25 by 0.012 or more (adjusted one-sided "
          "p = 0.020)."),
         ({"value": 0.004, "low": -0.010, "high": 0.018, "p_adjusted": 0.41, "margin": 0.001,
           "p_not_inferior": 0.3, "p_equivalent": 0.4},
-         "On nDCG@10 the data do not tell dense and bm25 apart: difference 0.004 [-0.010, 0.018], "
+         "No significant difference between dense and bm25 on nDCG@10: 0.004 [-0.010, 0.018], "
          "adjusted p = 0.41. That dense is not worse than bm25 by 0.001 or more is not shown "
          "(adjusted one-sided p = 0.30)."),
     ],
@@ -95,50 +94,110 @@ def test_no_difference_is_no_verdict() -> None:
     assert verdict.outcome(difference(value=0.0, low=NAN, high=NAN)) is Outcome.NOT_TOLD_APART
 
 
+KINDS: dict[str, dict[str, object]] = {
+    "b": {}, "w": {"higher_is_better": False}, "n": {"p_adjusted": 0.5},
+    "h": {"higher_is_better": None}, "u": {"value": NAN, "undefined": {"one_class": 1}},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("outcomes", "text"),
+    ("outcomes", "first", "others"),
     [
-        ("bbbbbnnn", "A beats B on 5 of 8 measures; on 3 the data do not tell them apart."),
-        ("bb", "A beats B on all 2 measures."),
-        ("ww", "B beats A on all 2 measures."),
-        ("bbw", "A beats B on 2 of 3 measures and is beaten on 1."),
-        ("nn", "On none of 2 measures do the data tell A and B apart."),
-        ("bh", "A beats B on 1 of 2 measures; on 1 they differ, without a better or a worse."),
-        ("nu", "On 1 the data do not tell A and B apart; on 1 the difference is undefined."),
-        ("h", "A is higher than B on m0 by 0.021 [0.011, 0.032] "
-              "(p < 0.001, paired randomisation, 50 topics)."),
+        ("bbn", "A is better than B on m0", "Significant among the 2 other measures: m1 0.021."),
+        ("nb", "No significant difference between A and B on m0",
+         "Significant among the 1 other measure: m1 0.021."),
+        ("bn", "A is better than B on m0",
+         "On m1, the other measure, there is no significant difference."),
+        ("wnn", "A is higher (worse) than B on m0",
+         "On the 2 other measures there is no significant difference."),
+        ("nbbbbbbb", "No significant difference between A and B on m0",
+         "Significant among the 7 other measures: m1, m2, m3, m4, m5, m6 and m7."),
+        ("un", "On m0 the difference between A and B is undefined",
+         "On m1, the other measure, there is no significant difference."),
+        ("h", "A is higher than B on m0", ""),
     ],
 )  # fmt: skip
-def test_headlines(outcomes: str, text: str) -> None:
-    kinds: dict[str, dict[str, object]] = {
-        "b": {}, "w": {"higher_is_better": False}, "n": {"p_adjusted": 0.5},
-        "h": {"higher_is_better": None}, "u": {"value": NAN},
-    }  # fmt: skip
+def test_the_primary_measure_leads(outcomes: str, first: str, others: str) -> None:
     found = [
-        difference(measure=f"m{i}", system="A", baseline="B", **kinds[kind])
+        difference(measure=f"m{i}", system="A", baseline="B", **KINDS[kind])
         for i, kind in enumerate(outcomes)
     ]
-    assert verdict.comparison_headlines(Comparison(tuple(found))) == [text]
+    for primary in (None, "m0"):
+        comparison = Comparison(tuple(found), adjustment="joint", primary=primary)
+        [said] = headlines.comparison_headlines(comparison)
+        assert said.startswith(first)
+        assert headlines.other_measures(comparison) == others
+    turned = Comparison(tuple(found), adjustment="joint", primary=f"m{len(outcomes) - 1}")
+    assert f" on m{len(outcomes) - 1}" in headlines.comparison_headlines(turned)[0]
+
+
+def several(values: dict[str, float], apart: float, baseline: str | None = None) -> Comparison:
+    """Systems by their means, of which those that are so far apart differ."""
+    names = list(values)
+    named = [(s, baseline) for s in names if s != baseline] if baseline else [
+        (s, b) for j, s in enumerate(names) for b in names[:j]
+    ]  # fmt: skip
+    gaps = {(s, b): values[s] - values[b] for s, b in named}
+    return Comparison(
+        tuple(
+            difference(measure="AP", system=s, baseline=b, value=gap, low=gap - apart,
+                       high=gap + apart, p_adjusted=0.01 if abs(gap) > apart else 0.5)
+            for (s, b), gap in gaps.items()
+        ),
+        adjustment="joint", primary="AP", baseline=baseline,
+    )  # fmt: skip
+
+
+def test_many_systems_have_a_leader() -> None:
+    ten = {f"s{j}": 0.3 + 0.02 * (j * 7 % 10) for j in range(10)}
+    assert headlines.comparison_headlines(several(ten, 0.05)) == [
+        "s7 leads 10 systems on AP; not significantly different from it: s4 and s1; significantly "
+        "behind: 7 others."
+    ]
+    assert headlines.comparison_headlines(several(ten, 0.5)) == [
+        "s7 leads 10 systems on AP; none is significantly different from it."
+    ]
+    assert headlines.comparison_headlines(several({**ten, "best": 1.0}, 0.4)) == [
+        "best leads 11 systems on AP; significantly behind: all others."
+    ]
+    assert headlines.comparison_headlines(several(ten, 0.05, "s4")) == [
+        "AP against s4, the baseline: worse: s0, s2, s3, s5, s6 and s9; no significant difference: "
+        "s1, s7 and s8."
+    ]
+
+
+def test_few_systems_have_a_sentence_a_pair() -> None:
+    four = {"a": 0.3, "b": 0.32, "c": 0.31, "d": 0.5, "e": 0.33}
+    said = headlines.comparison_headlines(several(four, 0.1))
+    assert [line.split(" by ")[0] for line in said[:4]] == [
+        f"d is better than {name} on AP" for name in "abc"
+    ] + ["e is worse than d on AP: difference -0.17 [-0.27, -0.07] (adjusted p = 0.010, paired "
+         "randomisation, 50 topics)."]  # fmt: skip
+    assert said[4] == (
+        "No significant difference on AP between b and a, c and a, c and b, e and a, e and b and e "
+        "and c."
+    )
 
 
 def test_headlines_of_evaluations() -> None:
-    assert verdict.headlines(retrieval()) == [
-        "dense beats bm25 on 1 of 2 measures; on 1 the data do not tell them apart."
-    ]
-    assert verdict.headlines(regression()) == [
+    [said] = headlines.headlines(retrieval())
+    assert said.startswith("dense is better than bm25 on nDCG@10 by 0.036 [")
+    rest = "On RR, the other measure, there is no significant difference."
+    assert headlines.others(retrieval()) == rest
+    assert headlines.headlines(regression()) == [
         "RMSE is 56.3 [53.0, 59.9] (95% BCa; 442 rows); the best constant answer scores 77.0."
     ]
-    assert verdict.headlines(undefined()) == ["AUC is undefined (one_class)."]
+    assert headlines.headlines(undefined()) == ["AUC is undefined (one_class)."]
     alone = Evaluation("classification", binary().estimates)
-    assert verdict.headlines(alone) == ["2 systems on 3 measures, not compared with one another."]
-    assert verdict.headlines(Evaluation("retrieval", ())) == [
+    assert headlines.headlines(alone) == ["2 systems on 3 measures, not compared with one another."]
+    assert headlines.headlines(Evaluation("retrieval", ())) == [
         "There is nothing to show: no measure was asked for."
     ]
 
 
 def test_an_estimate_says_how_it_was_made() -> None:
     e = Estimate("AUC", 0.912, 0.880, 0.936, method="DeLong, logit scale", n=569, default=0.627)
-    assert verdict.estimate_verdict(e) == (
+    assert headlines.estimate_verdict(e) == (
         "AUC is 0.912 [0.880, 0.936] (95% DeLong, logit scale; 569 rows); "
         "the best constant answer scores 0.627."
     )

@@ -48,6 +48,12 @@ measure_options = stacked(
         "for those that are shown if none is named.",
     ),
     text("--baseline", "NAME", "Compare with this system, not every pair."),
+    text(
+        "--primary",
+        "MEASURE",
+        "The measure that decides between systems, unless it is the first; all others are tested "
+        "together.",
+    ),
     inference_options,
 )
 

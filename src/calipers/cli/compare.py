@@ -39,7 +39,8 @@ QUESTIONS = parameters(
         choice(
             "--adjust",
             ADJUST,
-            "How p-values account for the pairs of systems; tukey is the randomised HSD.",
+            "How p-values and intervals account for the number of differences: joint, by the "
+            "largest that chance makes; tukey is the randomised HSD.",
         ),
         texts(
             "--margin margins",
@@ -119,11 +120,13 @@ def of_evaluation(name: str) -> click.Command:
         wanted = asked_of(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
-        interval = taken_interval(options)
+        interval, primary = taken_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
             if design["design"] is None:
-                made = evaluation.compare(options["baseline"], interval=interval, **wanted)
+                made = evaluation.compare(
+                    options["baseline"], primary=primary, interval=interval, **wanted
+                )
             else:
                 made = over_splits(
                     evaluation,
@@ -219,7 +222,7 @@ def _values(
 ) -> None:
     out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
     wanted, design = asked_of(options), taken_design(options)
-    baseline, unit = options.pop("baseline"), options.pop("unit")
+    baseline, unit, primary = (options.pop(name) for name in ("baseline", "unit", "primary"))
     interval, repetition = taken_interval(options), options.pop("repetition")
     if repetition is not None and design["design"] is None:
         raise click.UsageError("--repetition goes with --design")
@@ -239,7 +242,7 @@ def _values(
         from calipers.evaluate.values import from_values
 
         made = from_values(given, unit=unit, baseline=baseline, **shared, **options).compare(
-            baseline, interval=interval, **wanted
+            baseline, primary=primary, interval=interval, **wanted
         )
     write(made, *out)
 
@@ -255,6 +258,7 @@ values: click.Command = Command(
                 texts("--lower-is-better", "NAME", "A measure of which that is true; repeatable."),
                 preset("--unit", "topics", "What the units are called.", metavar="NAME"),
                 text("--baseline", "NAME", "Compare with this system only."),
+                text("--primary", "MEASURE", "The measure that decides, unless it is the first."),
                 inference_options,
             )
         ),

@@ -86,6 +86,7 @@ def classification(
     missing: str = "error",
     measures: MeasureNames | None = None,
     baseline: str | None = None,
+    primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -165,7 +166,7 @@ def classification(
         computed when it is first looked at.
     inputs
         Where the columns came from, for the provenance.
-    baseline, interval, level, resamples, seed
+    baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
     Columns are NumPy arrays, lists, anything with ``__array__`` or DLPack, pandas, polars or Arrow.
@@ -214,6 +215,7 @@ def classification(
         "slice_bins": slice_bins,
         "measures": measures,
         "baseline": baseline,
+        "primary": primary,
         "notes": rows.notes,
         "curves": curves,
         "inputs": inputs,
@@ -247,6 +249,7 @@ def _of_two(
     slice_bins: Bins | None,
     measures: MeasureNames | None,
     baseline: str | None,
+    primary: str | None,
     notes: Sequence[str],
     curves: bool,
     inputs: Sequence[Any],
@@ -266,6 +269,7 @@ def _of_two(
         systems,
         chosen,
         baseline=baseline,
+        primary=primary,
         slices=slices,
         slice_bins=slice_bins,
         conventions={

@@ -335,7 +335,7 @@ def _at_least(own: float, together: float, tests: int) -> float:
     """The p-value of a family of tests, never below that of the test by itself; Bonferroni's where
     the difference has no standard error to go by."""
     if math.isnan(together):
-        return min(1.0, own * tests)
+        return own if math.isnan(own) else min(1.0, own * tests)
     return together if math.isnan(own) else max(own, together)
 
 

@@ -97,6 +97,7 @@ def multilabel(
     missing: str = "error",
     measures: MeasureNames | None = None,
     baseline: str | None = None,
+    primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -144,7 +145,7 @@ def multilabel(
         one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over labels of those of counts
         and scores (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``), of log loss and Brier score
         (``"macro-Brier"``).
-    baseline, interval, level, resamples, seed, inputs
+    baseline, primary, interval, level, resamples, seed, inputs
         As in :func:`calipers.classification`. Averages of counts are bootstrapped by row, or by
         the delta method where there are very many rows; those of AUC and AP come from the influence
         of rows, all labels of a row together.
@@ -209,6 +210,7 @@ def multilabel(
         systems,
         chosen,
         baseline=baseline,
+        primary=primary,
         slices=repeats.sliced(cut_by),
         slice_bins=slice_bins,
         conventions={

@@ -80,6 +80,7 @@ def retrieval(
     unfound: str | int = "open",
     max_grade: int | None = None,
     baseline: str | None = None,
+    primary: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -129,7 +130,7 @@ def retrieval(
         being judged so far. The default is ``"open"``, any number; ``collection`` bounds it.
     max_grade
         The highest grade that an unjudged document may get; by default that of the judgments.
-    baseline, interval, level, resamples, seed
+    baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
     Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
@@ -183,7 +184,7 @@ def retrieval(
         "retrieval",
         conventions,
         [origin, *(r.origin for r in read.values())],
-        comparison=comparison_if_several(source, baseline, settings),
+        comparison=comparison_if_several(source, baseline, settings, primary),
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def comparison_if_several(
-    source: Source, baseline: str | None, settings: Settings
+    source: Source, baseline: str | None, settings: Settings, primary: str | None = None
 ) -> Comparison | None:
     """The comparison that an evaluation of several systems carries; none without intervals."""
     if baseline is not None and baseline not in source.systems:
@@ -24,4 +24,4 @@ def comparison_if_several(
         return None
     from calipers.evaluate.compare import paired_comparison
 
-    return paired_comparison(source, baseline, settings)
+    return paired_comparison(source, baseline, settings, primary=primary)

@@ -47,6 +47,7 @@ def evaluated(
     measures: Sequence[Measure],
     *,
     baseline: str | None = None,
+    primary: str | None = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     conventions: Mapping[str, Any] = MappingProxyType({}),
@@ -66,7 +67,7 @@ def evaluated(
     made, how = cuts(slices, slice_bins, all_systems[0].number)
     source = Rows(systems, measures, settings)
     found = (*first, *source.estimates())
-    comparison = comparison_if_several(source, baseline, settings)
+    comparison = comparison_if_several(source, baseline, settings, primary)
     by_slice = sliced(all_systems, measures, made, settings)
     weight, clusters = all_systems[0].weight, all_systems[0].clusters
     told = {

@@ -33,6 +33,7 @@ def from_values(
     lower_is_better: str | Sequence[str] = (),
     unit: str = "topics",
     baseline: str | None = None,
+    primary: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -56,7 +57,7 @@ def from_values(
         has its own direction; of others higher is better, and a note says so.
     unit
         What the units are called.
-    baseline, interval, level, resamples, seed
+    baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
     Returns
@@ -101,7 +102,7 @@ def from_values(
         "values",
         {"unit": unit},
         read.origins,
-        comparison=comparison_if_several(source, baseline, settings),
+        comparison=comparison_if_several(source, baseline, settings, primary),
         definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
         notes=notes,
     )

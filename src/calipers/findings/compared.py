@@ -7,19 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from calipers.findings.cells import corrected
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued, first, quoted, rough, who
-from calipers.inference import intervals
+from calipers.report.headlines import of_primary
 from calipers.report.names import short
 from calipers.report.numbers import count, number
-from calipers.report.verdict import Outcome, outcome, pairs
+from calipers.report.verdict import Outcome, outcome
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, Slice, Slices
 
-#: The power at which a number of rows or topics is named.
-POWER = 0.8
 #: No more pairs of systems are named one by one.
 MOST_PAIRS = 6
 #: No more rows or topics than this are named.
@@ -128,29 +125,25 @@ def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
         return
     undecided = [
         d
-        for d, *_ in pairs(comparison).values()  # of each pair that on the leading measure
-        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.standard_error > 0
+        for d in of_primary(comparison)
+        if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.detectable > 0
     ]
-    adjusted = comparison.adjustment != "none"
     for d in undecided[:MOST_PAIRS]:
-        tests = sum(other.measure == d.measure for other in comparison)
-        yield _not_told_apart(d, tests if adjusted else 1)
+        yield _not_told_apart(d)
     if len(undecided) > MOST_PAIRS:
         more, measure = len(undecided) - MOST_PAIRS, undecided[0].measure
         yield Said(
-            f"A further {count(more, 'pairs')} of systems cannot be told apart on "
-            f"{short(measure)}.",
+            f"No significant difference on {short(measure)} between a further "
+            f"{count(more, 'pairs')} of systems.",
             {"pairs": more},
             (measure,),
             undecided[0].level,
         )
 
 
-def _not_told_apart(d: Difference, tests: int) -> Said:
-    """A difference of (z + z_power)·se is found with that power, and se falls with the root of the
-    number of units."""
-    of_power = intervals.z_of(2 * POWER - 1)  # leaves 1 − POWER above
-    reach = (intervals.z_of(corrected(d.level, tests)) + of_power) * d.standard_error
+def _not_told_apart(d: Difference) -> Said:
+    """What difference is detectable falls with the root of the number of units."""
+    reach = d.detectable
     difference = Valued.of(d)
     values: dict[str, float | Valued] = {
         "difference": difference,
@@ -163,9 +156,9 @@ def _not_told_apart(d: Difference, tests: int) -> Said:
         values[f"{d.unit} needed"] = float(math.ceil(needed))
         more = f"; to find one as small as this, about {rough(needed)} like them would be needed"
     return Said(
-        f"{short(d.system)} and {short(d.baseline)} cannot be told apart on {short(d.measure)}: "
-        f"difference {difference:+}. {count(d.n, d.unit)} find a difference of {number(reach)} "
-        f"four times in five{more}.",
+        f"No significant difference between {short(d.system)} and {short(d.baseline)} on "
+        f"{short(d.measure)}: {difference:+}. {count(d.n, d.unit)} find a difference of "
+        f"{number(reach)} four times in five{more}.",
         values,
         (d.measure,),
         d.level,

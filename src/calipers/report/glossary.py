@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from calipers.report.names import short
-from calipers.report.verdict import pairs
+from calipers.report.verdict import is_adjusted
 from calipers.results import Comparison
 
 
@@ -67,6 +67,18 @@ paired t | Student t: Student 1908
 
 #: As :data:`TESTS`, of intervals.
 INTERVALS = _entries("""
+simultaneous, joint randomisation: Westfall and Young 1993
+    The difference ± as many standard errors as the largest difference of all is away when values
+    are dealt out anew to the systems of each unit: all intervals hold together.
+simultaneous, max-t: Hothorn, Bretz and Westfall 2008
+    The difference ± as many standard errors as the largest of all is away, from how much rows move
+    each of them together: all intervals hold together.
+simultaneous, randomised Tukey HSD: Carterette 2012
+    The difference ± the largest difference when values are dealt out anew to the systems of each
+    unit: all intervals of a measure hold together.
+false coverage rate: Benjamini and Yekutieli 2005
+    The difference ± quantiles of Student's t, so wide that of the differences called real few are
+    missed.
 Bonett-Price: Bonett and Price 2012
     Of units that one system alone gets right: ± normal quantiles of the standard error, with one
     unit added on either side.
@@ -99,6 +111,9 @@ normal: Wald 1943
 """)
 
 ADJUSTMENTS = _entries("""
+joint: Westfall and Young 1993
+    How often the largest difference of all is by chance as large, in standard errors, as this one:
+    the chance of any false finding stays below the level.
 Holm: Holm 1979
     The smallest of m p-values times m, the next times m - 1, and so on: the chance of any false
     finding among the pairs stays below the level.
@@ -116,8 +131,8 @@ not worse, within: Schuirmann 1987
     Not worse: one test that the difference is not beyond the margin on the bad side. Within:
     two one-sided tests, of both sides, of which the larger p-value is shown.
 detectable: Bloom 1995
-    The smallest true difference that a two-sided test of one pair alone, with the standard
-    error found here, would find with a probability of 80%.
+    The smallest true difference that the two-sided test, at the level that it is adjusted to and
+    with the standard error found here, would find with a probability of 80%.
 effect: Hedges 1981
     Hedges' g: the mean difference over the standard deviation of the differences, corrected for
     small samples.
@@ -148,7 +163,7 @@ def glossary(comparison: Comparison) -> list[tuple[str, str, str]]:
         add("test", d.test, TESTS)
         add("interval", d.method if d.has_interval else None, INTERVALS)
         add("test of the margin", d.margin_test, TESTS)
-    if len(pairs(comparison)) > 1:
+    if is_adjusted(comparison):
         add("adjustment", comparison.adjustment, ADJUSTMENTS)
     there = {
         "not worse, within": any(d.margin_test for d in comparison),

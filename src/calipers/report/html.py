@@ -24,6 +24,12 @@ from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.grouping import grouped
+from calipers.report.headlines import (
+    comparison_headlines,
+    headlines,
+    other_measures,
+    others,
+)
 from calipers.report.labels import section
 from calipers.report.names import short, visible
 from calipers.report.rows import (
@@ -44,8 +50,6 @@ from calipers.report.rows import (
 from calipers.report.slices import MOST_ON_A_PAGE, left_out_text, p_label, slice_groups
 from calipers.report.verdict import (
     adjustment_text,
-    comparison_headlines,
-    headlines,
     p_heading,
     sentences,
 )
@@ -86,6 +90,7 @@ def comparison_page(comparison: Comparison) -> str:
         comparison.provenance,
         heading=comparison_heading(comparison),
         headlines=said,
+        others=other_measures(comparison, _isolated),
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
         notes=comparison.notes,
@@ -100,6 +105,7 @@ _NOTHING = {
     **dict.fromkeys(("findings", "groups", "label_tables", "definitions", "methods"), ()),
     "slices": None,
     "unshown": "",
+    "others": "",
 }
 
 
@@ -142,7 +148,7 @@ def comparison_fragment(comparison: Comparison) -> str:
         "fragment.html.j2",
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
-        **_NOTHING,
+        **_NOTHING | {"others": other_measures(comparison, _isolated)},
         notes=(),
         comparison=_compared(comparison),
         css=_markup(_resource("table.css")),
@@ -156,6 +162,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "heading": heading(evaluation),
         "headlines": headlines(evaluation, _isolated),
+        "others": others(evaluation, _isolated),
         "findings": _findings(evaluation),
         "notes": evaluation.notes,
         "groups": groups,

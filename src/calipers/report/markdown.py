@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from calipers.report import confusion, labels, markup, numbers, rows, tables
 from calipers.report.glossary import glossary
+from calipers.report.headlines import (
+    comparison_headlines,
+    headlines,
+    other_measures,
+    others,
+)
 from calipers.report.markup import escape, matrix, table
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short, visible
 from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.verdict import (
     adjustment_text,
-    comparison_headlines,
-    headlines,
     pairs,
     sentences,
 )
@@ -40,7 +44,8 @@ def markdown(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
 
 def _lines(evaluation: Evaluation, orientation: str) -> Iterator[str]:
     yield from markup.heading(rows.heading(evaluation))
-    yield from markup.bullets(headlines(evaluation, markup.name))
+    rest = others(evaluation, markup.name)
+    yield from markup.bullets([*headlines(evaluation, markup.name), *([rest] if rest else [])])
     if evaluation.findings:
         yield from ("### Findings", "")
         yield from (f"- {_finding(found)}" for found in evaluation.findings)
@@ -110,7 +115,8 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _comparison_lines(comparison: Comparison) -> Iterator[str]:
     yield from markup.heading(rows.comparison_heading(comparison))
-    said = comparison_headlines(comparison, markup.name)
+    rest = other_measures(comparison, markup.name)
+    said = [*comparison_headlines(comparison, markup.name), *([rest] if rest else [])]
     every = sentences(comparison, markup.name)
     yield from markup.bullets(said)
     if said != every and len(every) <= MOST_SENTENCES:

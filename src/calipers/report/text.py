@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from calipers.report import numbers, plan, tables
 from calipers.report.columns import records
+from calipers.report.headlines import (
+    MOST_PAIRS,
+    comparison_headlines,
+    headlines,
+    left_out,
+    other_measures,
+    others,
+)
 from calipers.report.names import short, visible
 from calipers.report.rows import call_of, heading, judgments, remarks
 from calipers.report.tables import KEY, NUMBER, NUMBERS, Column, filled
 from calipers.report.verdict import (
     adjustment_text,
-    comparison_headlines,
-    headlines,
+    pairs,
     sentences,
 )
 from calipers.results import Comparison, Estimate, Evaluation, Plan, Slices
@@ -73,11 +80,17 @@ def print_evaluation(evaluation: Evaluation, file: TextIO) -> None:
         print_lines((f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings), console)
     if evaluation.estimates:
         print_columns(tables.of_estimates(evaluation), console)
-    if evaluation.comparison is not None and len(evaluation.comparison):
-        print_columns(tables.of_differences(evaluation.comparison), console)
+    comparison = evaluation.comparison
+    if comparison is not None and len(comparison):
+        if len(pairs(comparison)) > MOST_PAIRS:
+            print_lines(["", left_out(comparison)], console)
+        else:
+            print_columns(tables.of_differences(comparison), console)
+            print_lines(["", *filter(None, [adjustment_text(comparison)])], console)
     if evaluation.slices is not None:
         _print_slices(evaluation.slices, console)
     print_lines(["", *headlines(evaluation)], console, style="bold")
+    print_lines(filter(None, [others(evaluation)]), console)
     print_notes(evaluation.notes, console)
 
 
@@ -91,6 +104,7 @@ def print_comparison(comparison: Comparison, file: TextIO) -> None:
         print_columns(tables.of_all_systems(comparison), console)
     many = len(comparison) > MOST_SENTENCES
     said = comparison_headlines(comparison) if many else sentences(comparison)
+    said += [other_measures(comparison)] if many else []
     print_lines(["", *said, *filter(None, [adjustment_text(comparison)])], console)
     print_notes(comparison.notes, console)
 

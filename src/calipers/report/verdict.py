@@ -17,7 +17,7 @@ from calipers.report.grouping import grouped
 from calipers.report.names import short
 
 if TYPE_CHECKING:
-    from calipers.results import Comparison, Difference, Estimate, Evaluation, Overall
+    from calipers.results import Comparison, Difference, Overall
 
 #: How a sentence writes the name of a system or of a measure.
 Show = Callable[[str], str]
@@ -72,11 +72,19 @@ def _contains_zero(d: Difference) -> bool:
 _FDR = "false discovery rate"
 
 
-def adjusted_word(comparison: Comparison) -> str:
-    """What a sentence puts before p-values; nothing where they stand alone."""
-    if not is_adjusted(comparison):
+def adjusted_word(comparison: Comparison, measure: str) -> str:
+    """What a sentence puts before p-values of a measure; nothing where they stand alone."""
+    if comparison.adjustment == "none" or tests_beside(comparison, measure) < 2:
         return ""
     return f"{_FDR} adjusted " if comparison.controls == _FDR else "adjusted "
+
+
+def tests_beside(comparison: Comparison, measure: str) -> int:
+    """How many differences are adjusted together with those of a measure."""
+    number, measures = len(pairs(comparison)), {d.measure for d in comparison}
+    if comparison.primary in (None, measure):
+        return number
+    return number * len(measures - {comparison.primary})
 
 
 def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show = short) -> str:
@@ -111,26 +119,24 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
             f"{_amount(d)}, {_p(d, adjusted)}."
         )
     text = (
-        f"On {show(d.measure)} the data do not tell {show(d.system)} and {show(d.baseline)} apart: "
-        f"difference {_amount(d)}, {_p(d, adjusted)}"
+        f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
+        f"{show(d.measure)}: {_amount(d)}, {_p(d, adjusted)}"
     )
     if not d.has_interval:
-        return text + _detectable(d, adjusted) + "."
+        return text + _detectable(d) + "."
     if _p_is_small(d) and _contains_zero(d):
         return text + "; the p-value is small, but the interval contains 0."
     if not _p_is_small(d) and not math.isnan(d.p_adjusted) and not _contains_zero(d):
         why = "the interval, which is not adjusted," if adjusted else "the interval"
         return text + f"; {why} leaves out 0, but the p-value is not small."
-    return text + _detectable(d, adjusted) + "."
+    return text + _detectable(d) + "."
 
 
-def _detectable(d: Difference, adjusted: str) -> str:
+def _detectable(d: Difference) -> str:
     """What the data could have shown, where they did not show a difference."""
     if math.isnan(d.detectable):
         return ""
-    alone = " by a test of this pair alone" if adjusted else ""
-    size = detectable_text(d.detectable)
-    return f"; a true difference of {size} would be found{alone} with a probability of 80%"
+    return f"; minimum detectable difference {detectable_text(d.detectable)} (80% power)"
 
 
 def detectable_text(difference: float) -> str:
@@ -190,103 +196,20 @@ def _p(d: Difference, adjusted: str) -> str:
 
 
 def is_adjusted(comparison: Comparison) -> bool:
-    """Whether the p-values of ``comparison`` account for one another."""
-    return len(comparison) > 1 and comparison.adjustment.lower() != "none"
+    """Whether p-values of ``comparison`` account for one another."""
+    return any(adjusted_word(comparison, measure) for measure in {d.measure for d in comparison})
 
 
 def sentences(comparison: Comparison, show: Show = short) -> list[str]:
     """One verdict a difference."""
-    adjusted = adjusted_word(comparison)
-    return [sentence(d, adjusted=adjusted, show=show) for d in comparison]
+    measures = {d.measure for d in comparison}
+    adjusted = {measure: adjusted_word(comparison, measure) for measure in measures}
+    return [sentence(d, adjusted=adjusted[d.measure], show=show) for d in comparison]
 
 
 def pairs(comparison: Comparison) -> dict[tuple[str, str], list[Difference]]:
     """The differences of each pair of systems."""
     return grouped(comparison, lambda d: (d.system, d.baseline))
-
-
-#: Of more pairs than these, those that are told apart come first, the others in one sentence.
-MANY_PAIRS = 6
-
-
-def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str]:
-    """One short sentence a pair of systems, over all measures; where there are many pairs, one for
-    all those that are told apart by no measure."""
-    adjusted = adjusted_word(comparison)
-    said: list[str] = []
-    untold: list[tuple[str, str]] = []
-    of = pairs(comparison)
-    for (system, baseline), own in of.items():
-        found = [outcome(d) for d in own]
-        plain = all(math.isnan(d.margin) for d in own)
-        if plain and len(of) > MANY_PAIRS and set(found) == {Outcome.NOT_TOLD_APART}:
-            untold.append((show(system), show(baseline)))
-        elif len(own) == 1:
-            said.append(sentence(own[0], adjusted=adjusted, show=show))
-        else:
-            text = _summary(show(system), show(baseline), found)
-            said.append(text + _within_margins(own))
-    if untold:
-        said.append(_untold(untold, {show(d.measure): None for d in comparison}))
-    return said
-
-
-def _within_margins(own: list[Difference]) -> str:
-    """On how many measures a margin that was stated is kept."""
-    stated = [d for d in own if not math.isnan(d.margin)]
-    if not stated:
-        return ""
-    within = sum(d.p_equivalent <= most(d.level) for d in stated)
-    of = f"{len(stated)} measure{'s' * (len(stated) > 1)}"
-    return f" They are shown to be within the margin on {within} of {of}."
-
-
-def _untold(untold: list[tuple[str, str]], measures: Iterable[str]) -> str:
-    """The pairs that no measure tells apart."""
-    names = list(measures)
-    on = f"On none of {len(names)} measures do the data"
-    if len(names) == 1:
-        on = f"On {names[0]} the data do not"
-    listed = list(map(" and ".join, untold))
-    if len(listed) == 1:
-        return f"{on} tell {listed[0]} apart."
-    return f"{on} tell these {len(listed)} pairs apart: {'; '.join(listed)}."
-
-
-def _summary(system: str, baseline: str, outcomes: list[Outcome]) -> str:
-    of = len(outcomes)
-    if not any(o.decided for o in outcomes) and Outcome.UNDEFINED not in outcomes:
-        return f"On none of {of} measures do the data tell {system} and {baseline} apart."
-    n = {o: outcomes.count(o) for o in Outcome}
-    parts = _won_and_lost(n, of, system, baseline)
-    if n[Outcome.NOT_TOLD_APART]:
-        them = "them" if parts else f"{system} and {baseline}"
-        parts.append(f"on {n[Outcome.NOT_TOLD_APART]} the data do not tell {them} apart")
-    if n[Outcome.UNDEFINED]:
-        parts.append(f"on {n[Outcome.UNDEFINED]} the difference is undefined")
-    text = "; ".join(parts) + "."
-    return text if text.startswith((system, baseline)) else text[0].upper() + text[1:]
-
-
-def _won_and_lost(n: dict[Outcome, int], of: int, system: str, baseline: str) -> list[str]:
-    won, lost = n[Outcome.BETTER], n[Outcome.WORSE]
-    differs = n[Outcome.HIGHER] + n[Outcome.LOWER]
-    parts = []
-    if won:
-        parts.append(f"{system} beats {baseline} on {_share(won, of)}")
-    if lost:
-        alone = f"{baseline} beats {system} on {_share(lost, of)}"
-        parts.append(f"is beaten on {lost}" if won else alone)
-    if won and lost:
-        parts = [" and ".join(parts)]
-    if differs:
-        who = "they" if parts else f"{system} and {baseline}"
-        parts.append(f"on {differs} {who} differ, without a better or a worse")
-    return parts
-
-
-def _share(n: int, of: int) -> str:
-    return f"all {of} measures" if n == of else f"{n} of {of} measures"
 
 
 def p_heading(comparison: Comparison) -> str:
@@ -300,27 +223,49 @@ def p_heading(comparison: Comparison) -> str:
 
 
 def adjustment_text(comparison: Comparison) -> str:
-    """What the p-values account for and what they do not; empty where there is nothing to say."""
-    number, measures = len(pairs(comparison)), {d.measure for d in comparison}
-    if number < 2:
-        text = "p-values are not adjusted for the number of measures."
-        return text if len(measures) > 1 else ""
+    """What the p-values and intervals account for; empty where there is nothing to say."""
+    measures = {d.measure for d in comparison}
+    if len(comparison) < 2:
+        return ""
     if not is_adjusted(comparison):
-        return (
-            f"p-values are not adjusted, neither for the {number} pairs of systems nor for the "
-            "number of measures: some small ones are to be expected by chance."
-        )
-    within = " within each measure, not for the number of measures" if len(measures) > 1 else ""
+        text = "p-values and intervals are not adjusted for the number of"
+        if comparison.primary is not None and comparison.adjustment != "none":
+            return ""
+        number = f" {len(comparison):,} differences: some small p-values are to be expected"
+        return f"{text}{number} by chance."
+    what = "p-values and intervals hold" if _simultaneous(comparison) else "p-values are adjusted"
     text = (
-        f"p-values are adjusted for the {number} pairs of systems{within} "
-        f"({short(comparison.adjustment)}, which controls the {short(comparison.controls)})."
+        f"{what} {_families(comparison, measures)} ({short(comparison.adjustment)}, which controls "
+        f"the {short(comparison.controls)})."
     )
     if comparison.controls == _FDR:
         rest = numbers.percent(most(comparison.level))
         text += f" Up to {rest} of the differences called real are expected to be none."
-    if any(d.has_interval for d in comparison):
-        text += " Intervals hold for one pair each and are not adjusted."
+    if not _simultaneous(comparison) and any(d.has_interval for d in comparison):
+        text += " Intervals hold for one difference each and are not adjusted."
     return text
+
+
+def _simultaneous(comparison: Comparison) -> bool:
+    """Whether any interval accounts for the others."""
+    return any(d.method.startswith(("simultaneous", "false coverage")) for d in comparison)
+
+
+def _families(comparison: Comparison, measures: set[str]) -> str:
+    """Together with which others."""
+    number, primary = len(pairs(comparison)), comparison.primary
+    several, rest = f"for the {number:,} pairs of systems", len(measures) - 1
+    if primary is None or (rest and comparison.adjustment.endswith("HSD")):
+        return several + (" within each measure, not across measures" if rest else "")
+    if not rest:
+        return f"{several} together"
+    others = f"{rest} other measure{'s' * (rest > 1)}"
+    if number == 1:
+        return f"for the {others} together, and for {short(primary)}, the primary one, by itself"
+    return (
+        f"for the {number:,} pairs on {short(primary)}, the primary measure, together, and for "
+        f"the {number * rest:,} differences on {others} together"
+    )
 
 
 def overall_sentence(overall: Overall, show: Show = short) -> str:
@@ -343,48 +288,6 @@ def groups_text(overall: Overall, show: Show = short) -> str:
     if not overall.groups:
         return "every two are told apart"
     return "; ".join(", ".join(map(show, group)) for group in overall.groups)
-
-
-def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
-    """One estimate as a sentence, with what the best constant answer would score."""
-    e = estimate
-    if math.isnan(e.value):
-        why = f" ({show(', '.join(e.undefined))})" if e.undefined else ""
-        return f"{show(e.measure)} is undefined{why}."
-    digits = numbers.single(e.value, e.low, e.high)
-    units = numbers.count(e.n, e.unit)
-    how = f"{numbers.percent(e.level)} {show(e.method)}; {units}" if e.has_interval else units
-    scores = f"; the best constant answer scores {digits(e.default)}"
-    known = "" if math.isnan(e.default) else scores
-    return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
-
-
-def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
-    """What to say first: a sentence a pair of systems, or the leading estimate of the only one."""
-    if evaluation.comparison is not None and len(evaluation.comparison):
-        return comparison_headlines(evaluation.comparison, show)
-    if not evaluation.estimates:
-        return ["There is nothing to show: no measure was asked for."]
-    if len(evaluation.systems) == 1:
-        return [estimate_verdict(evaluation.estimates[0], show)]
-    if evaluation.task == "overlap":
-        return [_alike(evaluation, show)]
-    measures = numbers.count(len(evaluation.measures), "measures")
-    return [f"{len(evaluation.systems)} systems on {measures}, not compared with one another."]
-
-
-def _alike(evaluation: Evaluation, show: Show) -> str:
-    """Which pairs of runs have most and least in common, by the leading measure."""
-    measure = evaluation.measures[0]
-    pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
-    if not pairs_of_runs:
-        return f"{show(measure)} is undefined for every pair of runs."
-    digits = numbers.rounding((e.value, e.low, e.high) for e in pairs_of_runs)
-    highest, lowest = (
-        f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
-        for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
-    )
-    return f"Most in common by {show(measure)}: {highest}; least: {lowest}."
 
 
 def undefined_text(undefined: Iterable[tuple[str, int]]) -> str:

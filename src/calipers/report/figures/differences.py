@@ -12,9 +12,10 @@ from calipers.report.figures import vega
 from calipers.report.figures.figure import Figure, of_measure
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
+from calipers.report.headlines import comparison_headlines
 from calipers.report.names import labels, short
 from calipers.report.rows import difference_rows
-from calipers.report.verdict import comparison_headlines, outcome
+from calipers.report.verdict import outcome
 from calipers.results import Comparison, Definition, Difference
 
 #: More rows than these have a chart a measure, or are left to the tables.

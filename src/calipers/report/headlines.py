@@ -1,0 +1,220 @@
+"""What a result says first: the verdict on the primary measure, or the leading number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from calipers.report import numbers
+from calipers.report.grouping import grouped
+from calipers.report.names import short
+from calipers.report.verdict import (
+    Outcome,
+    Show,
+    adjusted_word,
+    outcome,
+    pairs,
+    sentence,
+)
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Difference, Estimate, Evaluation
+
+#: Of more pairs than these, those without a significant difference share a sentence.
+MANY_PAIRS = 6
+
+#: More systems than these are ordered, and their pairs left to those who ask for them.
+MANY_SYSTEMS = 8
+
+#: Of no more differences than these on other measures each is named.
+_NAMED = 6
+
+#: Of more names than these the last are counted.
+_LISTED = 12
+
+
+def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str]:
+    """What is to be said first, of the primary measure alone: a sentence a pair of systems; of many
+    systems who leads, or how they compare with the baseline."""
+    own = of_primary(comparison)
+    if not own:
+        return []
+    if len(own) > MANY_PAIRS and comparison.baseline is not None:
+        return [_beside_baseline(own, show)]
+    if len(systems_of(comparison)) > MANY_SYSTEMS:
+        return [_leader(own, show)]
+    adjusted = adjusted_word(comparison, own[0].measure)
+    said, untold = [], []
+    for d in own:
+        if len(own) > MANY_PAIRS and math.isnan(d.margin) and not outcome(d).decided:
+            untold.append(f"{show(d.system)} and {show(d.baseline)}")
+        else:
+            said.append(sentence(d, adjusted=adjusted, show=show))
+    if untold:
+        listed = _listed(untold)
+        said.append(f"No significant difference on {show(own[0].measure)} between {listed}.")
+    return said
+
+
+def of_primary(comparison: Comparison) -> list[Difference]:
+    """The differences on the primary measure; on the first, where none is said to be that."""
+    measures = dict.fromkeys(d.measure for d in comparison)
+    primary = comparison.primary if comparison.primary in measures else next(iter(measures), None)
+    return [d for d in comparison if d.measure == primary]
+
+
+def systems_of(comparison: Comparison) -> list[str]:
+    """All systems."""
+    return list(dict.fromkeys(name for d in comparison for name in (d.baseline, d.system)))
+
+
+def _beside_baseline(own: Sequence[Difference], show: Show) -> str:
+    """Which of many systems are better or worse than the baseline."""
+    of = grouped(own, lambda d: _WORDS[outcome(d)])
+    parts = [
+        f"{words}: {_listed([show(d.system) for d in of[words]])}"
+        for words in _WORDS.values()
+        if words in of
+    ]
+    against = f"{show(own[0].measure)} against {show(own[0].baseline)}, the baseline"
+    return f"{against}: {'; '.join(parts)}."
+
+
+_WORDS = {
+    Outcome.BETTER: "better",
+    Outcome.HIGHER: "higher",
+    Outcome.LOWER: "lower",
+    Outcome.WORSE: "worse",
+    Outcome.NOT_TOLD_APART: "no significant difference",
+    Outcome.UNDEFINED: "undefined",
+}
+
+
+def _leader(own: Sequence[Difference], show: Show) -> str:
+    """Who leads many systems, and who is not significantly different from the leader."""
+    better = own[0].higher_is_better is not False
+    gains: dict[str, list[float]] = {}
+    for d in own:
+        gain = d.value if better else -d.value
+        gains.setdefault(d.system, []).append(gain)
+        gains.setdefault(d.baseline, []).append(-gain)
+    mean = {name: _mean(of) for name, of in gains.items()}
+    order = sorted(mean, key=lambda name: -mean[name] if mean[name] == mean[name] else math.inf)
+    leader = order[0]
+    beside = {
+        d.baseline if d.system == leader else d.system: outcome(d)
+        for d in own
+        if leader in (d.system, d.baseline)
+    }
+    alike = [show(name) for name in order[1:] if beside.get(name) is Outcome.NOT_TOLD_APART]
+    behind = sum(of.decided for of in beside.values())
+    parts = [f"{show(leader)} leads {len(order)} systems on {show(own[0].measure)}"]
+    if not behind:
+        return f"{parts[0]}; none is significantly different from it."
+    if alike:
+        parts.append(f"not significantly different from it: {_listed(alike)}")
+    rest = "all others" if behind == len(order) - 1 else f"{behind} others"
+    return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """``a, b and c``; of many the first, and how many more there are."""
+    if len(names) > _LISTED:
+        return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
+def other_measures(comparison: Comparison, show: Show = short) -> str:
+    """What the other measures say, which are tested together; empty where there are none."""
+    measure = next((d.measure for d in of_primary(comparison)), None)
+    rest = [d for d in comparison if d.measure != measure]
+    if not rest:
+        return ""
+    measures, number = {d.measure for d in rest}, len(pairs(comparison))
+    of = f"{len(measures)} other measure{'s' * (len(measures) > 1)}"
+    found = [d for d in rest if outcome(d).decided]
+    if not found:
+        if len(measures) == 1:
+            on = f"On {show(rest[0].measure)}, the other measure,"
+            return f"{on} there is no significant difference."
+        return f"On the {of} there is no significant difference."
+    if len(found) <= _NAMED:
+        named = [_in_short(d, show, alone=number == 1) for d in found]
+        return f"Significant among the {of}: {', '.join(named)}."
+    by = grouped(found, lambda d: d.measure)
+    if number == 1:
+        return f"Significant among the {of}: {_listed([show(name) for name in by])}."
+    counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
+    return f"Significant among the {of}: {', '.join(counts)}."
+
+
+def _in_short(d: Difference, show: Show, *, alone: bool) -> str:
+    pair = "" if alone else f" ({show(d.system)} and {show(d.baseline)})"
+    digits = numbers.rounding([(d.value, d.low, d.high)], keep_sign=True)
+    return f"{show(d.measure)} {digits(d.value)}{pair}"
+
+
+def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
+    """One estimate as a sentence, with what the best constant answer would score."""
+    e = estimate
+    if math.isnan(e.value):
+        why = f" ({show(', '.join(e.undefined))})" if e.undefined else ""
+        return f"{show(e.measure)} is undefined{why}."
+    digits = numbers.single(e.value, e.low, e.high)
+    units = numbers.count(e.n, e.unit)
+    how = f"{numbers.percent(e.level)} {show(e.method)}; {units}" if e.has_interval else units
+    scores = f"; the best constant answer scores {digits(e.default)}"
+    known = "" if math.isnan(e.default) else scores
+    return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."
+
+
+def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
+    """What to say first: a sentence a pair of systems, or the leading estimate of the only one."""
+    if evaluation.comparison is not None and len(evaluation.comparison):
+        return comparison_headlines(evaluation.comparison, show)
+    if not evaluation.estimates:
+        return ["There is nothing to show: no measure was asked for."]
+    if len(evaluation.systems) == 1:
+        return [estimate_verdict(evaluation.estimates[0], show)]
+    if evaluation.task == "overlap":
+        return [_alike(evaluation, show)]
+    measures = numbers.count(len(evaluation.measures), "measures")
+    return [f"{len(evaluation.systems)} systems on {measures}, not compared with one another."]
+
+
+def others(evaluation: Evaluation, show: Show = short) -> str:
+    """What the measures beside the primary one say of several systems."""
+    comparison = evaluation.comparison
+    return "" if comparison is None else other_measures(comparison, show)
+
+
+#: More pairs than those of :data:`MANY_SYSTEMS` are not listed where nobody asked for them.
+MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
+
+
+def left_out(comparison: Comparison) -> str:
+    """Where the pairs are that are not listed."""
+    return (
+        f"The {len(pairs(comparison)):,} pairs of systems are not listed: `calipers compare`, JSON "
+        "and the page have them."
+    )
+
+
+def _alike(evaluation: Evaluation, show: Show) -> str:
+    """Which pairs of runs have most and least in common, by the leading measure."""
+    measure = evaluation.measures[0]
+    pairs_of_runs = [e for e in evaluation if e.measure == measure and not math.isnan(e.value)]
+    if not pairs_of_runs:
+        return f"{show(measure)} is undefined for every pair of runs."
+    digits = numbers.rounding((e.value, e.low, e.high) for e in pairs_of_runs)
+    highest, lowest = (
+        f"{show(e.system)} {digits.triple(e.value, e.low, e.high)}"
+        for e in (pick(pairs_of_runs, key=lambda e: e.value) for pick in (max, min))
+    )
+    return f"Most in common by {show(measure)}: {highest}; least: {lowest}."

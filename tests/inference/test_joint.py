@@ -1,0 +1,227 @@
+"""What the largest of many differences is by chance, against all deals and other programs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers import _core
+from calipers.inference import joint
+from calipers.inference.policy import FLOOR
+from calipers.inference.settings import Settings
+from calipers.readings.scores import ScoredRows
+from calipers.report.verdict import outcome
+from calipers.results import Comparison
+
+
+def largest(table: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
+    """The largest |t|, t and −t of a table (units, systems, measures), by definition."""
+    found = []
+    for measure in range(table.shape[2]):
+        apart = np.array([table[:, a, measure] - table[:, b, measure] for a, b in pairs])
+        variance = apart.var(axis=1, ddof=1) / len(table)
+        found.append(apart.mean(axis=1) / np.sqrt(variance + FLOOR * variance.mean()))
+    t = np.concatenate(found)
+    return np.array([np.abs(t).max(), t.max(), -t.min()])
+
+
+@pytest.mark.parametrize("baseline", [None, 1])
+def test_all_deals_are_tried_where_they_are_few(baseline: int | None) -> None:
+    table = np.random.default_rng(1).normal(size=(3, 3, 2))
+    pairs = [(1, 0), (2, 0), (2, 1)] if baseline is None else [(0, 1), (2, 1)]
+    orders = list(itertools.permutations(range(3)))
+    every = [
+        largest(np.stack([table[u][list(order)] for u, order in enumerate(deal)]), pairs)
+        for deal in itertools.product(orders, repeat=3)
+    ]
+    found = joint.dealt(table, baseline, 216, 0)
+    assert found.exact
+    assert found.tests == 2 * len(pairs)
+    np.testing.assert_allclose(np.sort(found.drawn, axis=1), np.sort(every, axis=0).T, rtol=1e-9)
+    seen = largest(table, pairs)
+    for side, t in zip((0, 1, -1), (seen[0], seen[1], -seen[2]), strict=True):
+        own = np.array([max(row[side], row[side] * side) for row in every])
+        [p] = found.p(np.array([t]), np.array([2.0]), side)
+        assert p == np.mean(own >= abs(t) * (1 - 1e-9))
+    sampled = joint.dealt(np.concatenate([table] * 3), baseline, 4_000, 0)
+    assert not sampled.exact
+
+
+def test_two_systems_are_swapped() -> None:
+    """The largest of one difference is that of the paired randomisation test, as |t| grows with the
+    size of the mean."""
+    apart = np.random.default_rng(2).normal(0.3, 1, 12)
+    table = np.column_stack([apart, np.zeros(12)])[:, :, None]
+    found = joint.dealt(table, 1, 4096, 0)
+    signs = np.array(list(itertools.product((1, -1), repeat=12)))
+    means = np.abs((signs * apart).mean(axis=1))
+    own = apart.mean() / np.sqrt(apart.var(ddof=1) / 12 * (1 + FLOOR))
+    assert found.p(np.array([own]), np.array([11.0]))[0] == np.mean(
+        means >= abs(apart.mean()) - 1e-12
+    )
+
+
+def test_critical_values_and_p_values_agree() -> None:
+    random = np.random.default_rng(3)
+    for maxima in (
+        joint.dealt(random.normal(size=(20, 4, 2)), None, 2_000, 0),
+        joint.by_influence(list(random.normal(size=(6, 200))), 0),
+    ):
+        degrees = np.full(3, 19.0)
+        for level in (0.9, 0.95, 0.99):
+            [t, *_] = maxima.critical(level, degrees)
+            at, below = maxima.p(np.array([t, t * 0.97]), degrees[:2])
+            assert at <= 1 - level + 1e-12 < below
+
+
+def test_vectors_that_vary_together() -> None:
+    """Against the multivariate normal of SciPy, for tests whose correlation is ½."""
+    random = np.random.default_rng(4)
+    basis, _ = np.linalg.qr(random.normal(size=(300, 4)))
+    vectors = [(basis[:, 0] + basis[:, j]) * scale for j, scale in ((1, 1.0), (2, 9.0), (3, 0.1))]
+    found = joint.by_influence(vectors, 0)
+    correlation = np.full((3, 3), 0.5) + 0.5 * np.eye(3)
+    normal = stats.multivariate_normal(np.zeros(3), correlation)
+    many = np.array([1e9])
+    for z in (1.5, 2.0, 2.5):
+        inside = normal.cdf(np.full(3, z), lower_limit=np.full(3, -z))
+        assert found.p(np.array([z]), many)[0] == pytest.approx(1 - inside, abs=0.01)
+    # Independent ones, and such as have no vector, are larger together; the same one is one test.
+    alone = joint.by_influence([None, None, None], 0).p(np.array([2.0]), many)[0]
+    assert alone == pytest.approx(1 - (1 - 2 * stats.norm.sf(2.0)) ** 3, abs=0.01)
+    same = joint.by_influence([vectors[0], -vectors[0], 2 * vectors[0]], 0)
+    assert same.p(np.array([2.0]), many)[0] == pytest.approx(2 * stats.norm.sf(2.0), abs=0.005)
+    # Far out no draw reaches, and Bonferroni's bound holds, by Student's t.
+    [far] = found.p(np.array([9.0]), np.array([20.0]))
+    assert far == pytest.approx(3 * 2 * stats.t.sf(9.0, 20), rel=1e-9)
+
+
+def test_sketches_keep_inner_products() -> None:
+    random = np.random.default_rng(5)
+    a = random.normal(size=50_000)
+    b = 0.6 * a + 0.8 * random.normal(size=50_000)
+    b[:40] += 100  # a few rows that count
+    one, other = joint.sketched(a), joint.sketched(b)
+    assert len(one) < 5_000
+    norms = np.linalg.norm(a) * np.linalg.norm(b)
+    assert abs(one @ other - a @ b) / norms < 0.05
+    assert one @ one == pytest.approx(a @ a, rel=0.1)
+    np.testing.assert_allclose(joint.sketched(a - b), one - other, atol=1e-9)
+    assert joint.sketched(a[:100]) is not None
+    assert (joint.sketched(a[:100]) == a[:100]).all()
+
+
+def test_clusters_are_the_units_of_vectors() -> None:
+    random = np.random.default_rng(6)
+    truth = random.random(120) < 0.5
+    from calipers.inference.clusters import Clusters
+
+    clusters = Clusters.from_names(np.repeat(np.arange(12), 10), None)
+    rows = ScoredRows(truth, truth + random.normal(size=120), None, clusters, Settings())
+    reading = rows.reading(cal.measure("AP", family="scores"))
+    assert reading.influence is not None
+    influence = reading.influence()
+    assert influence is not None
+    vector = joint.moved(influence)
+    assert vector is not None
+    assert len(vector) == 12
+
+
+# --- What a comparison makes of it ----------------------------------------------------------------
+
+
+def contradictions(comparison: Comparison) -> list[str]:
+    return [
+        f"{d.measure} {d.system} {d.baseline}"
+        for d in comparison
+        if d.has_interval and (d.p_adjusted <= 0.05) != (not d.low <= 0 <= d.high)
+    ]
+
+
+def runs(systems: int, topics: int = 50, better: float = 0.5) -> dict[str, dict[str, np.ndarray]]:
+    random = np.random.default_rng(7)
+    topic = random.beta(2, 3, (topics, 1)) * 0.5
+    of = np.clip(topic + random.normal(0, 0.05, (topics, systems)), 0, 1)
+    of[:, -1] = np.clip(of[:, -1] + better, 0, 1)
+    return {f"run{j}": of[:, j] for j in range(systems)}
+
+
+@pytest.mark.parametrize("adjust", ["joint", "tukey", "holm", "bonferroni", "benjamini-hochberg"])
+def test_among_33_runs_one_that_is_better_everywhere_is_found(adjust: str) -> None:
+    ev = cal.from_values(runs(33), measure="AP", interval="none", resamples=200)
+    made = ev.compare(adjust=adjust, interval="auto")
+    of_best = [d for d in made if "run32" in (d.system, d.baseline)]
+    assert len(of_best) == 32
+    assert all(outcome(d).decided for d in of_best)
+    assert sum(outcome(d).decided for d in made) <= 32 + 2
+    assert contradictions(made) == []
+    assert all(d.detectable > 2 * d.standard_error for d in made)
+
+
+def test_p_values_at_their_floor_are_asked_for_again() -> None:
+    ev = cal.from_values(runs(12), measure="AP", interval="none", resamples=200)
+    for test, floor in (("randomisation", 1e-4), ("bootstrap", 2 / 201)):
+        plain, again = (ev.compare(adjust=way, test=test) for way in ("none", "bonferroni"))
+        d = "run11", "run0", "AP"
+        assert plain[d].p == pytest.approx(floor, rel=0.01)
+        assert again[d].p < floor
+        assert again[d].p_adjusted <= 0.05
+
+
+def test_the_primary_measure_is_a_family_of_its_own() -> None:
+    random = np.random.default_rng(8)
+    truth = random.random(400) < 0.4
+    score = {s: np.clip(0.4 + 0.2 * truth + random.normal(0, 0.2, 400), 0.01, 0.99) for s in "ab"}
+    ev = cal.classification(truth, probability=score, resamples=200, curves=False)
+    usual, alone = ev.compare(), ev.compare(adjust="none")
+    assert usual.primary == usual.differences[0].measure
+    assert usual[usual.primary] == alone[usual.primary]
+    for d in usual.differences[1:]:
+        own = alone[d.measure]
+        assert d.p_adjusted >= own.p
+        assert d.low <= own.low <= own.high <= d.high
+        assert d.method == "simultaneous, max-t"
+    turned = ev.compare(primary="f1")
+    assert turned.primary == "F1"
+    assert turned["F1"] == alone["F1"]
+    assert turned["AUC"] != alone["AUC"]
+    assert contradictions(usual) == contradictions(turned) == []
+    with pytest.raises(cal.InputError, match="primary: 'F7' is no measure compared"):
+        ev.compare(primary="F7")
+
+
+def test_systems_that_never_differ_are_the_same() -> None:
+    random = np.random.default_rng(9)
+    values = random.random(30)
+    given = {"a": values, "b": values, "c": random.random(30)}
+    made = cal.from_values(given, measure="AP", resamples=200).comparison
+    assert made is not None
+    d = made["b", "a", "AP"]
+    assert (d.value, d.p_adjusted) == (0.0, 1.0)
+    assert d.low < 0 < d.high
+
+
+def test_one_sided_tests_look_the_way_that_is_better() -> None:
+    random = np.random.default_rng(10)
+    y = random.normal(size=200)
+    said = {s: y + random.normal(0, 1 + 0.4 * (s == "a"), 200) for s in "abc"}
+    ev = cal.regression(y, said, measures=["RMSE", "MAE", "MSE"])
+    better = ev.compare(alternative="better")
+    for d in better:
+        if "a" in (d.system, d.baseline):
+            assert (d.p_adjusted < 0.01) == (d.baseline == "a"), d
+    both = ev.compare()
+    for d, own in zip(both, better, strict=True):
+        assert d.alternative == "two-sided"
+        if d.baseline == "a":
+            assert own.p_adjusted <= d.p_adjusted
+
+
+@pytest.mark.parametrize("systems", [1, 3])
+def test_maxima_ask_for_tables_that_fit(systems: int) -> None:
+    with pytest.raises(ValueError, match="are not 2 measures of"):
+        _core.randomised_maxima(np.ones((4, 2)), [4.0, 4.0], systems, None, 0.1, 0, 10)
