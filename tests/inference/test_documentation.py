@@ -10,7 +10,7 @@ import pytest
 from applies import APPLIES
 
 import calipers as cal
-from calipers.evaluate.compare import ADJUST
+from calipers.evaluate.compare import WAYS as ADJUST
 from calipers.evaluate.splits import DESIGNS
 from calipers.inference.questions import TESTS
 from calipers.inference.settings import METHODS
@@ -39,7 +39,10 @@ def test_the_methods_by_name() -> None:
 def test_the_tests_and_other_options() -> None:
     tests = table("| `test=` | what it is |")
     assert tests == [[f'`"{name}"`', what] for name, what in TESTS.items()]
-    adjust = {row[0].strip('`"') for row in table("| `adjust=` | what is bounded |")}
+    adjust = {
+        row[0].strip('`"')
+        for row in table("| `adjust=` | what accounts for the number of differences |")
+    }
     assert adjust == set(ADJUST)
     designs = [row[0].strip('`"') for row in table("| `design=` | splits | test |")]
     assert designs == list(DESIGNS)

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 #: The ways that are a test and an adjustment in one.
 JOINT, TUKEY = "joint", "tukey"
 
+#: No test is asked at a level above.
+_CERTAIN = 1 - 1e-9
+
 #: What intervals that hold together are called, by what makes them.
 BY_DEALS = "simultaneous, joint randomisation"
 BY_INFLUENCE = "simultaneous, max-t"
@@ -254,8 +257,13 @@ class Family:
             counts = of.error.se > 0 and math.isfinite(far)
             t = far / of.error.se if counts else math.nan
             levels.append(float(1 - 2 * joint.beyond(t, of.error.degrees)))
-        known = np.nan_to_num(levels, nan=self.settings.level).tolist()
-        sizes = detectable([of.error for of in self.all], known).tolist()
+        # A pair that hardly differs is held to what others differ by; that is all that counts.
+        known = [x if x <= _CERTAIN else self.settings.level for x in levels]
+        found = detectable([of.error for of in self.all], known).tolist()
+        sizes = [
+            far if level > _CERTAIN else size
+            for far, level, size in zip(reach.tolist(), levels, found, strict=True)
+        ]
         return [
             self._with_limits(replace(row, detectable=size), of, float(far), method)
             for row, of, far, size in zip(rows, self.all, reach, sizes, strict=True)
