@@ -162,8 +162,7 @@ def classification(
         Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them. Among them,
         ``"default"`` stands for those that are shown if none is named.
     curves
-        Whether the evaluation has curves, for the report and :func:`calipers.curve`; each is
-        computed when it is first looked at.
+        Whether the evaluation has curves, each of which is computed when it is first looked at.
     inputs
         Where the columns came from, for the provenance.
     baseline, primary, interval, level, resamples, seed

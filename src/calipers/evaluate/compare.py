@@ -155,15 +155,12 @@ def paired_comparison(
     if not of:
         return Comparison((), settings.level, "none", baseline, controls="nothing")
     first = _primary(primary, list(of))
-    parts = (
-        {m: found for m, found in of.items() if m == first},
-        {m: found for m, found in of.items() if m != first},
-    )
-    families = [Family(part, source, baseline, settings, asked.again) for part in parts if part]
+    parts = {first: of[first]}, {m: found for m, found in of.items() if m != first}
+    tested = [Family(part, source, baseline, settings, asked.again) for part in parts if part]
     made: dict[Measure, list[Difference]] = {}
-    for family in families:
-        made |= family.adjusted(way)
-    name, controls = WAYS[way if any(len(family.all) > 1 for family in families) else "none"]
+    for together in tested:
+        made |= together.adjusted(way)
+    name, controls = WAYS[way if any(len(together.all) > 1 for together in tested) else "none"]
     return Comparison(
         tuple(row for measure in of for row in made[measure]),
         settings.level,
@@ -171,7 +168,7 @@ def paired_comparison(
         baseline,
         primary=str(first),
         controls=controls,
-        notes=tuple(note for family in families for note in family.notes),
+        notes=tuple(note for together in tested for note in together.notes),
         overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
     )
 
