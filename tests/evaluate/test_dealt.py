@@ -125,6 +125,16 @@ def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows() -> None:
         assert values[k] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("loss", [0.0, 2.0])
+def test_losses_that_are_all_alike_leave_nothing_to_compare(loss: float) -> None:
+    ev = cal.regression(np.zeros(12), np.full(12, loss), slices={"s": list("ab") * 6})
+    assert ev.slices is not None
+    for row in ev.slices:
+        if math.isfinite(row.to_rest.value):
+            assert row.to_rest.no_interval == "no_spread"
+            assert row.to_rest.p == 1
+
+
 def test_three_right_rows_do_not_differ() -> None:
     random = np.random.default_rng(1)
     truth = random.random(60) < 0.5

@@ -57,6 +57,11 @@ FEW_POSITIVES_OF_PARTS = 30
 #: that differ in nothing Welch's test found one that does 16 times of 100.)
 FEW_DEALT = 200
 
+#: The same of counts of two classes, whose draws by Jeffreys say enough of more rows: with 5 and 20
+#: slices of 50 rows they found a difference where there is none 0 to 5.5 times of 100 (±1.5 and
+#: ±3), with 15 rows up to 8.5 times; and of F1 they see a difference more often.
+FEW_DEALT_OF_CELLS = 49
+
 #: With a label of fewer rows, true or predicted, macro averages go by the delta method: a replicate
 #: without that label would be an average over other labels.
 FEW_OF_LABEL = 8

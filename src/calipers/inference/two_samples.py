@@ -43,7 +43,9 @@ def compared(
     Welch's test and of bootstraps. With other tests the larger p-value counts: theirs may be too
     small of few rows, and that of rows dealt anew of parts that vary differently.
     """
-    anew = dealt()
+    drawn_alone = first.likely is not None and first.kind == "measure of counts"
+    enough = drawn_alone and min(first.n, second.n) > policy.FEW_DEALT_OF_CELLS
+    anew = None if enough else dealt()
     if anew is None:
         return _compared(first, second, of_second)
     made, test = anew.compared(first.settings.level)

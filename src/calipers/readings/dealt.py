@@ -73,9 +73,11 @@ class Dealt:
         of what was drawn, turned about what was found."""
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(self.drawn / self.errors)
-        t, own = t[np.isfinite(t)], self.found / self.error
-        if len(t) < 2 or not np.ptp(t) > 0:
-            return intervals.missing(NAME, "no_spread"), Test(1.0 if own == 0 else np.nan, NAME)
+        t = t[np.isfinite(t)]
+        if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
+            p = 1.0 if self.found == 0 else np.nan
+            return intervals.missing(NAME, "no_spread"), Test(p, NAME)
+        own = self.found / self.error
         hair = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
         low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
