@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.cells import Cells, OfClass, TwoCells, corrected
+from calipers.findings.cells import Cells, OfClass, TwoCells, corrected, effective
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 
 
 @rule("below-diagonal", "warning", ScoreTable)
-def ranks_wrongly(s: Subject, _: ScoreTable) -> Iterator[Said]:
-    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
-    positive rate lies below 0."""
+def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Said]:
+    """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
+    scores, the interval of recall minus the false positive rate lies below 0."""
     area = s.of("AUC")
-    if area.high < 0.5:
+    # Of one, two or three positive rows the interval is too short.
+    positive = effective(float(table.total_positive), float(table.positive_squares.sum()))
+    negative = effective(float(table.total_negative), float(table.negative_squares.sum()))
+    by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
+    if area.high < 0.5 and area.value < 0.5 - intervals.z_of(s.level) * by_chance:
         turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
         yield Said(
             f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
@@ -38,8 +43,8 @@ def ranks_wrongly(s: Subject, _: ScoreTable) -> Iterator[Said]:
 
 @rule("below-diagonal", "warning", TwoCells)
 def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
-    """The interval of the AUC lies below 0.5; without scores, that of recall minus the false
-    positive rate lies below 0."""
+    """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
+    scores, the interval of recall minus the false positive rate lies below 0."""
     recall, fpr = s.of("recall"), s.of("FPR")
     j = recall - fpr
     if j.high < 0 and s.get(ScoreTable) is None:

@@ -55,8 +55,9 @@ def weak_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
 @rule("confused-class", "caution", ManyCells)
 def confused_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
     """Of the errors on a class more than half are one other class, and of its rows more than
-    {CONFUSED:g}, both by the whole interval (exact, corrected for the number of classes)."""
-    m, level = cells.matrix, corrected(s.level, cells.matrix.classes)
+    {CONFUSED:g}, both by the whole interval (exact, corrected for twice the number of classes)."""
+    # Of the classes that a class is taken for, two at most have half of the errors.
+    m, level = cells.matrix, corrected(s.level, 2 * cells.matrix.classes)
     for code, other, weight in _largest_confusions(m):
         if not weight > max((m.truth[code] - m.hits[code]) / 2, m.truth[code] * CONFUSED):
             continue
