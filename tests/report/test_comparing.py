@@ -102,7 +102,7 @@ def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
     assert float(cells["b", "a"]["difference"]) == 0.021
     assert float(cells["a", "b"]["difference"]) == -0.021
     assert (cells["b", "a"]["sign"], cells["a", "b"]["sign"]) == ("higher", "lower")
-    assert {cells[pair]["sign"] for pair in (("c", "b"), ("b", "c"))} == {"not told apart"}
+    assert {cells[pair]["sign"] for pair in (("c", "b"), ("b", "c"))} == {"not significant"}
     strength = [cells[pair]["strength"] for pair in (("b", "a"), ("c", "a"), ("c", "b"))]
     assert strength == sorted(strength, reverse=True)
     assert len(set(strength)) == 3
@@ -113,7 +113,7 @@ def test_pairs_are_there_both_ways(higher: bool, colour: str) -> None:
 
 def test_a_pair_without_a_value_is_told_from_nothing() -> None:
     spec = pairs_chart([Difference("AP", "b", "a", float("nan"))])
-    assert {row["sign"] for row in rows(spec, "sign")} == {"not told apart"}
+    assert {row["sign"] for row in rows(spec, "sign")} == {"not significant"}
     drawn(spec)
 
 

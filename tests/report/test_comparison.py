@@ -251,7 +251,7 @@ def test_one_sided_p_is_called_so() -> None:
 
 def test_a_one_sided_test_decides_its_own_side_only() -> None:
     d = difference(alternative="less", low=float("-inf"), p_adjusted=0.001)
-    assert outcome(d).value == "not told apart"
+    assert outcome(d).value == "not significant"
 
 
 def test_unadjusted_p_values_are_called_so() -> None:

@@ -8,7 +8,7 @@ from samples import HOSTILE, hostile, regression, retrieval, undefined
 def test_markdown_has_verdict_tables_notes_and_provenance() -> None:
     text = retrieval().to_markdown()
     for part in ("## Retrieval", "dense is better than bm25", "| nDCG@10 ↑ | bm25 | 0.387 |", "**Note:**",
-                 "| RR | dense - bm25 |", "not told apart", "sha256:9f2c1e7a"):  # fmt: skip
+                 "| RR | dense - bm25 |", "not significant", "sha256:9f2c1e7a"):  # fmt: skip
         assert part in text
     assert "undefined" in undefined().to_markdown()
     assert "77.0" in regression().to_markdown()

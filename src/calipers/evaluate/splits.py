@@ -130,23 +130,28 @@ def compare_splits(
     made = _Design.of(design, read, train, test)
     notes = [*made.notes, *notes]
     pairs = list(system_pairs(tuple(read.values), baseline))
-    rows: list[Difference] = []
+    first, rest = next(iter(better)), len(pairs) * (len(better) - 1)
+    families: tuple[list[Difference], list[Difference]] = [], []
     for name, higher in better.items():
         towards = Question(alternative=alternative).towards(higher)
-        found = [made.tested(read, (*pair, name), towards, level) for pair in pairs]
-        of = [
-            _difference(one, (*pair, name), level, higher_is_better=higher)
+        tests = len(pairs) if name == first else rest
+        together = tests if adjust in ("holm", "bonferroni") else 1
+        # Intervals that hold together, by Bonferroni.
+        own = 1 - (1 - level) / together
+        found = [made.tested(read, (*pair, name), towards, own) for pair in pairs]
+        families[name != first].extend(
+            _difference(one, (*pair, name), level, together, higher_is_better=higher)
             for one, pair in zip(found, pairs, strict=True)
-        ]
-        rows += adjusted_p(of, adjust)
+        )
         for one, pair in zip(found, pairs, strict=True):
             notes += _notes(one, (*pair, name), pooled, cautious=design != "independent")
-    way = ADJUSTMENTS[adjust if len(pairs) > 1 else "none"]
+    way = ADJUSTMENTS[adjust if max(map(len, families)) > 1 else "none"]
     return Comparison(
-        tuple(rows),
+        tuple(row for of in families for row in adjusted_p(of, adjust)),
         level,
         way.name,
         baseline,
+        primary=first,
         controls=way.controls,
         notes=tuple(dict.fromkeys(notes)),
         per_unit=PerUnit("splits", read.units, read.values),
@@ -180,9 +185,15 @@ def _notes(
 
 
 def _difference(
-    found: splits.SplitTest, names: tuple[str, str, str], level: float, *, higher_is_better: bool
+    found: splits.SplitTest,
+    names: tuple[str, str, str],
+    level: float,
+    together: int,
+    *,
+    higher_is_better: bool,
 ) -> Difference:
     system, baseline, measure = names
+    held = "simultaneous, " if together > 1 and not found.interval.reason else ""
     return Difference(
         measure=measure,
         system=system,
@@ -191,7 +202,7 @@ def _difference(
         low=found.interval.low,
         high=found.interval.high,
         level=level,
-        method=found.interval.method,
+        method=held + found.interval.method,
         p=found.test.p,
         test=found.test.name,
         alternative=found.test.alternative,

@@ -25,6 +25,7 @@ from calipers.report.figures.units import every_unit_figure
 from calipers.report.glossary import glossary
 from calipers.report.grouping import grouped
 from calipers.report.headlines import (
+    MOST_PAIRS,
     comparison_headlines,
     headlines,
     other_measures,
@@ -51,6 +52,7 @@ from calipers.report.slices import MOST_ON_A_PAGE, left_out_text, p_label, slice
 from calipers.report.verdict import (
     adjustment_text,
     p_heading,
+    pairs,
     sentences,
 )
 from calipers.report.whiskers import whiskers
@@ -169,7 +171,7 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
         "has": {name: any(getattr(r, name) for r in rows) for name in _OPTIONAL},
         "level": numbers.percent(evaluation.level),
         "several": len(evaluation.systems) > 1,
-        "comparison": _compared(comparison) if comparison is not None and len(comparison) else None,
+        "comparison": _compared(comparison, asked=False) if comparison else None,
     }
 
 
@@ -206,13 +208,16 @@ def _findings(evaluation: Evaluation) -> list[dict[str, Any]]:
     ]
 
 
-def _compared(comparison: Comparison) -> dict[str, Any]:
-    rows = difference_rows(comparison)
+def _compared(comparison: Comparison, *, asked: bool = True) -> dict[str, Any]:
+    """The table of differences; folded where nobody asked for so many pairs."""
+    rows, number = difference_rows(comparison), len(pairs(comparison))
+    folded = "" if asked or number <= MOST_PAIRS else f"The {number:,} pairs of systems"
     return {
         "rows": rows,
         "level": numbers.percent(comparison.level),
         "p": p_heading(comparison),
         "adjustment": adjustment_text(comparison),
+        "folded": folded,
         "overall": overall_rows(comparison),
         "overall_head": OVERALL_HEAD,
         "has": {

@@ -30,7 +30,7 @@ class Outcome(Enum):
     WORSE = "worse"
     HIGHER = "higher"
     LOWER = "lower"
-    NOT_TOLD_APART = "not told apart"
+    NOT_TOLD_APART = "not significant"
     UNDEFINED = "undefined"
 
     @property

@@ -69,7 +69,7 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
         ("p", "p, adjusted"),
     )  # fmt: skip
     up, _, down = vega.sign_colors(pairs[0].higher_is_better)
-    colors = {"domain": ["higher", "lower", "not told apart"], "range": [up, down, "currentColor"]}
+    colors = {"domain": ["higher", "lower", "not significant"], "range": [up, down, "currentColor"]}
     color = vega.nominal("sign", legend=None, scale=colors)
     strength = {"field": "strength", "type": "quantitative", "scale": None, "legend": None}
     text = {"type": "text", "fontSize": 11, "color": "currentColor"}
@@ -98,7 +98,7 @@ def _both_ways(d: Difference, names: Mapping[str, str], digits: numbers.Rounding
             "baseline": names[baseline],
             "difference": digits(difference),
             "p": f"p {'' if shown.startswith('<') else '= '}{shown}",
-            "sign": ("higher" if difference > 0 else "lower") if told else "not told apart",
+            "sign": ("higher" if difference > 0 else "lower") if told else "not significant",
             "strength": strength,
         }
         for system, baseline, difference in sides
