@@ -41,6 +41,27 @@ def topic_pairs(number: int, first: PerTopic, second: PerTopic) -> World:
     )
 
 
+def reranked(number: int, ties: float, shift: float) -> World:
+    """Two runs that are equal on most topics, and on the others differ by some tenths."""
+
+    def draw(random: Random) -> Evaluate:
+        apart = (random.random(number) >= ties) * (shift + 0.3 * random.uniform(-1, 1, number))
+        values = {"base": np.full(number, 0.5), "new": 0.5 + apart}
+        return partial(cal.from_values, values, measure="RR")
+
+    truth = {"RR": (1 - ties) * shift}
+    return World(
+        kind="pairs",
+        design="reranked, better" if shift else "reranked",
+        size=f"{number} topics, {ties:.0%} tie",
+        found=lambda: truth,
+        draw=draw,
+        large=number >= 25,
+        ways=OF_TOPICS,
+        tests=() if shift else OF_TOPIC_TESTS,
+    )
+
+
 def score_pairs(rows: int, positives: float, first: float, second: float) -> World:
     """Two systems' scores of the same rows, which go together; of these areas under the curve."""
     of = [Scored.binormal(first), Scored.binormal(second)]
@@ -153,6 +174,12 @@ def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(topic_pairs(n, of, of) for of in TOPICS for n in (10, 25, 50, 250)),
+        *(
+            reranked(n, ties, shift)
+            for ties in (0.7, 0.9, 0.97)
+            for shift in (0.0, 0.1)
+            for n in (25, 50, 100)
+        ),
         *(topic_pairs(n, TOPICS[0], UNEQUAL) for n in (25, 50, 250)),
         *(topic_pairs(n, BETTER, TOPICS[0]) for n in (25, 50, 250)),
         *(

@@ -55,10 +55,20 @@ TOPICS = (
     PerTopic("P@10, tenths", "P@10", _first_ten),
     PerTopic("Success, rare failures", "Success@10", lambda u: np.asarray(u < 0.9, float)),
 )
+#: Systems that are all but perfect, or hopeless, and recalls of which most are 1.
+AT_AN_END = (
+    PerTopic("RR, nearly perfect", "RR", lambda u: np.where(u < 0.99, 1.0, 0.5)),
+    PerTopic(
+        "RR, hopeless", "RR", lambda u: np.where(u < 0.8, 0.0, 1 / np.ceil(500 * u - 399.9).clip(1))
+    ),
+    PerTopic("recall, mostly 1", "recall@1000", lambda u: np.where(u < 0.8, 1.0, 5 * u - 4)),
+    PerTopic("AP, Beta(0.2, 8)", "AP", lambda u: special.betaincinv(0.2, 8.0, u)),
+    PerTopic("AP, Beta(20, 20)", "AP", lambda u: special.betaincinv(20.0, 20.0, u)),
+)
 #: As high a mean as Beta(½, 1), but another spread, so that runs cannot be exchanged.
 UNEQUAL = PerTopic("Beta(2, 4)", "AP", lambda u: special.betaincinv(2.0, 4.0, u))
 BETTER = PerTopic("Beta(0.7, 1)", "AP", lambda u: special.betaincinv(0.7, 1.0, u))
-OF_TOPICS = ("student", "percentile", "bca", "studentised")
+OF_TOPICS = ("student", "percentile", "bca", "studentised", "bayesian")
 
 
 def topics(number: int, of: PerTopic) -> World:
@@ -134,6 +144,7 @@ def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(topics(n, of) for of in TOPICS for n in (10, 25, 50, 250)),
+        *(topics(n, of) for of in AT_AN_END for n in (25, 50, 100)),
         *(geometric(n) for n in (10, 25, 50, 250)),
         *(pooled(n) for n in (10, 25, 50, 250)),
     ]

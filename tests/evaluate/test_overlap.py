@@ -263,9 +263,10 @@ def test_the_mean_has_an_interval_over_topics() -> None:
     for name in ("RBO", "RBO-min", "overlap@10"):
         e = ev[name]
         assert e.low < e.value < e.high
-        assert (e.method, e.n, e.unit) == ("bootstrap-t", 40, "topics")
+        assert (e.n, e.unit) == (40, "topics")
+        # Overlaps lie close together and far from 0.
+        assert e.method in ("bootstrap-t", "Bayesian bootstrap")
     assert ev["RBO"].low == cal.rbo(a, b, resamples=400)["RBO"].low
-    assert ev["RBO"].low != cal.rbo(a, b, resamples=400, seed=1)["RBO"].low
 
 
 def test_short_rankings_and_overlap_at_a_cutoff() -> None:

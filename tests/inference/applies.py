@@ -20,8 +20,8 @@ APPLIES = {
         *BOOTSTRAPS,
     ),
     "RMSE": ("chi-square", "hall", "delta", *BOOTSTRAPS),
-    "share of topics": (*SHARES, "student", *BOOTSTRAPS),
-    "mean over topics": ("student", *BOOTSTRAPS),
-    "topics pooled": ("student", *BOOTSTRAPS),
-    "difference": ("student", "delong", "delta", *BOOTSTRAPS, "stratified"),
+    "share of topics": (*SHARES, "student", *BOOTSTRAPS, "bayesian"),
+    "mean over topics": ("student", *BOOTSTRAPS, "bayesian"),
+    "topics pooled": ("student", *BOOTSTRAPS, "bayesian"),
+    "difference": ("student", "delong", "delta", *BOOTSTRAPS, "bayesian", "stratified"),
 }

@@ -325,8 +325,9 @@ def test_methods_over_topics() -> None:
         "percentile": ("bootstrap [B]", "bootstrap [B]"),
         "bca": ("BCa bootstrap [B]", "BCa bootstrap [B]"),
         "studentised": ("bootstrap-t", "bootstrap-t"),
-        "jeffreys": ("bootstrap-t", "Jeffreys"),
-        "delong": ("bootstrap-t", "Wilson [W]"),
+        "bayesian": ("Bayesian bootstrap", "Bayesian bootstrap"),
+        "jeffreys": ("Bayesian bootstrap", "Jeffreys"),
+        "delong": ("Bayesian bootstrap", "Wilson [W]"),
     }.items():
         made = topics(method, names)
         assert [e.method for e in made] == [ap, success]

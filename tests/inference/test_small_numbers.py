@@ -12,7 +12,7 @@ from scipy import special, stats
 import calipers as cal
 from calipers.inference import intervals
 from calipers.inference.settings import Settings
-from calipers.readings.topics import pooled_t
+from calipers.readings.summed import pooled_t
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

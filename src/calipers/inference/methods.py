@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import intervals, proportions
+from calipers.inference import dirichlet, intervals, proportions
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.spaces import Error
@@ -27,6 +27,8 @@ def offers(reading: Reading) -> dict[str, Limits]:
         made["studentised"] = lambda level: _studentised(reading, level)
     if reading.operands is not None and reading.of_units:
         made["student"] = lambda level: _student(reading, level)
+        if reading.clusters is None:
+            made["bayesian"] = lambda level: _bayesian(reading, level)
     if reading.stratified is not None:
         made["stratified"] = lambda level: _stratified(reading, level)
     if reading.error is not None or reading.influence is not None:
@@ -137,10 +139,23 @@ def _studentised(reading: Reading, level: float) -> Interval | None:
     return _scaled(reading, intervals.bootstrap_t(reading.units.mean, *found, level))
 
 
+def _bayesian(reading: Reading, level: float) -> Interval:
+    assert reading.units is not None
+    values, weight = reading.units.values, reading.units.weight
+    made = dirichlet.bayesian(values, ends_of_difference(reading, values), level, weight)
+    return _scaled(reading, replace(made, method=f"{made.method}, paired"))
+
+
+def ends_of_difference(reading: Reading, values: FloatArray) -> tuple[float, float]:
+    """Where half a unit of a difference is put: at the ends of the range if none differs."""
+    assert reading.operands is not None
+    low, high = reading.operands[0].bounds
+    end = dirichlet.reach(values, high - low)
+    return -end, end
+
+
 def _paired_shares(reading: Reading, level: float) -> Interval | None:
     """Of units that count 0 or 1 for either system."""
-    if reading.n < 2:
-        return intervals.missing("none", "too_few_units")
     if reading.discordant is not None:
         found: Iterable[float] = reading.discordant()
     elif reading.units is not None:

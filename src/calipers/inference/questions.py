@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference import intervals, margins, paired
+from calipers.inference import dirichlet, intervals, margins, paired
 from calipers.inference.margins import Shifted
+from calipers.inference.methods import ends_of_difference
 from calipers.inference.paired import Test
-from calipers.inference.policy import POWER, randomisations, way
+from calipers.inference.policy import POWER, mostly_ties, randomisations, way
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import NAN, Error
 from calipers.statistics import FloatArray
@@ -59,8 +60,13 @@ ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 def standard_error(reading: Reading) -> Error:
     """The standard error of a difference, from whichever part the interval comes."""
+    used = way(reading)
+    if used == "bayesian" and reading.units is not None and mostly_ties(reading):
+        values, own = reading.units.values, reading.units.error
+        se = max(own.se, dirichlet.spread(values, ends_of_difference(reading, values)))
+        return Error(se * reading.scale, own.name, own.degrees)
     # The error of what goes by replicates is not looked at, as it may be dear.
-    if way(reading) != "percentile" and isinstance(reading.found_error, Error):
+    if used != "percentile" and isinstance(reading.found_error, Error):
         return reading.found_error
     if reading.of_units and reading.units is not None:
         own = reading.units.error

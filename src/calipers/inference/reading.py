@@ -129,6 +129,8 @@ class Reading:
     few: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
     skew: Callable[[], float] = lambda: 0.0
+    #: What half a unit at either end of the range would add to its variance, as a share of that.
+    room: Callable[[], float] = lambda: math.inf
     #: Of a biased measure: replicates are turned about the value.
     pivotal: bool = False
     #: The scale on which it is normal: ``"logit"`` or None.

@@ -1,0 +1,216 @@
+"""How a summary of values per topic varies: the intervals of one system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import dirichlet, intervals
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import Limits
+from calipers.inference.spaces import Influence, Space
+from calipers.inference.summaries import Summary
+from calipers.once import cached_property
+from calipers.readings.shares import share_methods
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike, Settings
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """The values of a measure per topic, NaN where there is none; with the weight of each topic
+    where topics are pooled."""
+
+    measure: MeasureLike
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+
+    @property
+    def summary(self) -> Summary:
+        """How values become one."""
+        return Summary(self.measure.definition.summary)
+
+    @cached_property
+    def has(self) -> Any:
+        """Which topics have a value."""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def columns(self) -> FloatArray:
+        """What the summary takes the means of, of the topics that have a value."""
+        own = np.column_stack(self.summary.columns(self.values, self.weight))
+        return np.asarray(own[self.has])
+
+
+@dataclass(frozen=True, eq=False)
+class OfTopics:
+    """The intervals of one reading: of the mean of the first column, before a sum is made of it or
+    a logarithm undone; of topics pooled, of the ratio of both."""
+
+    topics: Summed
+    value: float
+    drawn: Callable[[], tuple[FloatArray, FloatArray]]
+
+    def replicates(self) -> FloatArray:
+        """Of the summary."""
+        return self.topics.summary.of_means(self.drawn()[0], len(self.topics.columns))
+
+    def influence(self) -> Influence:
+        """By how much each topic moves the summary; nothing where it has no value."""
+        columns = self.topics.columns
+        own, n = moved_by(self.topics.summary, columns, self.value), len(columns)
+        moved = np.zeros(len(self.topics.values))
+        moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
+        return Influence(moved, Space(), "Student t")
+
+    def methods(self) -> dict[str, Limits]:
+        """By name; of one topic, what needs no spread alone."""
+        n = len(self.topics.columns)
+        shares: dict[str, Limits] = {}
+        if self.topics.measure.definition.share_of == "topics":
+            shares = share_methods(self.value, n)
+        pooled = self.topics.summary.kind == "pooled"
+        made = self._of_ratio() if pooled else self._of_the_mean()
+        if n < 2:
+            made = {name: lambda level: intervals.missing("none", "too_few_units") for name in made}
+        return {**shares, "delta": lambda level: None, **made, "bayesian": self._bayesian}
+
+    def _of_ratio(self) -> dict[str, Limits]:
+        return {
+            "percentile": lambda level: intervals.percentile(self.replicates(), level),
+            "bca": self._pooled_bca,
+            "studentised": self._pooled_t,
+            "student": self._pooled_student,
+        }
+
+    def _of_the_mean(self) -> dict[str, Limits]:
+        return {
+            "percentile": lambda level: self._of_mean(
+                intervals.percentile(self.drawn()[0][:, 0], level)
+            ),
+            "bca": lambda level: self._of_mean(self._bca(level)),
+            "studentised": lambda level: self._of_mean(self._studentised(level)),
+            "student": lambda level: self._of_mean(
+                intervals.student(self._mean, self._se, len(self._first), level)
+            ),
+        }
+
+    @property
+    def _values(self) -> tuple[FloatArray, FloatArray | None, float]:
+        """What the topics have, what they weigh, and the mean of it."""
+        topics = self.topics
+        if topics.summary.kind != "pooled" or topics.weight is None:
+            return self._first, None, self._mean
+        return topics.values[topics.has], topics.weight[topics.has], self.value
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Those of the range, as the summary takes them; else beyond all values."""
+        ends = np.array(self.topics.measure.definition.range, np.float64)
+        if self.topics.summary.kind == "geometric":
+            ends = self.topics.summary.columns(ends)[0]
+        values = self._values[0]
+        middle = float(np.median(values))
+        most = dirichlet.reach(values - middle)
+        low, high = np.where(np.isfinite(ends), ends, (middle - most, middle + most)).tolist()
+        return low, high
+
+    def _bayesian(self, level: float) -> Interval:
+        values, weight, _ = self._values
+        made = dirichlet.bayesian(values, self._ends, level, weight)
+        return made if weight is not None else self._of_mean(made)
+
+    @cached_property
+    def _apart(self) -> FloatArray:
+        values, weight, mean = self._values
+        return (values - mean) * (1.0 if weight is None else weight / weight.mean())
+
+    def skewness(self) -> float:
+        """The size of the skewness over √n; 0 where nothing varies."""
+        spread = float(np.square(self._apart).mean())
+        third = abs(float((self._apart**3).mean()))
+        return third / (spread**1.5 * np.sqrt(len(self._apart))) if spread > 0 else 0.0
+
+    def room(self) -> float:
+        """What half a topic at either end of the range adds to the variance, as a share of it."""
+        if not np.isfinite(self.topics.measure.definition.range).all():
+            return np.inf
+        ends, squares = np.array(self._ends), float(np.square(self._apart).sum())
+        added = float(np.square(ends - self._values[2]).sum()) / 2
+        return added / squares if squares > 0 else np.inf
+
+    @property
+    def _first(self) -> FloatArray:
+        first: FloatArray = self.topics.columns[:, 0]
+        return first
+
+    @property
+    def _mean(self) -> float:
+        return float(self._first.mean())
+
+    @property
+    def _se(self) -> float:
+        return float(self._first.std(ddof=1) / np.sqrt(len(self._first)))
+
+    def _of_mean(self, made: Interval) -> Interval:
+        """An interval of the mean as one of the summary."""
+        n, summary = len(self._first), self.topics.summary
+        ends = summary.of_means(np.array([[made.low], [made.high]]), n)
+        method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
+        rate = {"sum": n, "geometric": self.value}.get(summary.kind, 1.0)
+        return Interval(float(ends[0]), float(ends[1]), method, made.reason, rate * made.se)
+
+    def _studentised(self, level: float) -> Interval:
+        means, errors = (of[:, 0] for of in self.drawn())
+        return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
+
+    def _bca(self, level: float) -> Interval:
+        accelerated = intervals.acceleration(self._first - self._mean)
+        return intervals.bca(self._mean, self.drawn()[0][:, 0], accelerated, level)
+
+    def _pooled_bca(self, level: float) -> Interval:
+        columns, n = self.topics.columns, len(self.topics.columns)
+        rest = (columns.sum(axis=0) - columns) / (n - 1)
+        moved = intervals.left_out(self.topics.summary.of_means(rest, n))
+        return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
+
+    def _pooled_t(self, level: float) -> Interval:
+        return pooled_t(self.topics.columns, self.value, self.topics.settings, level)
+
+    def _pooled_student(self, level: float) -> Interval:
+        """Of its linear part."""
+        columns, n = self.topics.columns, len(self.topics.columns)
+        part = moved_by(self.topics.summary, columns, self.value)
+        return intervals.student(self.value, float(part.std(ddof=1)) / np.sqrt(n), n, level)
+
+
+def moved_by(summary: Summary, columns: FloatArray, value: float) -> FloatArray:
+    """By how much each topic moves a summary of this value, times their number."""
+    first = columns[:, 0]
+    if summary.kind == "pooled":
+        return np.asarray((first - value * columns[:, 1]) / columns[:, 1].mean())
+    rate = {"sum": len(first), "geometric": value}.get(summary.kind, 1)
+    return np.asarray((first - first.mean()) * rate)
+
+
+def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float) -> Interval:
+    """Bootstrap-t of a ratio r = Σx/Σw of topics (x, w): the error of each replicate is that of its
+    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short."""
+    from calipers import _core
+
+    w, n = columns[:, 1], len(columns)
+    apart = columns[:, 0] - value * w
+    parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = drawn[:, 1] / drawn[:, 0]
+        spread = drawn[:, 2] - 2 * moved * drawn[:, 3] + moved**2 * drawn[:, 4]
+        errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / drawn[:, 0]
+        se = float(np.sqrt(np.square(apart).mean() / (n - 1)) / w.mean())
+    return intervals.bootstrap_t(value, se, value + moved, errors, level)

@@ -1,0 +1,169 @@
+"""The Bayesian bootstrap with end points against distributions that other programs know."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special, stats
+
+import calipers as cal
+from calipers.inference.dirichlet import bayesian, reach, spread
+from calipers.statistics import FloatArray
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize(("hits", "n"), [(1, 2), (1, 3), (13, 25), (1, 100), (97, 100), (9, 5000)])
+def test_of_shares_it_is_jeffreys(hits: int, n: int, level: float) -> None:
+    values = np.repeat([1.0, 0.0], [hits, n - hits])
+    made = bayesian(values, (0.0, 1.0), level)
+    of = stats.beta(hits + 0.5, n - hits + 0.5)
+    theirs = of.ppf([(1 - level) / 2, (1 + level) / 2])
+    assert (made.low, made.high) == pytest.approx(tuple(theirs), rel=1e-8)
+    assert made.se == pytest.approx(of.std(), rel=1e-12)
+    # The same in percent, and turned round.
+    percent = bayesian(-100 * values, (-100.0, 0.0), level)
+    assert (percent.low, percent.high) == pytest.approx((-100 * made.high, -100 * made.low))
+
+
+@pytest.mark.parametrize("n", [1, 2, 25, 1000, 20_000])
+def test_all_alike_ends_at_the_value(n: int) -> None:
+    made = bayesian(np.ones(n), (0.0, 1.0), 0.95)
+    assert made.high == 1
+    assert made.low == pytest.approx(stats.beta(n + 0.5, 0.5).ppf(0.025), rel=1e-8)
+
+
+def of_three(at: float, zeros: float, halves: float, ones: float) -> float:
+    """P(½w + v ≤ at) where (u, w, v) are Dirichlet with these numbers, by integration over w."""
+    rest = zeros + ones
+
+    def below(w: float) -> float:
+        log = (halves - 1) * np.log(w) + (rest - 1) * np.log1p(-w) - special.betaln(halves, rest)
+        return float(np.exp(log) * special.betainc(ones, zeros, min(1.0, (at - w / 2) / (1 - w))))
+
+    return float(integrate.quad(below, 0, min(1.0, 2 * at), epsabs=1e-12, limit=400)[0])
+
+
+@pytest.mark.parametrize(
+    ("zeros", "halves", "ones"), [(0, 1, 99), (7, 5, 3), (40, 8, 2), (1, 1, 0)]
+)
+def test_three_values_are_integrals(zeros: int, halves: int, ones: int) -> None:
+    made = bayesian(np.repeat([0.0, 0.5, 1.0], [zeros, halves, ones]), (0.0, 1.0), 0.95)
+    for end, share in ((made.low, 0.025), (made.high, 0.975)):
+        found = optimize.brentq(
+            lambda x, share=share: of_three(x, zeros + 0.5, halves, ones + 0.5) - share, 1e-6, 1
+        )
+        assert end == pytest.approx(found, abs=2e-7)
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+def test_many_values_are_what_draws_say(weighs: bool) -> None:
+    random = np.random.default_rng(3)
+    values, weight = random.beta(0.5, 1, 30), random.lognormal(0, 1, 30)
+    own: FloatArray = np.append(weight / weight.mean() if weighs else np.ones(30), [1.0, 1.0])
+    drawn = random.standard_gamma(np.append(np.ones(30), [0.5, 0.5]), (200_000, 32)) * own
+    means = drawn @ np.append(values, [0.0, 1.0]) / drawn.sum(axis=1)
+    made = bayesian(values, (0.0, 1.0), 0.95, weight if weighs else None)
+    for end, share in ((made.low, 0.025), (made.high, 0.975)):
+        assert np.mean(means <= end) == pytest.approx(share, abs=5 * 0.00035)
+    if not weighs:
+        assert made.se == pytest.approx(means.std(), rel=0.01)
+
+
+def test_where_nothing_is_known_there_is_nothing() -> None:
+    assert bayesian(np.full(5, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
+    assert bayesian(np.array([0.3]), (-np.inf, np.inf), 0.95).reason == "too_few_units"
+    assert bayesian(np.full(5, 0.3), (0.3, 0.3), 0.95).reason == "no_spread"
+    assert spread(np.full(5, 0.3), (0.3, 0.3)) == 0
+
+
+def test_how_far_halves_are_put() -> None:
+    assert reach(np.array([0.1, 0.0, 0.0, -0.2])) == pytest.approx(0.4)
+    assert reach(np.array([0.1, 0.0, 0.0, -0.2]), 0.3) == 0.3
+    assert reach(np.array([0.1, 1e-17, 0.0, -0.2])) == pytest.approx(
+        0.4
+    )  # rounding is no difference
+    assert reach(np.zeros(4), 1.0) == 1
+    assert reach(np.array([0.1]), 1.0) == 1
+    assert reach(np.zeros(4)) == np.inf
+
+
+# --- What users see -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("measure", "values"),
+    [
+        ("RR", [1.0] * 100),
+        ("RR", [1.0] * 99 + [0.5]),
+        ("recall@1000", [1.0] * 24 + [0.6]),
+        ("AP", [0.0] * 25),
+        ("nDCG", [0.3]),
+        ("Success@1", [1.0]),
+    ],
+)
+def test_a_bounded_mean_always_has_a_sane_interval(measure: str, values: list[float]) -> None:
+    e = cal.from_values({"a": values}, measure=measure)["a", measure]
+    assert e.no_interval is None
+    assert 0 <= e.low <= e.value <= e.high <= 1
+    assert e.low < e.high
+
+
+def test_what_lies_close_together_goes_by_bootstrap_t() -> None:
+    random = np.random.default_rng(0)
+    for values, method in (
+        (0.5 + 0.05 * random.uniform(-1, 1, 40), "bootstrap-t"),
+        (random.beta(0.5, 1, 40), "Bayesian bootstrap"),
+        (np.append(0.5 + 0.01 * random.uniform(-1, 1, 39), 1.0), "Bayesian bootstrap"),
+    ):
+        assert cal.from_values({"a": values}, measure="AP")["a", "AP"].method == method
+        # Of what has no range nothing lies near its ends.
+        assert cal.from_values({"a": values}, measure="x")["a", "x"].method == "bootstrap-t"
+
+
+def test_pooled_topics_at_their_end_have_an_interval() -> None:
+    qrels = {f"q{t}": {"a": 1, "b": 1} for t in range(30)}
+    run = {f"q{t}": {"a": 2.0, "b": 1.0} for t in range(30)}
+    for e in cal.retrieval(qrels, run, measures=["micro-SetP", "gm-AP"]):
+        assert e.value == e.high == 1
+        assert 0 < e.low < 1, e.measure
+    # Topics of equal size pool as if they were units.
+    pooled = cal.retrieval(qrels, run, measures=["micro-SetP"])["micro-SetP"]
+    assert pooled.low == pytest.approx(stats.beta(30.5, 0.5).ppf(0.025), rel=1e-8)
+
+
+def pairs(measure: str, up: int, down: int, n: int) -> cal.Difference:
+    apart = np.repeat([0.25, -0.25, 0.0], [up, down, n - up - down])
+    evaluation = cal.from_values({"a": np.full(n, 0.5), "b": 0.5 + apart}, measure=measure)
+    assert evaluation.comparison is not None
+    return evaluation.comparison.differences[0]
+
+
+def test_differences_with_many_ties() -> None:
+    # Three values once more: −¼, 0 and ¼ in four topics and halves at ±¼·(1 + 2/4).
+    d = pairs("RR", 3, 1, 40)
+    random = np.random.default_rng(1)
+    drawn = random.standard_gamma([3, 1, 36, 0.5, 0.5], (400_000, 5))
+    means = drawn @ np.array([0.25, -0.25, 0, 0.375, -0.375]) / drawn.sum(axis=1)
+    for end, share in ((d.low, 0.025), (d.high, 0.975)):
+        assert np.mean(means <= end) == pytest.approx(share, abs=5 * 0.00025)
+    assert d.low < 0 < d.value < d.high
+
+
+@pytest.mark.parametrize("measure", ["RR", "x"])
+def test_interval_and_test_of_ties_agree(measure: str) -> None:
+    for up in range(1, 12):
+        d = pairs(measure, up, 0, 40)
+        excludes = d.low > 0
+        assert not (excludes and d.p > 0.1), up
+        assert not (not excludes and d.p < 0.01), up
+
+
+def test_what_ties_altogether_could_have_differed() -> None:
+    d = pairs("RR", 0, 0, 40)
+    assert -d.low == pytest.approx(d.high)
+    assert 0.04 < d.high < 0.06  # half of 41 topics may be 1 apart
+    assert d.p == 1
+    assert 0.05 < d.detectable < 0.08
+    assert pairs("x", 0, 0, 40).no_interval == "no_spread"
+    assert pairs("RR", 1, 0, 1).no_interval is None
+    assert pairs("x", 1, 0, 1).no_interval == "too_few_units"
