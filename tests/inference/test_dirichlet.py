@@ -59,7 +59,8 @@ def test_three_values_are_integrals(zeros: int, halves: int, ones: int) -> None:
 def test_many_values_are_what_draws_say(weighs: bool) -> None:
     random = np.random.default_rng(3)
     values, weight = random.beta(0.5, 1, 30), random.lognormal(0, 1, 30)
-    own: FloatArray = np.append(weight / weight.mean() if weighs else np.ones(30), [1.0, 1.0])
+    end = float(np.square(weight).sum() / weight.sum())  # a unit, of Kish's number of them
+    own: FloatArray = np.append(weight / end if weighs else np.ones(30), [1.0, 1.0])
     drawn = random.standard_gamma(np.append(np.ones(30), [0.5, 0.5]), (200_000, 32)) * own
     means = drawn @ np.append(values, [0.0, 1.0]) / drawn.sum(axis=1)
     made = bayesian(values, (0.0, 1.0), 0.95, weight if weighs else None)

@@ -17,6 +17,9 @@ from calipers.statistics import FloatArray
 
 METHOD = "Bayesian bootstrap"
 
+#: More different values than these are put together with their neighbours.
+MOST_VALUES = 1024
+
 #: Nodes of the integral: their distance, how many are taken at a time, and at most; and of how many
 #: units.
 _STEP, _BLOCK, _MOST, _AT_ONCE = 1 / 8, 12, 360, 1024
@@ -27,7 +30,7 @@ def bayesian(
 ) -> Interval:
     """The equal tails of the mean of ``values`` and half a unit at either of the ``ends``, counted
     by Dirichlet; as far as the mean itself, where that lies beyond. ``weight`` is what each of the
-    values weighs, the ends their average.
+    values weighs.
 
     >>> values = np.repeat([1.0, 0.0], [20, 180])
     >>> interval = bayesian(values, (0.0, 1.0), 0.95)
@@ -68,6 +71,20 @@ def reach(apart: FloatArray, most: float = math.inf) -> float:
     return min(most, float(np.abs(apart).max()) * (1 + 2 / different))
 
 
+def _put_together(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Equal values as one, and neighbours where there are many: of each group its mean, what a unit
+    of it weighs, and how many there are by Kish's number, which is what the sum of their Gamma
+    numbers has for a shape."""
+    distinct, place = np.unique(x, return_inverse=True)
+    place = place.reshape(-1)
+    if len(distinct) > MOST_VALUES:
+        place = ((x - x.min()) / np.ptp(x) * (MOST_VALUES - 1)).astype(np.intp)
+    sums, squares, totals = (np.bincount(place, of) for of in (w, w**2, w * x))
+    there = sums > 0
+    sums, squares, totals = sums[there], squares[there], totals[there]
+    return totals / sums, squares / sums, sums**2 / squares
+
+
 class _Mean:
     """Σgwx/Σgw of numbers x with weights w, where the g are independent Gamma of these shapes.
     Within, x goes from 0 to 1."""
@@ -89,14 +106,16 @@ class _Mean:
     ) -> _Mean | None:
         """Of values and half a unit at either end; None where all of them are one number, or an end
         is not known."""
-        if not 0 < np.ptp(np.append(values, ends)) < math.inf:
+        w = np.ones(len(values)) if weight is None else weight
+        x, w = values[w > 0], w[w > 0]
+        if not 0 < np.ptp(np.append(x, ends)) < math.inf:
             return None
-        if weight is None:  # values that are equal are one
-            distinct, times = np.unique(values, return_counts=True)
-            mass = np.append(times.astype(np.float64), [0.5, 0.5])
-            return cls(np.append(distinct, ends), np.ones(len(mass)), mass)
-        own, mass = weight / weight.mean(), np.append(np.ones(len(values)), [0.5, 0.5])
-        return cls(np.append(values, ends), np.append(own, [1.0, 1.0]), mass)
+        # An end weighs what a unit does of as many as there are by Kish's number.
+        end = np.square(w).sum() / w.sum() if len(w) else 1.0
+        mass = np.ones(len(x))
+        if weight is None or len(x) > MOST_VALUES:
+            x, w, mass = _put_together(x, w)
+        return cls(np.append(x, ends), np.append(w / end, [1.0, 1.0]), np.append(mass, [0.5, 0.5]))
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """By the secant of the normal score of the share below, which is nearly straight."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.inference import intervals, means
+from calipers.inference import dirichlet, intervals, means
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, Units
 from calipers.inference.resampling import row_means
@@ -212,7 +212,7 @@ class _Losses:
             sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
             sums = sums[sums[:, 1] > 0]
             values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
-        made = means.bayesian(values, weight, self.bounds, level, self.settings)
+        made = dirichlet.bayesian(values, self.bounds, level, weight)
         return self.named(made)
 
     def named(self, made: Interval) -> Interval:
