@@ -88,7 +88,7 @@ def weighted(rows: int) -> World:
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
-        *(users(n) for n in (20, 100)),
-        *(user_numbers(n) for n in (20, 100)),
+        *(users(n) for n in (10, 20, 30, 50, 100)),
+        *(user_numbers(n) for n in (10, 20, 30, 50, 100)),
         *(weighted(n) for n in (100, 400)),
     ]

@@ -224,7 +224,8 @@ def findings(design: str, number: int) -> Trial:
         return {**spoken, "any of these": min(spoken.values())}
 
     size = f"{number} {'topics' if design in OF_RUNS else 'rows'}"
-    return Trial("findings", design, size, draw, number >= 100 or design in OF_RUNS)
+    large = number >= 100 or design in OF_RUNS
+    return Trial("findings", design, size, draw, large, dear=10)
 
 
 def trials() -> list[Trial]:

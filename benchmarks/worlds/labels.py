@@ -56,8 +56,8 @@ def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
     even = "even" if np.ptp(p) < 1e-9 else f"rarest {p.min():.0%}"
     large = rows * p.min() >= 20
     found = partial(at_infinity, cells, OF_CLASSES)
-    size = f"{rows} rows"
-    return World("classes", f"{k} classes, {even}", size, found, draw, large, ways=COUNTS[4:])
+    size, good = f"{rows} rows", f", {accuracy:.0%} right" * (accuracy > 0.9)
+    return World("classes", f"{k} classes, {even}{good}", size, found, draw, large, ways=COUNTS[4:])
 
 
 def worlds() -> list[World]:
@@ -69,7 +69,10 @@ def worlds() -> list[World]:
         *(labels(n, 0.5, 0.8, 0.7, "moderate") for n in (40, 100, 200, 1000)),
         *(labels(n, 0.1, 0.7, 0.9, "rare positives") for n in (100, 200, 1000)),
         *(labels(n, 0.3, 0.95, 0.97, "nearly perfect") for n in (100, 1000)),
+        *(labels(n, 0.5, 0.99, 0.99, "all but perfect") for n in (100, 1000)),
         *(classes(n, even, 0.7) for n in (60, 300)),
+        *(classes(n, even, 0.99) for n in (60, 300)),
+        classes(100, (0.6, 0.38, 0.02), 0.8),
         *(classes(n, uneven, 0.7) for n in (200, 1000)),
         classes(200, ten, 0.6),
         *(classes(n, lopsided, 0.6) for n in (300, 1000)),

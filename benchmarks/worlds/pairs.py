@@ -190,5 +190,5 @@ def worlds() -> list[World]:
         *(score_pairs(n, share, 0.92, 0.85) for n, share in ((100, 0.5), (300, 0.3), (1000, 0.1))),
         *(probability_pairs(n) for n in (50, 100, 400)),
         *(number_pairs(n, word) for word in RESIDUALS for n in (50, 100, 400)),
-        *(user_pairs(n) for n in (20, 100)),
+        *(user_pairs(n) for n in (10, 20, 30, 100)),
     ]

@@ -76,5 +76,7 @@ def worlds() -> list[World]:
         *(probabilities(n, -0.5, 1.5, 1.0, "calibrated") for n in (50, 100, 300, 1000)),
         *(probabilities(n, -2.5, 1.0, 1.0, "calibrated, rare") for n in (200, 1000)),
         *(probabilities(n, -0.5, 1.5, 0.4, "overconfident") for n in (100, 300, 1000)),
+        *(probabilities(n, -0.5, 1.5, 0.8, "a little overconfident") for n in (300, 1000)),
+        *(probabilities(n, 0.0, 4.0, 0.8, "sharp, a little overconfident") for n in (300, 1000)),
         *(near_perfect(n, wrong) for n in (25, 100, 1000) for wrong in (0.005, 0.03)),
     ]

@@ -160,6 +160,10 @@ def worlds() -> list[World]:
             for positives, rows in ((20, 40), (20, 200), (100, 200), (1000, 2000))
         ),
         *(
+            scores(binormal(0.995), positives, rows, AREAS, OF_AREAS)
+            for positives, rows in ((10, 200), (20, 200), (100, 200))
+        ),
+        *(
             scores(Rated.binormal(auc), positives, rows, AREAS, OF_AREAS)
             for auc in (0.76, 0.92)
             for positives, rows in ((20, 200), (100, 200))

@@ -64,7 +64,7 @@ def alike(slices: int, size: int, kind: str) -> Trial:
                 least[name] = min(p, least.get(name, 1.0))
         return least
 
-    return Trial("slices", kind, f"{slices} slices of {size} rows", draw, size >= 8)
+    return Trial("slices", kind, f"{slices} slices of {size} rows", draw, size >= 8, dear=10)
 
 
 def trials() -> list[Trial]:
