@@ -62,6 +62,8 @@ def normals(random: Random, topics: int, systems: int, measures: int, shape: str
 @cache
 def gained(shape: str, measures: int, better: float) -> tuple[float, ...]:
     """By how much the better system is better, by measure."""
+    if better == 0:
+        return (0.0,) * measures
     moved = special.ndtr(special.ndtri(UNIFORM_GRID) + better)
     return tuple(float((q(moved) - q(UNIFORM_GRID)).mean()) for q in SHAPES[shape][:measures])
 

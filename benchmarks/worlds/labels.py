@@ -13,7 +13,9 @@ OF_LABELS = (
     *("accuracy", "precision", "recall", "specificity", "NPV", "balanced-accuracy", "F1", "MCC"),
     *("kappa", "Jaccard", "J", "G-mean", "LR+", "LR-", "DOR"),
 )
-OF_CLASSES = ("accuracy", "macro-F1", "weighted-F1", "macro-precision", "kappa", "MCC")
+OF_CLASSES = (
+    *("accuracy", "macro-F1", "weighted-F1", "macro-precision", "macro-recall", "kappa", "MCC"),
+)
 
 
 def labels(rows: int, positives: float, recall: float, specificity: float, word: str) -> World:
