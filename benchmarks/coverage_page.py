@@ -210,8 +210,9 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "pages": (
         "Whole pages",
-        "The usual measures of each task. A headline or a sentence errs where it calls any two "
-        "systems different; findings speak of what they find, and are no errors.",
+        "The usual measures of each task. A headline, and the line that sums up the other measures, "
+        "err where they call any two systems different that are alike; findings speak of what they "
+        "find, and are no errors.",
     ),
     "slices": (
         "Slices",

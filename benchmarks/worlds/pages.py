@@ -12,8 +12,8 @@ import numpy as np
 from scipy import special
 
 import calipers as cal
-from calipers.report.headlines import headlines
-from calipers.report.verdict import outcome, sentences
+from calipers.report.headlines import headlines, of_primary, others
+from calipers.report.verdict import outcome
 from calipers.results import Difference, Evaluation
 from worlds.world import Random, Trial
 
@@ -22,7 +22,7 @@ RESAMPLES = 600
 #: A sentence that calls two systems different.
 _CLAIMS = re.compile(
     r"\b(beats?|beaten|(better|worse|higher|lower) than|(lower|higher) \((better|worse)\) than"
-    r"|they differ|differ, without|leads|ahead of)\b"
+    r"|they differ|differ, without|[Ss]ignificant among|significantly behind)\b"
 )
 _DENIES = re.compile(r"\b(not shown|do not tell|cannot be told)\b")
 
@@ -45,9 +45,8 @@ def errors(
     ``gain``; where that is not known, no interval of it is looked at."""
     comparison = evaluation.comparison
     assert comparison is not None
-    primary = comparison.differences[0].measure
-    first = [d for d in comparison if d.measure == primary]
-    rest = [d for d in comparison if d.measure != primary]
+    first = of_primary(comparison)
+    rest = [d for d in comparison if d.measure != first[0].measure]
 
     def true(d: Difference) -> float:
         if best not in (d.system, d.baseline):
@@ -74,7 +73,7 @@ def errors(
     }
     if best is None:
         found["headline"] = float(any(map(claims, headlines(evaluation))))
-        found["any sentence"] = float(any(map(claims, sentences(comparison))))
+        found["line of the others"] = float(claims(others(evaluation)))
     else:
         of_best = [outcome(d).decided for d in first if best in (d.system, d.baseline)]
         found |= {"found": float(any(of_best)), "all found": float(all(of_best))}
