@@ -1,0 +1,316 @@
+"""Changes small things in a module's arithmetic, one at a time, and says which no test notices.
+
+    python tools/mutants.py src/calipers/inference/means.py tests/inference/test_by_hand.py
+
+A mutant is the module with one constant, factor, sign, comparison, n − 1 or square root changed, in
+the body of a function. No file is touched: tests are collected once, and each mutant is a process
+forked from there, in which the functions of the module get the code of the mutant before the first
+test has run. The tests run once as they are, to learn which of them reach which line; a mutant then
+meets those that reach its own, the quickest first. Needs Linux or macOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import gc
+import importlib
+import json
+import os
+import random
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+import pytest
+
+FOR_CONSTANTS = {0.5: "1.0", 1: "2", 2: "1"}
+OPERATORS: dict[type, tuple[str, str]] = {
+    ast.Add: ("+", "-"),
+    ast.Sub: ("-", "+"),
+    ast.Mult: ("*", "/"),
+    ast.Div: ("/", "*"),
+    ast.LtE: ("<=", "<"),
+    ast.GtE: (">=", ">"),
+}
+#: Names of numbers of units, of which one less is a mutant where they multiply or divide.
+UNITS = {"n", "size", "rows", "units", "number", "positives", "negatives", "clusters", "topics"}
+#: Arguments that choose an axis or a shape and are no factors.
+SHAPES = {"axis", "axes", "ndmin", "ndigits", "minlength", "maxsize", "initial"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: bytes ``begin`` to ``end`` of the module become ``new``. ``first`` to ``last``
+    are the lines of the statement."""
+
+    begin: int
+    end: int
+    new: str
+    first: int
+    last: int
+
+
+class Changes:
+    """All mutants of a module."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.starts = [0]
+        for line in source.splitlines(keepends=True):
+            self.starts.append(self.starts[-1] + len(line))
+
+    def mutants(self) -> list[Mutant]:
+        """In the order of the text."""
+        found = {
+            mutant
+            for function in ast.walk(ast.parse(self.source))
+            if isinstance(function, ast.FunctionDef)
+            for statement in function.body
+            for mutant in self.within(statement, (1, 1))
+        }
+        return sorted(found, key=lambda mutant: (mutant.begin, mutant.end, mutant.new))
+
+    def within(self, node: ast.AST, lines: tuple[int, int]) -> Iterator[Mutant]:
+        """Of a node and what is below it."""
+        if isinstance(node, (ast.Assert, ast.Raise, ast.JoinedStr, ast.FunctionDef, ast.ClassDef)):
+            return  # functions within functions are gone through themselves
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno - 1 if body else (node.end_lineno or node.lineno)
+            lines = node.lineno, max(end, node.lineno)
+        for begin, end, new in self.changes(node):
+            yield Mutant(begin, end, new, *lines)
+        for name, child in ast.iter_fields(node):
+            indexes = isinstance(node, ast.Subscript) and name == "slice"
+            shapes = isinstance(node, ast.keyword) and node.arg in SHAPES
+            if name in {"annotation", "returns"} or indexes or shapes:
+                continue
+            for part in child if isinstance(child, list) else [child]:
+                if isinstance(part, ast.AST):
+                    yield from self.within(part, lines)
+
+    def changes(self, node: ast.AST) -> Iterator[tuple[int, int, str]]:
+        """What becomes of one node: from, to, the new text."""
+        value: Any = getattr(node, "value", None)
+        if type(value) in {int, float}:
+            if value in FOR_CONSTANTS or value > 2:
+                yield *self.span(node), FOR_CONSTANTS.get(value, f"{value + 1}")
+        elif isinstance(node, ast.BinOp):
+            if type(node.op) in OPERATORS and not (text(node.left) or text(node.right)):
+                yield self.between(node.left, node.right, *OPERATORS[type(node.op)])
+            if isinstance(node.op, ast.Sub) and is_number(node.right, 1):
+                yield *self.span(node), f"({self.of(node.left)})"
+            elif isinstance(node.op, (ast.Mult, ast.Div)):
+                for side in (node.left, node.right):
+                    if called(side) in UNITS:
+                        yield *self.span(side), f"({self.of(side)} - 1)"
+        elif isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
+            yield self.between(node.left, node.comparators[0], *OPERATORS[type(node.ops[0])])
+        elif isinstance(node, ast.AugAssign) and type(node.op) in OPERATORS:
+            yield self.between(node.target, node.value, *OPERATORS[type(node.op)])
+        elif isinstance(node, ast.Call) and called(node.func) == "sqrt":
+            yield *self.span(node), f"({self.of(node.args[0])})"
+        elif isinstance(node, ast.keyword) and node.arg == "ddof" and is_number(node.value, 1):
+            yield *self.span(node.value), "0"
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """Where a node stands."""
+        starts = self.starts
+        begin = starts[node.lineno - 1] + node.col_offset
+        return begin, starts[node.end_lineno - 1] + node.end_col_offset
+
+    def of(self, node: ast.AST) -> str:
+        """Its text."""
+        begin, end = self.span(node)
+        return self.source[begin:end].decode()
+
+    def between(self, left: ast.AST, right: ast.AST, old: str, new: str) -> tuple[int, int, str]:
+        """The operator between two nodes."""
+        begin = self.source.index(old.encode(), self.span(left)[1], self.span(right)[0])
+        return begin, begin + len(old), new
+
+    def told(self, mutant: Mutant) -> str:
+        """Line, old text and new text, with what stands around them."""
+        line = self.source.count(b"\n", 0, mutant.begin) + 1
+        begin, end = self.starts[line - 1], self.starts[line]
+        after = max(self.source.find(b"\n", mutant.end), end - 1)
+        old = self.source[begin:after].decode().strip()
+        head, tail = self.source[begin : mutant.begin], self.source[mutant.end : after]
+        return f"{line}: {old}  →  {head.decode().lstrip()}{mutant.new}{tail.decode()}"
+
+
+def called(node: ast.AST) -> str:
+    """The name of a name or an attribute."""
+    return getattr(node, "id", "") or getattr(node, "attr", "")
+
+
+def text(node: ast.AST) -> bool:
+    """Whether this is text or a sequence written out."""
+    sequence = isinstance(node, (ast.JoinedStr, ast.List, ast.Tuple))
+    return sequence or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def is_number(node: ast.AST, value: float) -> bool:
+    """Whether this is that number, written out."""
+    return isinstance(node, ast.Constant) and node.value == value
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Of all functions in it, at any depth."""
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from codes(inner)
+
+
+def forked(work: Callable[[int], int], seconds: float) -> tuple[int, bytes]:
+    """What a process with so much time on the processor ends with, and what it wrote."""
+    source, sink = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 99
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)
+            os.dup2(nowhere, 2)
+            status = work(sink)
+        finally:
+            os._exit(status)
+    os.close(sink)
+    with os.fdopen(source, "rb") as file:
+        written = file.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), written
+
+
+class Mutation:
+    """A pytest plugin that tries mutants in place of running the tests."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.path = Path(options.module).resolve()
+        parts = self.path.with_suffix("").parts
+        importlib.import_module(".".join(parts[parts.index("calipers") :]))
+        self.changes = Changes(self.path.read_bytes())
+        self.tests: dict[int, set[int]] = {}
+        self.now, self.failed = 0, False
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """After each phase of a test."""
+        self.failed = self.failed or report.failed
+
+    def enter(self, frame: FrameType, event: str, arg: Any) -> Any:
+        """Lines are looked at in the module only."""
+        if frame.f_code.co_filename != str(self.path):
+            return None
+        return self.line(frame, event, arg)
+
+    def line(self, frame: FrameType, _event: str, _arg: Any) -> Any:
+        """One line of it."""
+        self.tests.setdefault(frame.f_lineno, set()).add(self.now)
+        return self.line
+
+    def passed(self, items: list[pytest.Item]) -> bool:
+        """Whether tests pass, up to the first that fails."""
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if self.failed:
+                return False
+        return True
+
+    def reached(self, items: list[pytest.Item], sink: int) -> int:
+        """Which tests come to which lines, and how long each takes, as JSON into the pipe."""
+        seconds = []
+        for self.now, item in enumerate(items):
+            begin = time.process_time()
+            sys.settrace(self.enter)
+            if not self.passed([item]):
+                os.write(sink, item.nodeid.encode())
+                return 1
+            sys.settrace(None)
+            seconds.append(time.process_time() - begin)
+        with os.fdopen(sink, "w") as file:
+            json.dump([{line: sorted(tests) for line, tests in self.tests.items()}, seconds], file)
+        return 0
+
+    def lives(
+        self, mutant: Mutant, items: list[pytest.Item], functions: list[Any], _sink: int
+    ) -> int:
+        """0 if the tests pass with the mutant's code."""
+        source = self.changes.source
+        changed = source[: mutant.begin] + mutant.new.encode() + source[mutant.end :]
+        made = compile(changed, str(self.path), "exec", dont_inherit=True)
+        new = {(code.co_name, code.co_firstlineno): code for code in codes(made)}
+        for function in functions:
+            old = function.__code__
+            code = new.get((old.co_name, old.co_firstlineno))
+            if code is not None and old.co_name != "<lambda>":
+                function.__code__ = code
+        return 0 if self.passed(items) else 1
+
+    def chosen(self) -> list[Mutant]:
+        """The mutants that are tried."""
+        mutants = self.changes.mutants()
+        if self.options.lines:
+            first, last = map(int, self.options.lines.split("-"))
+            mutants = [mutant for mutant in mutants if first <= mutant.first <= last]
+        if self.options.sample and self.options.sample < len(mutants):
+            drawn = random.Random(0).sample(range(len(mutants)), self.options.sample)
+            mutants = [mutants[index] for index in sorted(drawn)]
+        return mutants
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Once the tests are collected."""
+        items, mutants = session.items, self.chosen()
+        functions = [
+            found
+            for found in gc.get_objects()
+            if isinstance(found, FunctionType) and found.__code__.co_filename == str(self.path)
+        ]
+        status, found = forked(lambda sink: self.reached(items, sink), 3600)
+        if status:
+            print(f"fails without any change: {found.decode()}")
+            return True
+        lines, seconds = json.loads(found)
+        left = unreached = 0
+        for mutant in mutants:
+            places = range(mutant.first, mutant.last + 1)
+            tests = {test for line in places for test in lines.get(str(line), ())}
+            meets = sorted(tests, key=seconds.__getitem__)[: self.options.most]
+            limit = 20 + 10 * sum(seconds[test] for test in meets)
+            lives = partial(self.lives, mutant, [items[test] for test in meets], functions)
+            if meets and forked(lives, limit)[0]:
+                continue
+            left, unreached = left + 1, unreached + (not meets)
+            note = "" if meets else "   (no test comes here)"
+            print(f"{self.options.module}:{self.changes.told(mutant)}{note}", flush=True)
+        said = f"{len(mutants)} mutants, {left} live, no test comes to {unreached} of these"
+        print(f"{self.options.module}: {said}", flush=True)
+        return True
+
+
+def main() -> None:
+    """From the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("module", help="such as src/calipers/inference/means.py")
+    parser.add_argument("tests", nargs="*", help="test files; the module's doctests always run")
+    parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
+    parser.add_argument("--lines", help="of statements that begin in lines a-b only")
+    parser.add_argument("--most", type=int, default=60, help="tests for a mutant, at most (60)")
+    options = parser.parse_intermixed_args()
+    warnings.simplefilter("ignore")
+    alone = ["-o", "addopts=--import-mode=importlib", "-p", "no:xdist", "-p", "no:terminal", "-s"]
+    alone += ["-p", "no:cacheprovider", "--doctest-modules"]
+    sys.exit(pytest.main([*alone, options.module, *options.tests], plugins=[Mutation(options)]))
+
+
+if __name__ == "__main__":
+    main()
