@@ -111,7 +111,16 @@ class Output:
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
     {"format_", "output", "report", "requirements", "per_topic", "by_label"}
-    | {"confusion", "orientation", "slices", "slice_bins", "incomplete", "unfound", "max_grade"}
+    | {
+        "confusion",
+        "orientation",
+        "slices",
+        "slice_bins",
+        "topic_table",
+        "incomplete",
+        "unfound",
+        "max_grade",
+    }
 )
 
 

@@ -11,6 +11,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, preset, switch, text
 from calipers.cli.output import FORMATS, UNIT_FORMATS
+from calipers.cli.slices import topic_columns, topic_options
 
 
 @click.command("retrieval", cls=Command)
@@ -22,6 +23,7 @@ from calipers.cli.output import FORMATS, UNIT_FORMATS
     "--collection", "N", "Documents in the collection, for fall-out.", type=click.IntRange(1, MOST)
 )
 @choice("--topics", ["qrels", "both"], "All judged topics, or only those that every run has too.")
+@topic_options
 @choice(
     "--undefined",
     ["nan", "zero"],
@@ -84,7 +86,8 @@ def command(
         raise click.UsageError("--unfound and --max-grade go with --incomplete")
     if options["unfound"] is None:
         del options["unfound"]
+    about = topic_columns(options)
     from calipers.evaluate.retrieval import retrieval
 
-    evaluation = retrieval(qrels, list(runs), measures=measures or None, **options)
+    evaluation = retrieval(qrels, list(runs), measures=measures or None, **about, **options)
     output.finish(evaluation)

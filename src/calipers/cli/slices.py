@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.files import InFile
 from calipers.cli.options import stacked, text, texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_slice_bins = texts(
+    "--slice-bins",
+    "COL=X,Y,…",
+    "Where to cut a column of numbers, rather than at its quartiles; repeatable.",
+)
 
 row_options = stacked(
     text("--weight", "COL", "Column of weights."),
@@ -33,12 +40,37 @@ part_options = stacked(
         "Column to cut the rows by: every measure on each part, and its difference to the rest. "
         "Repeatable; 'age*site' crosses two columns.",
     ),
-    texts(
-        "--slice-bins",
-        "COL=X,Y,…",
-        "Where to cut a column of numbers, rather than at its quartiles; repeatable.",
-    ),
+    _slice_bins,
 )
+
+
+topic_options = stacked(
+    text(
+        "--topic-table",
+        "FILE",
+        "A table with a row a topic: a column topic, qid or query_id, and what else is known.",
+        type=InFile(),
+    ),
+    texts(
+        "--slice slices",
+        "COL",
+        "Column of --topic-table to cut the topics by: every mean on each part, and its difference "
+        "to the rest. Repeatable; 'type*length' crosses two columns.",
+    ),
+    _slice_bins,
+)
+
+
+def topic_columns(options: dict[str, Any]) -> dict[str, Any]:
+    """The keywords of an evaluation of topics, which are taken out of the options."""
+    table, slices, bins = (options.pop(key) for key in ("topic_table", "slices", "slice_bins"))
+    if bool(table) != bool(slices):
+        raise click.UsageError("--topic-table and --slice go together")
+    return {
+        "topic_table": table,
+        "slices": list(slices) or None,
+        "slice_bins": dict(map(_bins, bins)) or None,
+    }
 
 
 def row_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:

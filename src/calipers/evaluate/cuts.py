@@ -64,7 +64,7 @@ def slice_columns(slices: Any) -> dict[str, dict[str, Any]] | None:
 
 
 def cuts(
-    slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int
+    slices: Mapping[str, Mapping[str, Any]] | None, bins: Bins | None, rows: int, unit: str = "rows"
 ) -> tuple[list[Cut], list[str]]:
     """The ways to cut that :func:`slice_columns` describes, and what a reader has to know of them.
 
@@ -84,7 +84,7 @@ def cuts(
     for name, columns in slices.items():
         found = []
         for part, column in columns.items():
-            cut, note = _cut(part, column, rows, bins.get(part))
+            cut, note = _cut(part, column, rows, bins.get(part), unit)
             found.append(cut)
             notes += note
         cut = _crossed(name, found) if len(found) > 1 else found[0]
@@ -114,7 +114,9 @@ def _split(name: str) -> list[str]:
     return [part.strip() for part in name.split("*")]
 
 
-def _cut(name: str, column: Any, rows: int, bins: Sequence[float] | None) -> tuple[Cut, list[str]]:
+def _cut(
+    name: str, column: Any, rows: int, bins: Sequence[float] | None, unit: str
+) -> tuple[Cut, list[str]]:
     """The slices of one column, that of the rows without a value among them, and how its numbers
     were cut."""
     what, absent = f"slice {name!r}", None
@@ -130,18 +132,20 @@ def _cut(name: str, column: Any, rows: int, bins: Sequence[float] | None) -> tup
         values = coded(taken(column, np.flatnonzero(~absent)), what)
     if absent is None:
         same_length(values.codes, rows, what)
-        return _binned(name, values, bins)
-    cut, note = _binned(name, values, bins)
+        return _binned(name, values, bins, unit)
+    cut, note = _binned(name, values, bins, unit)
     if NO_VALUE in cut.names:
         raise InputError(
-            f"{what}: some rows have no value and some have {NO_VALUE!r}; expected another name"
+            f"{what}: some {unit} have no value and some have {NO_VALUE!r}; expected another name"
         )
     codes = np.full(rows, len(cut.names), np.intp)
     codes[~absent] = cut.codes
     return Cut(name, (*cut.names, NO_VALUE), codes), note
 
 
-def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut, list[str]]:
+def _binned(
+    name: str, values: Coded, bins: Sequence[float] | None, unit: str
+) -> tuple[Cut, list[str]]:
     """The slices of a column that has a value in every row, and how its numbers were cut."""
     numeric = all(
         isinstance(label, int | float | np.number) and not isinstance(label, bool)
@@ -159,10 +163,10 @@ def _binned(name: str, values: Coded, bins: Sequence[float] | None) -> tuple[Cut
     if counts[usual] <= len(values.codes) / 2:
         edges = _quartiles(values)
         return _at(name, values, edges), [f"{name} is cut at its quartiles: {_listed(edges)}."]
-    return _around(name, values, usual)
+    return _around(name, values, usual, unit)
 
 
-def _around(name: str, values: Coded, usual: int) -> tuple[Cut, list[str]]:
+def _around(name: str, values: Coded, usual: int, unit: str) -> tuple[Cut, list[str]]:
     """A value that most rows have is a slice; the other rows are cut at their quartiles."""
     others = values.codes != usual
     labels = tuple(x for k, x in enumerate(values.labels) if k != usual)
@@ -170,7 +174,7 @@ def _around(name: str, values: Coded, usual: int) -> tuple[Cut, list[str]]:
     rest = Coded(labels, codes - (codes > usual))
     number = float(values.labels[usual])
     one = _number(number)
-    share = f"{name} is {one} in {1 - others.mean():.0%} of the rows, which are a slice"
+    share = f"{name} is {one} in {1 - others.mean():.0%} of the {unit}, which are a slice"
     if len(labels) <= MOST_VALUES:
         cut, how = Cut(name, rest.names, rest.codes), f"{share}."
     else:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from calipers.evaluate.estimates import estimate
 from calipers.inference.others import Others
 from calipers.inference.policy import FEW_DEALT
 from calipers.inference.reading import Reading
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.readings.dealt import Dealt, Deck
+    from calipers.results import Estimate
     from calipers.systems.base import System
     from calipers.systems.binary import System as Binary
 
@@ -107,6 +109,10 @@ class Parts:
         found = self._parts[part]
         assert found is not None
         return found
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a part."""
+        return estimate(self.part(part), measure, reading)
 
     def forget(self, part: int) -> None:
         """Give back the memory of a part, what it has drawn above all."""

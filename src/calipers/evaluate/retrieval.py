@@ -13,6 +13,7 @@ import numpy as np
 from calipers.curves.ranks import RankCurves
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
+from calipers.data.topic_table import read_topic_table
 from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
 from calipers.data.trec_tables import holds_columns
 from calipers.evaluate.arguments import verb
@@ -23,6 +24,7 @@ from calipers.evaluate.shared import (
     make_settings,
 )
 from calipers.evaluate.subjects import of_runs
+from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
 from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.measures import Measure
 from calipers.report.names import short
@@ -72,6 +74,9 @@ def retrieval(
     rel: int = 1,
     collection: int | None = None,
     topics: str = "qrels",
+    topic_table: Any = None,
+    slices: Any = None,
+    slice_bins: Mapping[str, Sequence[float]] | None = None,
     undefined: str = "nan",
     float32: bool = False,
     ties: str = "id",
@@ -111,6 +116,16 @@ def retrieval(
     topics
         ``"qrels"``: every judged topic, one that a run leaves out scoring 0. ``"both"``: the topics
         that the judgments and every run share.
+    topic_table
+        What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
+        of columns, with a row a topic and a column ``topic``, ``qid`` or ``query_id``.
+    slices
+        Names of columns of ``topic_table`` to cut the topics by, or a dict from names to dicts
+        ``{topic: value}``: every mean on each part, and its difference to the other topics, in
+        ``evaluation.slices``. ``"type*length"`` crosses two columns. A topic without a value is in
+        the slice ``missing``.
+    slice_bins
+        Where to cut columns of numbers, rather than at their quartiles.
     undefined
         ``"nan"``: a topic without a value (no relevant document, say) is left out of the mean and
         counted. ``"zero"``: it scores 0, as trec_eval averages.
@@ -180,15 +195,18 @@ def retrieval(
         "undefined": undefined,
         **parameters,
     }
+    table = None if topic_table is None else read_topic_table(topic_table)
+    cut_by, how = topic_cuts(slices, slice_bins, table, names)
     made = source.evaluation(
         "retrieval",
         conventions,
-        [origin, *(r.origin for r in read.values())],
+        [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
         comparison=comparison_if_several(source, baseline, settings, primary),
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
-        notes=(*_notes(read, systems), *_tie_notes(rankings, chosen)),
+        notes=(*_notes(read, systems), *_tie_notes(rankings, chosen), *how),
+        slices=sliced_topics(source, cut_by),
     )
-    told = tuple(made.estimates), made.comparison, None
+    told = tuple(made.estimates), made.comparison, made.slices
     spelling = partial(_spelling, qrels, named, names, read)
     made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
     return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from calipers.evaluate.cuts import Cut
-from calipers.evaluate.estimates import estimate
-from calipers.evaluate.parts import Parts, Rest
+from calipers.evaluate.parts import Parts
 from calipers.inference import intervals, policy, two_samples
 from calipers.inference.intervals import Interval
 from calipers.inference.multiplicity import ADJUSTMENTS
@@ -30,6 +29,41 @@ REST = "the rest"
 HOLM = ADJUSTMENTS["holm"]
 
 
+class Outside(Protocol):
+    """What is outside of a part."""
+
+    @property
+    def rows(self) -> Any:
+        """What gives its readings, with all they have."""
+
+    def reading(self, measure: Measure) -> Reading:
+        """The value of a measure there, and how it varies."""
+
+    def dealt(self, measure: Measure, value: float) -> two_samples.Anew | None:
+        """The part, whose value this is, less what is outside, were one of them made up by
+        chance."""
+
+
+class Halves(Protocol):
+    """The parts that a column cuts the rows or topics of one system into."""
+
+    @property
+    def cut(self) -> Cut:
+        """How they are cut."""
+
+    def part(self, part: int) -> Any:
+        """What gives the readings of a part."""
+
+    def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
+        """The result on a part."""
+
+    def rest(self, part: int) -> Outside | None:
+        """What is outside of it; None where nothing is."""
+
+    def forget(self, part: int) -> None:
+        """Give back its memory."""
+
+
 # ------------------------------------------------------------------------------------- evaluation
 
 
@@ -40,9 +74,17 @@ def sliced(
     if not made:
         return None
     asked = sum(len(cut.names) for cut in made)
-    rows = [
-        row for cut in made for system in systems for row in _of_cut(cut, system, measures, asked)
-    ]
+    all_parts = (
+        Parts(system, cut, measures, questions=asked) for cut in made for system in systems
+    )
+    return slices_of(all_parts, measures, settings)
+
+
+def slices_of(
+    all_parts: Iterable[Halves], measures: Sequence[Measure], settings: Settings
+) -> Slices:
+    """Every measure of all parts, each of one system by one column."""
+    rows = [row for parts in all_parts for row in _of_cut(parts, measures)]
     return Slices(_adjusted(rows), settings.level, HOLM.name)
 
 
@@ -55,15 +97,15 @@ def threshold_note(system: str, threshold: float, rule: object) -> str:
     )
 
 
-def _of_cut(cut: Cut, system: System, measures: Sequence[Measure], asked: int) -> list[Slice]:
-    """One system on the slices of one column, of so many slices in all."""
+def _of_cut(parts: Halves, measures: Sequence[Measure]) -> list[Slice]:
+    """One system on the slices of one column."""
     rows: list[Slice] = []
-    parts = Parts(system, cut, measures, questions=asked)
+    cut = parts.cut
     for k, name in enumerate(cut.names):
         rest = parts.rest(k)
         for j, measure in enumerate(measures):
             reading = parts.part(k).reading(measure)
-            own = estimate(parts.part(k), measure, reading)
+            own = parts.estimate(k, measure, reading)
             if len(cut.names) == 2 and k == 1 and np.isfinite(rows[j].to_rest.value):
                 # The rest of the second slice is the first: one question, and one answer.
                 apart = _opposite(rows[j])
@@ -102,7 +144,7 @@ def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
 # -------------------------------------------------------------------------- difference to the rest
 
 
-def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) -> Difference:
+def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimate) -> Difference:
     """The slice minus the rest, with an interval and a test for two independent samples."""
     other = None if rest is None else rest.reading(measure)
     value = part.value - other.value if other is not None else float("nan")
@@ -129,6 +171,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
         method=made.method,
         p=test.p,
         test=test.name,
+        unit=own.unit,
         n=0 if other is None else other.n if other.of is None else other.of,
         undefined={} if other is None or own.undefined else other.undefined,
         no_interval=made.reason,
@@ -136,6 +179,6 @@ def _to_rest(measure: Measure, part: Reading, rest: Rest | None, own: Estimate) 
     )
 
 
-def _of_rest(rest: Rest, measure: Measure) -> Interval:
+def _of_rest(rest: Outside, measure: Measure) -> Interval:
     """The interval of the rest by itself."""
     return policy.interval(rest.rows.reading(measure))

@@ -148,9 +148,9 @@ def of_runs(
 ) -> tuple[Finding, ...]:
     """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
     none differ from those that would."""
-    (estimates, comparison, _), settings = told, scores.settings
+    (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
-    whole: list[object] = [Topics(tuple(estimates)), Compared(comparison)]
+    whole: list[object] = [Topics(tuple(estimates)), Compared(comparison, slices)]
     leading = next((m for m in shown if _is_mean(m)), None)
     if leading is not None:
         values = dict(zip(scores.systems, scores.values_of(leading).T, strict=True))

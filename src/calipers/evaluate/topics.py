@@ -77,14 +77,23 @@ class TopicScores:
         """Names of the systems."""
         return tuple(self.values)
 
-    def _topics(self, system: str, j: int, settings: Settings) -> Topics:
+    def topics_of(
+        self, system: str, j: int, settings: Settings, places: Any = slice(None)
+    ) -> Topics:
+        """The values of one measure, on some topics by their places or on all."""
+        weight = self.weights[system].get(j)
+        all_places = np.arange(len(self.topics))[places]
+        counts = {
+            reason: int(np.isin(topics, all_places).sum())
+            for reason, topics in self.reasons[system][j].items()
+        }
         return Topics(
             self.measures[j],
-            self.values[system][:, j],
-            self.weights[system].get(j),
+            self.values[system][places, j],
+            None if weight is None else weight[places],
             settings,
             self.unit,
-            {reason: len(topics) for reason, topics in self.reasons[system][j].items()},
+            {reason: n for reason, n in counts.items() if n},
         )
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -92,7 +101,7 @@ class TopicScores:
         out = []
         for system in self.values:
             each = range(len(self.measures))
-            readings = of_topics([self._topics(system, j, self.settings) for j in each])
+            readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
             out += [
                 estimate_of(reading, str(measure), system)
                 for measure, reading in zip(self.measures, readings, strict=True)
@@ -140,7 +149,7 @@ class TopicScores:
             system: dict(
                 zip(
                     judged,
-                    of_topics([self._topics(system, j, settings) for j in judged]),
+                    of_topics([self.topics_of(system, j, settings) for j in judged]),
                     strict=True,
                 )
             )
@@ -163,7 +172,7 @@ class TopicScores:
         j = self.measures.index(measure)
         columns = []
         for system, table in self.values.items():
-            [reading] = of_topics([self._topics(system, j, settings)])
+            [reading] = of_topics([self.topics_of(system, j, settings)])
             has = ~np.isnan(table[:, j])
             n = int(has.sum())
             assert reading.influence is not None

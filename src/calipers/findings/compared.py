@@ -105,11 +105,12 @@ def _reversed(
     listed = first(
         f"{quoted(name)} ({number(a.value)} and {number(b.value)})" for name, a, b in both
     )
+    over_all = f"over all {both[0][1].unit}"
     yield Said(
-        f"Over all rows {short(higher)} has the higher {short(d.measure)}, but by {short(column)} "
-        f"{short(lower)} has it in every slice: {listed} for {short(d.system)} and "
-        f"{short(d.baseline)}. What tells the two apart over all rows is how they do between "
-        "slices, not within them.",
+        f"{over_all.capitalize()} {short(higher)} has the higher {short(d.measure)}, but by "
+        f"{short(column)} {short(lower)} has it in every slice: {listed} for {short(d.system)} and "
+        f"{short(d.baseline)}. What tells the two apart {over_all} is how they do between slices, "
+        "not within them.",
         {"difference": Valued.of(d), "mean difference within slices": inside},
         (d.measure,),
         systems=(d.system, d.baseline),

@@ -20,6 +20,9 @@ from calipers.inference.spaces import Error
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
 
+#: Of which what chance makes of a small part is all that is asked.
+_MEANS = ("mean of a value per row", "mean over topics", "topics pooled")
+
 _NO_TEST = Test(float("nan"), "none")
 
 
@@ -49,7 +52,7 @@ def compared(
     if anew is None:
         return _compared(first, second, of_second)
     made, test = anew.compared(first.settings.level)
-    if made.reason is None and first.kind == "mean of a value per row":
+    if made.reason is None and first.kind in _MEANS:
         return _possible(made, first), test
     own, of_own = _compared(first, second, of_second)
     drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
@@ -106,7 +109,7 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     """What a kind of reading has that needs no bootstrap."""
     level, value = first.settings.level, first.value - second.value
     match first.kind:
-        case "share of rows":
+        case "share of rows" | "share of topics":
             (n,), (m,) = first.sizes(), second.sizes()
             limits = (proportions.wilson(r.value, k, level) for r, k in ((first, n), (second, m)))
             made = intervals.difference(first.value, next(limits), second.value, next(limits))
@@ -127,6 +130,9 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             errors = _errors(first, second) or (math.nan, math.nan)
             (n,), (m,) = first.sizes(), second.sizes()
             return unpaired.welch(value, errors, (n, m), level)
+        case "mean over topics" | "topics pooled":
+            errors = _errors(first, second) or (math.nan, math.nan)
+            return unpaired.welch(value, errors, (first.n, second.n), level)
     return _areas(first, second, level)
 
 

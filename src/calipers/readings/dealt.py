@@ -39,8 +39,6 @@ AS_ALL = 2.0
 #: So many numbers are held at a time.
 _AT_ONCE = 4_000_000
 
-NAME = "rows dealt anew"
-
 Lots = npt.NDArray[np.intp]
 
 
@@ -62,6 +60,7 @@ class Dealt:
     drawn: FloatArray
     error: float = 1.0
     errors: FloatArray | float = 1.0
+    unit: str = "rows"
 
     @property
     def turned(self) -> Dealt:
@@ -71,20 +70,21 @@ class Dealt:
     def compared(self, level: float) -> tuple[Interval, Test]:
         """Interval and test, two-sided. The interval is as wide as chance alone makes it: the ends
         of what was drawn, turned about what was found."""
+        name = f"{self.unit} dealt anew"
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.asarray(self.drawn / self.errors)
         t = t[np.isfinite(t)]
         if len(t) < 2 or not np.ptp(t) > 0 or not self.error > 0:
             p = 1.0 if self.found == 0 else np.nan
-            return intervals.missing(NAME, "no_spread"), Test(p, NAME)
+            return intervals.missing(name, "no_spread"), Test(p, name)
         own = self.found / self.error
         hair = 1e-9 * np.abs(t).max()
         below, above = (1 + np.count_nonzero(s * (t - own) <= hair) for s in (1, -1))
         low, high = np.quantile(t, [(1 - level) / 2, (1 + level) / 2])
         made = Interval(
-            self.found - float(high) * self.error, self.found - float(low) * self.error, NAME
+            self.found - float(high) * self.error, self.found - float(low) * self.error, name
         )
-        return made, Test(min(1.0, 2 * min(below, above) / (len(t) + 1)), NAME)
+        return made, Test(min(1.0, 2 * min(below, above) / (len(t) + 1)), name)
 
 
 class Deck(Protocol):

@@ -283,6 +283,7 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
         )
     return {
         "columns": columns,
+        "unit": slices.unit,
         "level": numbers.percent(slices.level),
         "p": p_label(slices),
         "left_out": left_out_text(left_out) if left_out else "",

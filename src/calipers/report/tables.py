@@ -125,7 +125,7 @@ def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:
             ("system", KEY, "of.system"),
             ("value", NUMBER, "of.value"),
             (f"{level} interval", NUMBER, "of.interval"),
-            ("rows", NUMBER, "of.n"),
+            (slices.unit, NUMBER, "of.n"),
             ("less the rest", NUMBER, "rest.value"),
             (f"{level} interval of it", NUMBER, "rest.interval"),
             (p_label(slices), NUMBER, "rest.p"),

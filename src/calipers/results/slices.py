@@ -1,4 +1,4 @@
-"""Every measure on parts of the rows."""
+"""Every measure on parts of the rows or topics."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from calipers.results.written import Written
 
 @dataclass(frozen=True, slots=True)
 class Slice(Written):
-    """One measure of one system on one slice of the rows: those with one value of a column.
+    """One measure of one system on one slice of the rows or topics: those with one value of a
+    column.
 
-    ``to_rest`` is the slice minus all other rows, two independent samples; its ``n`` counts the
-    other rows, and its ``p_adjusted`` accounts for the other slices of the measure.
+    ``to_rest`` is the slice minus all others, two independent samples; its ``n`` counts the
+    others, and its ``p_adjusted`` accounts for the other slices of the measure.
     """
 
     column: str
@@ -89,6 +90,11 @@ class Slices(Written, Tidy):
     def columns(self) -> tuple[str, ...]:
         """What the rows were cut by, in the order given."""
         return tuple(dict.fromkeys(s.column for s in self.all))
+
+    @property
+    def unit(self) -> str:
+        """What was cut."""
+        return self.all[0].estimate.unit if self.all else "rows"
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
