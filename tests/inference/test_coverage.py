@@ -166,7 +166,7 @@ def test_a_test_that_takes_splits_for_independent_would_be_seen(coverage: Module
 SOME = [
     "topics: Success, rare failures, 25 topics",
     "pairs: RR, 1/rank or 0 twice, 25 topics",
-    "margins: a mean at the margin, 25 topics",
+    "splits: 5×2, means, 200 rows",
 ]
 
 
@@ -224,7 +224,8 @@ def test_readings_are_those_of_the_verbs(coverage: ModuleType, name: str) -> Non
         below = dict(simulation.readings(made(interval="none", **given), settings))
         for way in ("", *world.ways):
             whole = made(interval=way or "auto", **given)
-            pairs = whole.comparison
+            two = whole.comparison is not None
+            pairs = whole.compare(adjust="none") if two else None
             for shown in whole.estimates if pairs is None else pairs.differences:
                 found = simulation.by(below[shown.measure], way)
                 assert shown.method == found.method
