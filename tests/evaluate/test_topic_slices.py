@@ -13,8 +13,10 @@ from scipy import stats
 import calipers as cal
 from calipers.data.errors import InputError
 from calipers.data.topic_table import read_topic_table
+from calipers.inference.settings import Settings
+from calipers.readings import dealt as decks
 
-MEASURES = ["NumQ", "AP", "Success@1", "gm-AP", "micro-SetP", "Rprec"]
+MEASURES = ["NumQ", "AP", "Success@1", "gm-AP", "micro-SetP", "SetP"]
 #: The last topic has no relevant document, and no recall; it is in no table either.
 TOPICS = [f"q{k:02}" for k in range(40)]
 
@@ -82,33 +84,56 @@ def test_the_difference_is_that_of_the_means_by_hand() -> None:
     assert ev.slices["kind", "faq", "micro-SetP"].to_rest.value == pytest.approx(pooled, abs=1e-12)
 
 
-def test_few_topics_are_dealt_anew() -> None:
-    """Against SciPy's permutation test of the same studentised difference."""
+@pytest.mark.parametrize("measure", ["AP", "gm-AP", "micro-SetP"])
+def test_few_topics_are_dealt_anew(measure: str) -> None:
+    """The studentised difference of lots that the library drew, and of SciPy's."""
     ev = evaluated(undefined="zero", slices={"kind": dict.fromkeys(of_kind("faq"), "faq")})
     assert ev.per_unit is not None
     assert ev.slices is not None
-    x = np.asarray(ev.per_unit.values["run"]["AP"])
+    x, w = np.asarray(ev.per_unit.values["run"][measure.split("-")[-1]]), np.ones(len(TOPICS))
+    if measure == "micro-SetP":
+        w = np.array([len(of) for of in data()[0].values()], float)
+    x, exponential = (np.log(np.maximum(x, 1e-5)), True) if measure == "gm-AP" else (x, False)
     inside = np.isin(TOPICS, of_kind("faq"))
-    apart = ev.slices["kind", "faq", "AP"].to_rest
+    mean, apart = np.average(x, weights=w), ev.slices["kind", "faq", measure].to_rest
+    spread = np.average((x - mean) ** 2, weights=w)
 
-    def error(a: Any, axis: int) -> Any:
-        n = a.shape[axis]
-        return (n * a.var(axis=axis) + 2 * x.var()) / (n + 1) / n
+    def summed(x: Any, w: Any) -> tuple[Any, Any]:
+        """The summary, and its error: as if two more topics had the variance of all."""
+        m, n = (w * x).sum(-1) / w.sum(-1), w.sum(-1) ** 2 / (w**2).sum(-1)
+        own = (w * (x.T - m).T ** 2).sum(-1) / w.sum(-1)
+        error = np.sqrt((n * own + 2 * spread) / (n + 1) / n)
+        if not exponential:
+            return m, error
+        return np.exp(m), error * np.exp((n * m + 2 * mean) / (n + 2))
 
-    def t(a: Any, b: Any, axis: int = -1) -> Any:
-        root = np.sqrt(error(a, axis) + error(b, axis))
-        return (a.mean(axis=axis) - b.mean(axis=axis)) / root
+    def difference(x: Any, w: Any, lot: Any, others: Any) -> tuple[Any, Any]:
+        (a, of_a), (b, of_b) = summed(x[lot], w[lot]), summed(x[others], w[others])
+        return a - b, np.hypot(of_a, of_b)
 
-    expected = stats.permutation_test(
-        (x[inside], x[~inside]), t, vectorized=True, n_resamples=5000, random_state=1
-    )
+    lots = decks.lots(len(x), np.count_nonzero(inside), Settings(seed=2**62))
+    others = np.array([np.delete(np.arange(len(x)), lot) for lot in lots])
+    order = np.lexsort((w, x))
+    drawn, errors = difference(x[order], w[order], lots, others)
+    found, se = difference(x, w, inside, ~inside)
+    low, high = np.quantile(drawn / errors, [0.025, 0.975])
     assert (apart.method, apart.test) == ("topics dealt anew", "topics dealt anew")
-    assert apart.p == pytest.approx(expected.pvalue, abs=0.05)
-    se = np.sqrt(error(x[inside], 0) + error(x[~inside], 0))
-    low, high = np.quantile(expected.null_distribution, [0.025, 0.975])
-    assert apart.low == pytest.approx(apart.value - high * se, abs=0.1 * se)
-    assert apart.high == pytest.approx(apart.value - low * se, abs=0.1 * se)
-    assert ev.slices["kind", "missing", "AP"].to_rest.value == -apart.value
+    assert apart.value == pytest.approx(found, abs=1e-12)
+    assert apart.low == pytest.approx(found - high * se, abs=1e-9)
+    assert apart.high == pytest.approx(found - low * se, abs=1e-9)
+    tail = min(np.count_nonzero(s * (drawn / errors - found / se) <= 1e-9) for s in (1, -1))
+    assert apart.p == pytest.approx(2 * (tail + 1) / (len(drawn) + 1), abs=1e-9)
+    if measure == "AP":
+
+        def t(a: Any, b: Any, axis: int) -> Any:
+            (p, of_p), (q, of_q) = (summed(of, np.ones(of.shape)) for of in (a, b))
+            return (p - q) / np.hypot(of_p, of_q)
+
+        expected = stats.permutation_test(
+            (x[inside], x[~inside]), t, vectorized=True, n_resamples=5000, random_state=1
+        )
+        assert apart.p == pytest.approx(expected.pvalue, abs=0.05)
+    assert ev.slices["kind", "missing", measure].to_rest.value == -apart.value
 
 
 def test_many_topics_have_welchs_test_and_interval() -> None:

@@ -27,11 +27,13 @@ def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Said]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
     area = s.of("AUC")
+    if not area.high < 0.5:  # of one class there is none
+        return
     # Of one, two or three positive rows the interval is too short.
     positive = effective(float(table.total_positive), float(table.positive_squares.sum()))
     negative = effective(float(table.total_negative), float(table.negative_squares.sum()))
     by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
-    if area.high < 0.5 and area.value < 0.5 - intervals.z_of(s.level) * by_chance:
+    if area.value < 0.5 - intervals.z_of(s.level) * by_chance:
         turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
         yield Said(
             f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
