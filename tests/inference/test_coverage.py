@@ -115,18 +115,16 @@ def test_methods_say_what_speaks_against_them(coverage: ModuleType) -> None:
     assert np.mean(held[False]) > 0.935
 
 
-@pytest.mark.parametrize(("slope", "named"), [(1.0, 0.05), (0.4, 1.0)])
-def test_an_error_of_calibration_is_called_biased_where_it_is(
-    coverage: ModuleType, slope: float, named: float
+@pytest.mark.parametrize("slope", [1.0, 0.4])
+def test_an_error_of_calibration_is_always_called_biased(
+    coverage: ModuleType, slope: float
 ) -> None:
     world = sys.modules["worlds"].probabilities.probabilities(300, -0.5, 1.5, slope, "")
-    said = []
-    for number in range(80):
+    for number in range(5):
         made = world.draw(np.random.default_rng([8, number]))
         found = {e.measure: e for e in made(interval="auto", resamples=100, seed=number)}
-        said.append(found["ECE"].method.endswith(", but a biased measure"))
+        assert found["ECE"].method.endswith(", but a biased measure")
         assert "but" not in found["calibration-slope"].method
-    assert abs(np.mean(said) - named) < 0.08
 
 
 def held_of_areas(coverage: ModuleType, simulations: int) -> int:

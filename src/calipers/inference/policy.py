@@ -64,6 +64,11 @@ FEW_DEALT = 200
 #: true difference of F1 less often: of 50 rows 65 times of 100 where draws did 97 times.
 FEW_DEALT_OF_CELLS = 49
 
+#: With fewer rows a class, likely cells say too little of how several classes vary: of 30 classes
+#: with 8 rows each the interval of macro-F1 held the truth 82 times of 100, the bootstrap's 90; of
+#: 20 with 20 rows each both did 93 times (±2).
+FEW_OF_CLASS = 20
+
 #: With a label of fewer rows, true or predicted, macro averages go by the delta method: a replicate
 #: without that label would be an average over other labels.
 FEW_OF_LABEL = 8
@@ -137,6 +142,11 @@ class Row:
     tries: bool = False
 
 
+def _rows_of_classes(reading: Reading) -> bool:
+    plain = reading.weight is None and reading.clusters is None
+    return plain and reading.per_class() >= FEW_OF_CLASS
+
+
 def _clustered(reading: Reading) -> bool:
     return reading.clusters is not None
 
@@ -164,6 +174,10 @@ def _ends_are_far(reading: Reading) -> bool:
     return room == np.inf or (room > FAR_ENDS and reading.skewness <= EVEN)
 
 
+def _weighted_positives(reading: Reading) -> bool:
+    return reading.weight is not None and reading.sizes()[1] >= FEW_POSITIVES
+
+
 def _heavy(reading: Reading, made: Interval) -> Interval:
     return made.but("a heavy tail") if reading.skewness > HEAVY_TAIL else made
 
@@ -171,6 +185,12 @@ def _heavy(reading: Reading, made: Interval) -> Interval:
 def _flattered(reading: Reading, made: Interval) -> Interval:
     few = min(reading.sizes()) < FEW_OF_MAXIMUM
     return made.but("a maximum of few rows") if few else made
+
+
+def _biased(reading: Reading, made: Interval) -> Interval:
+    """Of an ECE they held the truth 88 to 92 times of 100 where a test finds miscalibration, and no
+    more often where it is too mild to be found."""
+    return made.but("a biased measure") if reading.pivotal else made
 
 
 def _at_its_end(reading: Reading, made: Interval) -> Interval:
@@ -186,8 +206,9 @@ def _at_its_end(reading: Reading, made: Interval) -> Interval:
 # influence did 93 to 97 times (with weights, 88 times).
 _OF_PRECISION = (
     Row("delta", _enough_positives, tries=True),
-    Row("percentile", _clustered, _at_its_end),
-    Row("area"),
+    Row("percentile", _clustered, _at_its_end, tries=True),
+    Row("area", _weighted_positives, tries=True),
+    Row("of positives"),
 )
 _OF_SCORES = (Row("percentile", caution=_at_its_end),)
 # By clusters (15, 40 and 100 of unequal size) the logit and Student's t held the truth 93, 94 and
@@ -207,8 +228,13 @@ _OF_TOPICS = (Row("studentised", _ends_are_far, tries=True), Row("bayesian"))
 #: The methods of each kind of reading, the first that applies.
 INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "share of rows": (Row("percentile", _clusters_vary), Row("wilson")),
-    # Where a cell holds few rows the bootstrap draws too few others.
-    "measure of counts": (Row("Jeffreys of the cells"), Row("percentile")),
+    # Where a cell holds few rows the bootstrap draws too few others, and of a perfect table nothing
+    # but perfect ones. (Of rows that weigh differently or come in clusters it is what is left.)
+    "measure of counts": (
+        Row("Jeffreys of the cells", _rows_of_classes),
+        Row("percentile", tries=True),
+        Row("Jeffreys of the cells"),
+    ),
     "AUC": _OF_PAIRS,
     "Gini": _OF_PAIRS,
     "precision area": _OF_PRECISION,
@@ -219,10 +245,13 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("turned on logits", _several_clusters, _flattered),
         *_OF_SCORES,
     ),
-    "interpolated precision": _OF_SCORES,
+    "interpolated precision": (
+        Row("percentile", caution=_at_its_end, tries=True),
+        Row("of positives"),
+    ),
     "measure of scores": _OF_SCORES,
     "recalibration": (Row("delta"),),
-    "calibration": (Row("turned"),),
+    "calibration": (Row("turned", caution=_biased),),
     "threshold": (Row("percentile"),),
     # With half a row at either end, Brier of which 0.5% of the rows are badly wrong held the truth
     # 96 and 98 times of 100 (25 and 100 rows; the bootstrap-t 12 and 39), of 3% 97 and 94 times (56
@@ -252,6 +281,11 @@ def _enough_for_pairs(reading: Reading) -> bool:
     return reading.sizes()[1] >= few
 
 
+_PAIRED_COUNTS = (
+    Row("paired shares"),
+    Row("percentile", tries=True),
+    Row("Jeffreys of the cells"),
+)
 _PAIRED_AREAS = (Row("by error", _enough_for_pairs), Row("percentile"))
 
 #: The methods of differences of each kind of reading; of others :data:`OF_UNITS`. So those of pAUC
@@ -262,12 +296,15 @@ _PAIRED_AREAS = (Row("by error", _enough_for_pairs), Row("percentile"))
 #: percentiles held the truth 94 to 99 times of 100 (±1), turned about the difference 90 to 96
 #: times.
 DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
+    "share of rows": _PAIRED_COUNTS,
+    "measure of counts": _PAIRED_COUNTS,
     "AUC": _PAIRED_AREAS,
     "Gini": _PAIRED_AREAS,
     "precision area": _PAIRED_AREAS,
     "interpolated precision area": _PAIRED_AREAS,
     "interpolated precision": _PAIRED_AREAS,
     "recalibration": _PAIRED_AREAS,
+    "calibration": (Row("percentile", caution=_biased),),
     "mean of a value per row": (Row("percentile", _few_rows), Row("by error")),
     "skill": (Row("percentile", _few_rows), Row("by error")),
     "average of scores": (
@@ -339,6 +376,7 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and made.reason):
             made = row.caution(reading, made.within(*reading.bounds))
+            made = made.but(reading.caution) if reading.caution else made
             return made.around(reading.value)
     return intervals.missing("none", "no_analytic_interval")
 

@@ -125,6 +125,8 @@ class Reading:
     clusters: Clusters | None = None
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
+    #: How many rows a class has on average, where the number is about several.
+    per_class: Callable[[], float] = lambda: math.inf
     #: Whether the influence of units says too little.
     few: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.
@@ -133,6 +135,8 @@ class Reading:
     room: Callable[[], float] = lambda: math.inf
     #: Of a biased measure: replicates are turned about the value.
     pivotal: bool = False
+    #: What speaks against any interval of it.
+    caution: str = ""
     #: The scale on which it is normal: ``"logit"`` or None.
     transform: str | None = None
     methods: Mapping[str, Limits] = field(default_factory=dict)
@@ -238,7 +242,17 @@ class Reading:
 
 
 #: What a difference takes over from the first of its operands.
-_SHARED = ("kind", "settings", "n", "unit", "higher_is_better", "weight", "clusters", "sizes")
+_SHARED = (
+    "kind",
+    "settings",
+    "n",
+    "unit",
+    "higher_is_better",
+    "weight",
+    "clusters",
+    "sizes",
+    "caution",
+)
 
 
 def difference_of(

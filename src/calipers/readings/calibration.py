@@ -100,8 +100,7 @@ def _turned(
     if error and _may_be_calibrated(rows, level):
         # Of what is calibrated even turned replicates are above 0 six times of ten.
         return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
-    # Of what is not, the interval of an ECE held the truth 88 to 92 times of 100.
-    return made.but("a biased measure") if error else made
+    return made
 
 
 def _may_be_calibrated(rows: ScoredRows, level: float) -> bool:

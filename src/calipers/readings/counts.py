@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.cells import Cells
+from calipers.inference.cells import Cells, likely_interval
 from calipers.inference.gradients import cell_gradient
-from calipers.inference.influence import MOST_GROUPS, STEP, grouped
+from calipers.inference.influence import MOST_GROUPS, STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, difference_of
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
-from calipers.readings.shares import share_methods
+from calipers.readings.shares import of_clusters, size_of
 from calipers.readings.undefined import reasons
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
@@ -42,6 +42,7 @@ class ClassCounts:
     #: Measures that are bootstrapped in one pass with the first of them.
     together: tuple[Any, ...] = ()
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
+    _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _beside: list[BothCounts] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -98,7 +99,7 @@ class ClassCounts:
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
         if seen is not None:
             size = partial(self._trials, measure, seen, value)
-            methods |= _of_clusters(value, size, self.clusters)
+            methods |= of_clusters(value, size, self.clusters)
         return Reading(
             value=value,
             kind="measure of counts" if seen is None else "share of rows",
@@ -109,12 +110,13 @@ class ClassCounts:
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,
-            sizes=lambda: () if seen is None else (_size(measure, seen),),
+            sizes=lambda: () if seen is None else (size_of(measure, seen),),
+            per_class=lambda: self._per_class(measure),
             law=_Counted(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
-            likely=(lambda: measure.apply(self._as_likely)) if self._by_jeffreys else None,
+            likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
             stratified=lambda: self._stratified(measure),
             studentised=lambda: self._studentised(measure),
             jackknife=lambda: self._jackknife(measure),
@@ -131,28 +133,36 @@ class ClassCounts:
         """What the rows come from."""
         return self.cells.clusters
 
-    @cached_property
-    def _as_likely(self) -> ConfusionMatrix:
-        """Matrices as likely as their rows make them, by Jeffreys' prior: Dirichlet(counts + ½).
+    def likely(self, measure: Any) -> FloatArray:
+        """The measure of matrices as likely as their rows make them.
 
         Where a cell holds few rows the bootstrap draws too few others, and from an empty one none
         at all, so that its intervals are too short; these hold the truth as often as they say."""
-        generator = np.random.Generator(np.random.Philox(self.settings.seed))
-        counts = self.matrix.counts
-        share = generator.dirichlet(counts.ravel() + 0.5, self.settings.resamples)
-        drawn = (share * counts.sum()).reshape(-1, 2, 2)
-        return replace(self.matrix, counts=drawn, squares=drawn)
+        if measure.label is not None and self.matrix.classes > 2:
+            return self._of_class(measure.label).likely(measure.plain)
+        shared = [m for m in self.together if m.label is None or self.matrix.classes == 2]
+        of = self.cells.as_likely(self.settings)
+        matrices = (cells.by_margins(drawn, self.matrix.labels) for cells, drawn in of)
+        return _kept(self._probable, (measure, *shared), matrices)[measure]
 
-    @property
-    def _by_jeffreys(self) -> bool:
-        """Of two classes, and rows that are independent and weigh alike."""
-        plain = self.cells.weight is None and self.clusters is None
-        return plain and self.matrix.classes == 2
+    def _per_class(self, measure: Any) -> float:
+        if self.matrix.classes == 2 or measure.label is not None:
+            return math.inf
+        occurring = int(np.count_nonzero(self.matrix.truth + self.matrix.prediction))
+        return float(self.matrix.total) / max(occurring, 1)
 
-    def _likely(self, measure: MeasureLike, level: float) -> Interval | None:
-        if not self._by_jeffreys:
-            return None
-        return intervals.percentile(measure.apply(self._as_likely), level, "Jeffreys, of the cells")
+    def _of_class(self, label: str) -> ClassCounts:
+        """The counts of one class against the rest."""
+        matrix = self.matrix.of_class(label)
+        held = matrix.counts.ravel(), matrix.squares.ravel()
+        cells = replace(
+            self.cells, shape=(2, 2), place=np.arange(4), counts=held[0], squares=held[1]
+        )
+        return replace(self, matrix=matrix, cells=cells, together=(), _probable={})
+
+    def _likely(self, measure: MeasureLike, level: float) -> Interval:
+        """Of rows that are independent and weigh alike; else as of so many of these."""
+        return likely_interval(self.likely(measure), measure, self.cells, level)
 
     def share_of(
         self, measure: Any, matrix: ConfusionMatrix | None = None
@@ -177,7 +187,7 @@ class ClassCounts:
     def _trials(self, measure: Any, seen: ConfusionMatrix, value: float, level: float) -> float:
         """The effective number of rows that a share is of, the design effect of clusters taken off;
         NaN where they are too few."""
-        size = _size(measure, seen)
+        size = size_of(measure, seen)
         if self.clusters is None:
             return size
         split = self._by_cluster(measure, self.clusters)
@@ -228,28 +238,17 @@ class ClassCounts:
         """Leaving out a row of each cell in turn, for all of its rows; of clusters and of rows that
         weigh differently, and where the cells are many, one after the other or groups of them."""
         cells = self.cells
-        plain = cells.weight is None and self.clusters is None
-        if plain and len(cells.place) <= MOST_GROUPS:
+        if cells.plain and len(cells.place) <= MOST_GROUPS:
             rest = cells.counts - np.eye(len(cells.place))
             return intervals.left_out(self._applied(measure, rest), cells.counts), cells.counts
-        if self.clusters is not None:
-            _, unit = np.unique(self.clusters.code, return_inverse=True)
-        else:
-            unit = np.arange(len(cells.flat))
-        group = grouped(int(unit.max()) + 1)[unit]
-        place = group * len(cells.place) + cells.row()
-        size = (int(group.max()) + 1) * len(cells.place)
-        out = np.bincount(place, cells.weight, size).reshape(-1, len(cells.place))
-        # Of weights, rounding may leave a hair where no row is left.
-        rest = np.where(out >= cells.counts * (1 - 1e-12), 0.0, cells.counts - out)
-        return intervals.left_out(self._applied(measure, rest)), None
+        return intervals.left_out(self._applied(measure, cells.without_groups())), None
 
     def _studentised(self, measure: Any) -> tuple[float, FloatArray, FloatArray] | None:
         """Of few cells, whose counts are all there is to the rows: each replicate by the delta
         method."""
         cells = self.cells
         few = len(cells.place) <= _FEW_CELLS
-        if not few or cells.weight is not None or self.clusters is not None:
+        if not (few and cells.plain):
             return None
         drawn = np.concatenate(list(cells.drawn(self.settings)))
         variance = np.zeros(len(drawn))
@@ -267,15 +266,9 @@ class ClassCounts:
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
         """Bootstrap replicates of each measure, all from the same draws."""
-        todo = [m for m in dict.fromkeys((*measures, *self.together)) if m not in self._spread]
-        if todo:
-            parts: list[list[FloatArray]] = [[] for _ in todo]
-            for drawn in self.cells.drawn(self.settings):
-                matrix = self.cells.redrawn(drawn, self.matrix.labels)
-                for part, measure in zip(parts, todo, strict=True):
-                    part.append(measure.apply(matrix))
-            self._spread.update(zip(todo, map(np.concatenate, parts), strict=True))
-        return self._spread
+        drawn = self.cells.drawn(self.settings)
+        matrices = (self.cells.redrawn(some, self.matrix.labels) for some in drawn)
+        return _kept(self._spread, (*measures, *self.together), matrices)
 
     def beside(self, other: ClassCounts) -> BothCounts:
         """These counts and those of a second system on the same rows; kept until those of another
@@ -285,27 +278,15 @@ class ClassCounts:
         return self._beside[0]
 
 
-def _size(measure: Any, seen: ConfusionMatrix) -> float:
-    """Of how many (effective) rows a measure is a share."""
-    return float(seen.effective_size(measure.definition.share_of))
-
-
-def _of_clusters(
-    value: float, size: Callable[[float], float], clusters: Clusters | None
-) -> dict[str, Limits]:
-    """The intervals of a share, whose effective size depends on the level where rows come in
-    clusters."""
-
-    def limits(name: str, level: float) -> Interval:
-        made = share_methods(value, size(level))[name](level)
-        assert made is not None
-        if clusters is None:
-            return made
-        if clusters.number < 2 or not math.isfinite(made.low):
-            return intervals.missing("none", "too_few_clusters")
-        return replace(made, method=clusters.named(f"{made.method}, clustered"))
-
-    return {name: partial(limits, name) for name in share_methods(value, math.nan)}
+def _kept(
+    kept: dict[Any, FloatArray], measures: Iterable[Any], matrices: Iterable[ConfusionMatrix]
+) -> dict[Any, FloatArray]:
+    """The values of measures of matrices that come some at a time, with those that were kept."""
+    todo = [m for m in dict.fromkeys(measures) if m not in kept]
+    if todo:
+        parts = [[m.apply(some) for m in todo] for some in matrices]
+        kept.update(zip(todo, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+    return kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,11 +306,6 @@ class BothCounts:
         of, k = self.first.cells, self.first.matrix.classes
         flat = of.flat * k + self.second.cells.flat % k
         return Cells.from_flat(flat, (k, k, k), of.weight, of.clusters)
-
-    @property
-    def plain(self) -> bool:
-        """Whether rows are independent and weigh alike."""
-        return self.cells.weight is None and self.cells.clusters is None
 
     def error(self, measure: Any) -> Error:
         """By the delta method."""
@@ -371,6 +347,22 @@ class BothCounts:
         return all(cells.by_row for cells in (self.cells, *alone)) and (
             self.cells.weight is None or not self.cells.dense
         )
+
+    def likely(self, measure: Any, level: float) -> Interval:
+        """From cells as likely as the rows make them."""
+        cells, names, seen = self.cells, self.first.matrix.labels, measure
+        if measure.label is not None and len(names) > 2:
+            seen = measure.plain
+            own = names.index(measure.label)
+            codes = [code == own for code in np.unravel_index(cells.flat, cells.shape)]
+            cells = Cells.from_codes(codes, (2, 2, 2), cells.weight, cells.clusters)
+            names = ("rest", measure.label)
+        parts = []
+        for likely, drawn in cells.as_likely(self.first.settings):
+            first, second = (likely.by_margins(drawn, names, axes) for axes in ((0, 1), (0, 2)))
+            parts.append(seen.apply(first) - seen.apply(second))
+        made = np.concatenate(parts)
+        return likely_interval(made, measure, self.cells, level)
 
     def by_class(self, measure: Any) -> FloatArray | None:
         """The same of one measure, drawn class by class."""
@@ -418,12 +410,16 @@ class _Counted:
         def error() -> Error | Interval:
             return both.error(measure) if known else intervals.missing("none", "undefined_value")
 
+        methods: dict[str, Limits] = {}
+        if known:
+            methods["Jeffreys of the cells"] = partial(both.likely, measure)
         return first.difference(
             second,
             influence=difference_of(first.influence, second.influence),
             error=error,
+            methods=methods,
             replicates=lambda: both.drawn(measure),
-            stratified=(lambda: both.by_class(measure)) if both.plain else None,
-            jackknife=lambda: both.moved(measure) if both.plain else None,
-            discordant=(lambda: both.discordant(measure)) if of_rows and both.plain else None,
+            stratified=(lambda: both.by_class(measure)) if both.cells.plain else None,
+            jackknife=lambda: both.moved(measure) if both.cells.plain else None,
+            discordant=(lambda: both.discordant(measure)) if of_rows and both.cells.plain else None,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import intervals
+from calipers.inference import intervals, proportions
 from calipers.inference.influence import error, influence, jackknife
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
@@ -193,8 +193,13 @@ class _OfScores:
             return {"turned on logits": self._turned}
         if clusters is None:
             return _of_areas(self.measure, self.value, self._table)
-        if area is None or area.name != "AUC":
+        if area is None:
             return {}
+        if area.name != "AUC":
+            positives = (
+                0 if clusters.number < 2 else clusters.numbers_by_class(self.rows.positive)[0]
+            )
+            return {"of positives": partial(_of_positives, self.value, positives)}
         return {"delong": self._obuchowski, "area": self._on_logits}
 
     def _on_logits(self, level: float) -> Interval:
@@ -258,6 +263,14 @@ class _OfScores:
         return float(own.error(self._table)), replicates, errors
 
 
+def _of_positives(value: float, positives: float, level: float) -> Interval:
+    """As of a share of the positives, whose precisions an area is the mean of."""
+    if not positives > 0:
+        return intervals.missing("none", "too_few_clusters")
+    made = proportions.wilson(value, positives, level)
+    return replace(made, method=f"{made.method}, of positives")
+
+
 def _made_of(area: Any, found: Interval) -> Interval:
     """The interval of an area as that of what is made of it."""
     low, high = (area.scale * end + area.shift for end in (found.low, found.high))
@@ -268,12 +281,15 @@ def _of_areas(measure: MeasureLike, value: float, table: ScoreTable) -> dict[str
     """The intervals of an area of independent rows, from the table alone; of what is made of an
     AUC, A = (value − shift)/scale, as it is made of it."""
     area = measure.definition.area
-    if area is None or area.name == "AP-DG":
+    if area is None:
         return {}
     if area.name != "AUC":
         positives = intervals.class_sizes(table)[0]
-        of_positives = partial(intervals.precision_recall_logit, value, positives)
-        return {"area": of_positives, "logit": of_positives}
+        made: dict[str, Limits] = {"of positives": partial(_of_positives, value, positives)}
+        if area.name == "AP-DG":
+            return made
+        on_logit = partial(intervals.precision_recall_logit, value, positives)
+        return {**made, "area": on_logit, "logit": on_logit}
 
     def limits(made: Callable[[float, ScoreTable, float], Interval], level: float) -> Interval:
         return _made_of(area, made((value - area.shift) / area.scale, table, level))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from calipers.data.two_classes import Labels
     from calipers.inference.clusters import Clusters
+    from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
 
@@ -126,6 +127,13 @@ class System(base.System):
         losses = measure.losses(self._truth, self.probability)
         ends = measure.definition.range_of_two
         return Losses(losses, self.weight, self.clusters, self.settings, ends)
+
+    def reading(self, measure: Measure) -> Reading:
+        """As of any system; counts at a threshold that was chosen for these rows flatter."""
+        made = super().reading(measure)
+        if self.rule is None or measure.definition.on is not ConfusionMatrix:
+            return made
+        return replace(made, caution="the threshold was chosen on these rows")
 
     def constant(self, measure: Measure) -> float:
         """What the best constant answer gets."""

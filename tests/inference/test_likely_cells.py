@@ -1,0 +1,97 @@
+"""Tables as likely as their rows make them, against the Beta distributions that their parts have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calipers as cal
+from calipers.inference.settings import Settings
+from calipers.readings.counts import ClassCounts
+
+DRAWS = 8_000
+
+
+def counts(matrix: list[list[int]] | Any, classes: int, weight: float | None = None) -> ClassCounts:
+    table = np.array(matrix)
+    truth, predicted = (
+        np.repeat(where, table.ravel()) for where in np.indices(table.shape).reshape(2, -1)
+    )
+    weights = None if weight is None else np.full(len(truth), weight)
+    names = tuple(map(str, range(classes)))
+    return ClassCounts.from_codes(truth, predicted, names, Settings(resamples=DRAWS), weights)
+
+
+def close(drawn: np.ndarray, hits: float, misses: float) -> None:
+    """Beta(hits, misses), by its quantiles: of so many draws within three of their errors."""
+    for share in (0.025, 0.25, 0.5, 0.75, 0.975):
+        below = float(np.mean(drawn <= stats.beta.ppf(share, hits, misses)))
+        assert below == pytest.approx(share, abs=3.5 * np.sqrt(share * (1 - share) / DRAWS))
+
+
+@pytest.mark.parametrize("classes", [3, 20, 120])
+@pytest.mark.parametrize("weight", [None, 2.5])
+def test_what_is_right_is_a_beta_distribution(classes: int, weight: float | None) -> None:
+    """1/K on what is right and 1/K on what is wrong of each class make Beta(hits + 1, misses + 1)
+    of all rows and Beta(hits + 1/K, misses + 1/K) of a class. (The recall of a class is drawn from
+    its table of two by itself: ½ a cell.)"""
+    table = np.eye(classes, dtype=int) * 2
+    table[0, 1], table[1, 0] = 3, 1
+    made = counts(table, classes, weight)
+    hits, misses = 2 * classes, 4
+    close(made.likely(cal.measure("micro-F1", family="counts")), hits + 1, misses + 1)
+    close(made.likely(cal.measure("recall[0]", family="counts")), 2.5, 3.5)
+    drawn = []
+    for cells, some in made.cells.as_likely(made.settings):
+        matrix = cells.by_margins(some, made.matrix.labels)
+        drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
+    close(np.concatenate(drawn), 2 + 1 / classes, 3 + 1 / classes)
+
+
+def test_two_systems_are_drawn_together() -> None:
+    """The rows that only one of the two gets right: with ½ for each of the cells of a class, a
+    quarter of 2/K."""
+    truth = np.repeat([0, 1, 2], 20)
+    first, second = truth.copy(), truth.copy()
+    second[:4] = 1
+    a, b = (
+        ClassCounts.from_codes(truth, x, ("a", "b", "c"), Settings(resamples=DRAWS))
+        for x in (first, second)
+    )
+    both = a.beside(b)
+    only, neither = [], []
+    for cells, drawn in both.cells.as_likely(a.settings):
+        where = np.unravel_index(cells.place, cells.shape)
+        right = [where[0] == where[k] for k in (1, 2)]
+        only.append(drawn[:, right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))
+        neither.append(drawn[:, ~right[0] & ~right[1]].sum(axis=1) / drawn.sum(axis=1))
+    close(np.concatenate(only), 4 + 0.5, 56 + 1.5)
+    close(np.concatenate(neither), 0.5, 60 + 1.5)
+
+
+MEASURES = ["macro-F1", "macro-recall", "macro-precision", "weighted-F1", "MCC", "kappa", "F1[a]"]
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("options", [{}, {"weight": [1, 2] * 45}, {"cluster": np.arange(90) // 5}])
+def test_perfect_and_hopeless_classes_have_intervals(right: bool, options: Any) -> None:
+    truth = list("abc") * 30
+    said = truth if right else truth[1:] + truth[:1]
+    made = cal.classification(truth, {"x": said, "y": said}, measures=MEASURES, **options)
+    for estimate in made:
+        assert estimate.low < estimate.high, estimate
+        assert estimate.value in (estimate.low, estimate.high)
+    assert made.comparison is not None
+    for pair in made.comparison.differences:
+        assert pair.low < 0 < pair.high, pair
+
+
+def test_a_rare_class_costs_no_interval() -> None:
+    random = np.random.default_rng(4)
+    truth = np.array(["a"] * 60 + ["b"] * 57 + ["c"] * 3)
+    said = np.where(random.random(120) < 0.8, truth, random.choice(["a", "b"], 120))
+    for estimate in cal.classification(truth, said, measures=MEASURES):
+        assert 0 < estimate.high - estimate.low < 0.5, estimate
