@@ -227,16 +227,15 @@ class Mutation:
         return True
 
     def reached(self, items: list[pytest.Item], sink: int) -> int:
-        """Which tests come to which lines, and how long each takes, as JSON into the pipe."""
-        seconds = []
+        """Which tests come to which lines, and how long each takes (None if it fails), as JSON."""
+        seconds: list[float | None] = []
         for self.now, item in enumerate(items):
             begin = time.process_time()
             sys.settrace(self.enter)
-            if not self.passed([item]):
-                os.write(sink, item.nodeid.encode())
-                return 1
+            passed = self.passed([item])
             sys.settrace(None)
-            seconds.append(time.process_time() - begin)
+            self.failed = False
+            seconds.append(time.process_time() - begin if passed else None)
         with os.fdopen(sink, "w") as file:
             json.dump([{line: sorted(tests) for line, tests in self.tests.items()}, seconds], file)
         return 0
@@ -275,15 +274,15 @@ class Mutation:
             for found in gc.get_objects()
             if isinstance(found, FunctionType) and found.__code__.co_filename == str(self.path)
         ]
-        status, found = forked(lambda sink: self.reached(items, sink), 3600)
-        if status:
-            print(f"fails without any change: {found.decode()}")
-            return True
-        lines, seconds = json.loads(found)
+        lines, seconds = json.loads(forked(partial(self.reached, items), 3600)[1])
+        for item, taken in zip(items, seconds, strict=True):
+            if taken is None:
+                print(f"left out, as it fails without any change: {item.nodeid}")
         left = unreached = 0
         for mutant in mutants:
             places = range(mutant.first, mutant.last + 1)
             tests = {test for line in places for test in lines.get(str(line), ())}
+            tests = {test for test in tests if seconds[test] is not None}
             meets = sorted(tests, key=seconds.__getitem__)[: self.options.most]
             limit = 20 + 10 * sum(seconds[test] for test in meets)
             lives = partial(self.lives, mutant, [items[test] for test in meets], functions)

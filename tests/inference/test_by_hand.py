@@ -13,6 +13,8 @@ import pytest
 from scipy import optimize, stats
 
 import calipers as cal
+from calipers.inference.dirichlet import bayesian
+from calipers.inference.means import skewed_t
 
 TRUTH = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 A = np.array([.91, .83, .42, .77, .64, .35, .58, .96, .71, .12, .33, .61, .08, .27, .44, .52, .19,
@@ -133,7 +135,9 @@ def test_two_areas() -> None:
 LOSS = -np.log(np.where(TRUTH == 1, A, 1 - A))
 
 
-def hall(mean: float, se: float, skewness: float, degrees: int) -> tuple[float, float]:
+def hall(
+    mean: float, se: float, skewness: float, degrees: int, *, positive: bool = True
+) -> tuple[float, float]:
     """Limits where the cubic in T = (mean − μ)/se, a having come from the scale, is Student's."""
     t = stats.t.ppf(0.975, degrees)
 
@@ -144,6 +148,8 @@ def hall(mean: float, se: float, skewness: float, degrees: int) -> tuple[float, 
         return float(optimize.brentq(cubic, -60, 60, xtol=1e-13))
 
     low = mean * np.exp(-se / mean * inverse(t, skewness / 3 - se / (2 * mean)))
+    if not positive:
+        low = mean - se * inverse(t, skewness / 3)
     return low, mean - se * inverse(-t, skewness / 3)
 
 
@@ -174,6 +180,13 @@ def test_weighted_and_clustered_losses() -> None:
     assert of_classes("log-loss", "student", cluster=CLUSTER) == expected
     skewness = (sums**3).sum() / (sums**2).sum() ** 1.5
     assert of_classes("log-loss", cluster=CLUSTER) == near(*hall(LOSS.mean(), se, skewness, 7))
+
+
+def test_a_skewed_mean_of_either_sign() -> None:
+    made = skewed_t(0.4, 0.3, 0.25, 14, 0.95, positive=False)
+    assert limits(made) == near(*hall(0.4, 0.3, 0.25, 14, positive=False))
+    for mean, se in ((0.0, 0.0), (1e3, 1e-10)):
+        assert skewed_t(mean, se, 0.0, 14, 0.95, positive=False).reason == "no_spread"
 
 
 def test_root_mean_squares() -> None:
@@ -271,3 +284,31 @@ def test_half_a_row_at_either_end() -> None:
     )["Brier"]
     assert made.low == 0
     assert made.high == pytest.approx(stats.beta.ppf(0.975, 0.5, 24.5), rel=0.02)
+
+
+def test_the_bayesian_bootstrap_of_a_share_is_jeffreys() -> None:
+    values = np.repeat([0.0, 1.0], [2, 7])
+    for weight in (None, np.full(9, 3.0)):
+        made = bayesian(values, (0.0, 1.0), 0.9, weight)
+        assert limits(made) == near(*stats.beta.ppf([0.05, 0.95], 7.5, 2.5))
+
+
+def test_the_bayesian_bootstrap_with_weights() -> None:
+    """Of a unit an exponential times its weight, of an end Gamma(½) times Σw²/Σw."""
+    x, w = np.array([0.1, 0.35, 0.6, 0.9, 0.95]), np.array([0.5, 3.0, 1.0, 2.0, 0.25])
+    random, end = np.random.default_rng(7), (w**2).sum() / w.sum()
+    drawn = np.column_stack([
+        random.exponential(size=(200_000, 5)) * w,
+        random.gamma(0.5, size=(200_000, 2)) * end,
+    ])  # fmt: skip
+    expected = np.quantile(drawn @ [*x, 0, 1] / drawn.sum(axis=1), [0.025, 0.975])
+    made = bayesian(x, (0.0, 1.0), 0.95, w)
+    assert limits(made) == pytest.approx(tuple(expected), abs=4e-3)
+
+
+def test_many_different_values_are_put_together() -> None:
+    """Their mean is as good as normal, with the error σ/√n."""
+    x = np.random.default_rng(8).beta(2, 5, 4000) * 1e-3
+    made = bayesian(x, (0.0, 1e-3), 0.95)
+    half = Z * x.std() / np.sqrt(4000)
+    assert limits(made) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.06 * half)

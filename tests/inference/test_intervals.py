@@ -523,3 +523,69 @@ def test_what_a_measure_cannot_reach_is_cut_off() -> None:
     none = intervals.missing("x", "no_spread").within(0.0, 1.0)
     assert math.isnan(none.low)
     assert math.isnan(none.high)
+
+
+# ------------------------------------------------------------------------ what is said beside limits
+
+
+def test_the_standard_error_of_a_share() -> None:
+    for of in (proportions.wilson, proportions.jeffreys, proportions.agresti_coull):
+        assert of(0.3, 21, 0.95).se == pytest.approx(0.1, rel=1e-12)
+
+
+def test_two_shares_differ_by_one_at_most() -> None:
+    for first, second in ((1.0, 0.0), (0.0, 1.0)):
+        made = proportions.paired_shares(first, second, 1, 0.95)
+        low, high = 1 / 3 - stats.norm.ppf(0.975) * math.sqrt(8 / 27), 1.0  # a, b = 2/3, 1/3
+        expected = (low, high) if first else (-high, -low)
+        assert (made.low, made.high) == pytest.approx(expected, rel=1e-12)
+
+
+def test_standard_errors_of_roots() -> None:
+    assert intervals.root_mean(9.0, 0.6, 0.95).se == pytest.approx(0.1, rel=1e-12)
+    assert intervals.chi_square(4.0, 8, 3.0, 0.95).se == pytest.approx(1.0, rel=1e-12)
+
+
+def test_a_kurtosis_is_far_from_3_at_three_of_its_standard_errors() -> None:
+    for kurtosis, far in ((5.99, False), (6.01, True)):  # √(24/24) = 1
+        assert ("but" in intervals.chi_square(4.0, 24, kurtosis, 0.95).method) is far
+
+
+def test_two_misplaced_rows_are_enough_for_delong() -> None:
+    truth = [1, 0, 0, 1, 1, 0, 0, 1]  # wins of the positives: 4, 2, 2, 0 of 16
+    score = np.arange(8, 0, -1) / 9
+    made = cal.classification(truth, probability=score, measures=["AUC"], curves=False)["AUC"]
+    assert made.value == 0.5
+    assert made.method == "DeLong, logit"
+    truth = [1, 1, 1, 0, 1, 0, 0, 0]
+    made = cal.classification(
+        truth, probability=score, measures=["AUC"], curves=False, interval="delong"
+    )["AUC"]
+    assert made.high == 1.0
+
+
+def test_turned_replicates_end_at_1() -> None:
+    replicates = np.linspace(0.4, 0.6, 41)
+    assert intervals.turned_on_logit(1.0, replicates, 10, 0.95, "turned").high == 1.0
+
+
+def test_the_spread_of_replicates_of_any_magnitude() -> None:
+    for scale in (1.0, 1e-200, 1e200):  # of 1, 2 and 6: (4 + 1 + 9)/2 = 7
+        found = intervals.spread(np.array([1.0, 2.0, 6.0]) * scale)
+        assert found == pytest.approx(math.sqrt(7) * scale, rel=1e-12)
+
+
+def test_replicates_that_are_all_0_do_not_vary() -> None:
+    assert intervals.percentile(np.zeros(50), 0.95).reason == "no_spread"
+
+
+def test_bca_ends_where_the_correction_turns_back() -> None:
+    """1 − a(z₀ ± z) has to stay above 0; here z₀ is 1, and z₀ + z is 2.96."""
+    replicates = np.linspace(0.0, 1.0, 2001)
+    value = float(stats.norm.cdf(1.0))
+    assert intervals.bca(value, replicates, 0.4, 0.95).reason == "replicates_on_one_side"
+    found = intervals.bca(value, replicates, -0.5, 0.95)
+    bias = stats.norm.ppf((replicates < value).mean())
+    ends = bias + np.array([-1, 1]) * stats.norm.ppf(0.975)
+    expected = stats.norm.cdf(bias + ends / (1 + 0.5 * ends))
+    assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-9)

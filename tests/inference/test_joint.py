@@ -225,3 +225,37 @@ def test_one_sided_tests_look_the_way_that_is_better() -> None:
 def test_maxima_ask_for_tables_that_fit(systems: int) -> None:
     with pytest.raises(ValueError, match="are not 2 measures of"):
         _core.randomised_maxima(np.ones((4, 2)), [4.0, 4.0], systems, None, 0.1, 0, 10)
+
+
+def test_maxima_counted_by_hand() -> None:
+    drawn = np.tile(np.arange(1.0, 41.0), (3, 1))
+    degrees = np.array([9.0])
+    some = joint.Maxima(drawn[:, :4], 3)
+    assert some.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.6, 0.4, 0.2]
+    every = joint.Maxima(drawn[:, :4], 3, exact=True)
+    assert every.p(np.array([0.5, 3.0, 4.0, 5.0]), degrees).tolist() == [1.0, 0.5, 0.25, 0.0]
+    # The largest of 20 has 1/20, and of 39 drawn 2/40; one fewer does not do, and is Bonferroni's.
+    bonferroni = stats.t.ppf(1 - 0.05 / (2 * 3), 9)
+    for number, exact, expected in (
+        (20, True, 20.0), (19, True, bonferroni), (39, False, 39.0), (38, False, bonferroni)
+    ):  # fmt: skip
+        found = joint.Maxima(drawn[:, :number], 3, exact).critical(0.95, degrees)
+        assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_system_without_a_value_takes_the_mean_of_the_others() -> None:
+    table = np.random.default_rng(3).normal(5.0, 1.0, size=(12, 3, 1))
+    table[4, 1] = np.nan
+    filled = table.copy()
+    filled[4, 1] = (table[4, 0] + table[4, 2]) / 2
+    first, second = (joint.dealt(of, None, 500, seed=1).drawn for of in (table, filled))
+    assert first == pytest.approx(second, rel=1e-9)
+
+
+def test_sketches_add_with_signs() -> None:
+    """Numbers of one sign, added up without signs of their own, would be longer by far."""
+    ones = np.ones(4 * joint.SKETCH)
+    other = np.tile([1.0, 3.0], 2 * joint.SKETCH)
+    found = joint.sketched(ones), joint.sketched(other)
+    for a, b, expected in ((0, 0, 4.0), (0, 1, 8.0), (1, 1, 20.0)):
+        assert found[a] @ found[b] / joint.SKETCH == pytest.approx(expected, rel=0.15)
