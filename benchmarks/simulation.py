@@ -131,7 +131,7 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         return
     [name] = source.systems
     if not isinstance(source, Rows):
-        topics = [source._topics(name, j, settings) for j in range(len(source.measures))]
+        topics = [source.topics_of(name, j, settings) for j in range(len(source.measures))]
         yield from zip(map(str, source.measures), of_topics(topics), strict=True)
         return
     system = source.by_name[name].under(settings)
