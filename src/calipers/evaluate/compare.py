@@ -149,7 +149,7 @@ def paired_comparison(
     pairs = system_pairs(source.systems, baseline)
     # A named test is not the one whose maximum is known.
     way = adjust if adjust != JOINT or question.test == "auto" else "holm"
-    asked = _Asked(source, settings, question, margin)
+    asked = Asked(source, settings, question, margin)
     of = asked.found(pairs, primary, with_vectors=way not in ("none", TUKEY))
     _check_margins(margin, list(of))
     if not of:
@@ -216,7 +216,7 @@ def _check_margins(margin: Margin, measures: Sequence[Measure]) -> None:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What is asked of the differences of a source's systems."""
 
     source: Source

@@ -50,6 +50,8 @@ class Found:
     degrees: float
     bounds: tuple[float, float]
     vector: FloatArray | None = None
+    #: The column and the slice of the rows that it is of; of all rows, neither.
+    part: tuple[str, str] = ("", "")
 
     @classmethod
     def of(
@@ -172,7 +174,7 @@ class Family:
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
         oriented = [v if v is None else v * sign for v, sign in zip(vectors, signs, strict=True)]
-        return joint.by_influence(oriented, settings.seed)
+        return joint.by_influence(oriented, settings.seed, [of.part for of in self.all])
 
     def _pairs(self, at: slice) -> list[tuple[int, int]]:
         place = {name: j for j, name in enumerate(self.source.systems)}

@@ -12,7 +12,7 @@ from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import as_clusters, glossary, provenance
-from calipers.evaluate.slices import sliced
+from calipers.evaluate.slices import sliced, untold
 from calipers.evaluate.subjects import of_systems
 from calipers.results import Estimate, Evaluation, Finding
 
@@ -68,7 +68,7 @@ def evaluated(
     source = Rows(systems, measures, settings)
     found = (*first, *source.estimates())
     comparison = comparison_if_several(source, baseline, settings, primary)
-    by_slice = sliced(all_systems, measures, made, settings)
+    by_slice = sliced(source, made, comparison)
     weight, clusters = all_systems[0].weight, all_systems[0].clusters
     told = {
         **conventions,
@@ -85,7 +85,7 @@ def evaluated(
             *notes,
             *(() if clusters is None else clusters.notes()),
             *how,
-            *(() if by_slice is None else of_slices),
+            *(() if by_slice is None else (*of_slices, *untold(by_slice, comparison))),
         ),
         slices=by_slice,
         findings=findings(task, source, (found, comparison, by_slice)),

@@ -19,9 +19,10 @@ from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
+    from calipers.evaluate.rows import Rows
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
-    from calipers.systems.base import System
+    from calipers.results import Comparison
 
 #: How a slice is called that is compared with the rest, and the other way round.
 REST = "the rest"
@@ -67,17 +68,22 @@ class Halves(Protocol):
 # ------------------------------------------------------------------------------------- evaluation
 
 
-def sliced(
-    systems: Iterable[System], measures: Sequence[Measure], made: Sequence[Cut], settings: Settings
-) -> Slices | None:
-    """Every measure of every system on every slice; None where nothing is cut."""
+def sliced(source: Rows, made: Sequence[Cut], comparison: Comparison | None) -> Slices | None:
+    """Every measure of every system on every slice, and the pairs of the comparison within each;
+    None where nothing is cut."""
     if not made:
         return None
+    systems, measures = source.by_name.values(), source.measures
     asked = sum(len(cut.names) for cut in made)
     all_parts = (
         Parts(system, cut, measures, questions=asked) for cut in made for system in systems
     )
-    return slices_of(all_parts, measures, settings)
+    slices = slices_of(all_parts, measures, source.settings)
+    if comparison is None:
+        return slices
+    from calipers.evaluate.within import compared_within
+
+    return replace(slices, differences=compared_within(source, made, comparison))
 
 
 def slices_of(
@@ -86,6 +92,14 @@ def slices_of(
     """Every measure of all parts, each of one system by one column."""
     rows = [row for parts in all_parts for row in _of_cut(parts, measures)]
     return Slices(_adjusted(rows), settings.level, HOLM.name)
+
+
+def untold(slices: Slices, comparison: Comparison | None) -> list[str]:
+    """That systems are so many that they are not compared within slices."""
+    if comparison is None or not len(comparison) or slices.differences:
+        return []
+    most = policy.MOST_PAIRS_WITHIN
+    return [f"Systems are not compared within slices: there are more than {most} pairs of them."]
 
 
 def threshold_note(system: str, threshold: float, rule: object) -> str:

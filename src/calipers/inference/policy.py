@@ -107,6 +107,9 @@ EVEN = 0.15
 #: have been seen.
 MANY_TIES = 0.5
 
+#: More pairs of systems (those of eight) are not compared within slices.
+MOST_PAIRS_WITHIN = 28
+
 #: With what probability a difference of the size that is called detectable would be seen.
 POWER = 0.8
 

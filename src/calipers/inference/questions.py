@@ -55,6 +55,9 @@ TESTS: Mapping[str, str] = {
     "mid-p": "McNemar's test by the mid-p value, of accuracies",
 }
 
+#: What tests by the share of replicates are called, of rows and of clusters.
+BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
+
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
@@ -80,7 +83,7 @@ def standard_error(reading: Reading) -> Error:
 
 def _unmarked(reading: Reading) -> str:
     """What its bootstrap is called as a test."""
-    return "paired bootstrap" if reading.clusters is None else "paired cluster bootstrap"
+    return BY_REPLICATES[reading.clusters is not None]
 
 
 def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> FloatArray:

@@ -48,7 +48,15 @@ from calipers.report.rows import (
     provenance_rows,
     range_text,
 )
-from calipers.report.slices import MOST_ON_A_PAGE, left_out_text, p_label, slice_groups
+from calipers.report.slices import (
+    MOST_ON_A_PAGE,
+    WITHIN_P,
+    left_out_text,
+    p_label,
+    slice_groups,
+    within_left_out_text,
+    within_rows,
+)
 from calipers.report.verdict import (
     adjustment_text,
     p_heading,
@@ -281,11 +289,22 @@ def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
                 "remarks": any(row.remarks for row in group.rows),
             }
         )
+    share = MOST_ON_A_PAGE // max(1, len(slices.columns))
+    tables = {short(name): within_rows(slices, name, share).values() for name in slices.columns}
+    within = {
+        name: [(rows, any(row.of.remarks for row in rows)) for rows in own]
+        for name, own in tables.items()
+        if own
+    }
+    shown = sum(len(rows) for own in tables.values() for rows in own)
     return {
         "columns": columns,
         "unit": slices.unit,
+        "within": within,
+        "within_left_out": within_left_out_text(len(slices.differences) - shown),
         "level": numbers.percent(slices.level),
         "p": p_label(slices),
+        "within_p": WITHIN_P,
         "left_out": left_out_text(left_out) if left_out else "",
     }
 

@@ -103,6 +103,12 @@ def _slices(slices: Slices) -> Iterator[str]:
         yield from (f"### Slices by {escape(column)}", "", *table(columns), "")
     if left_out:
         yield from (left_out, "")
+    within, left_out = tables.of_systems_within(slices)
+    for column, columns in within.items():
+        title = f"### Systems compared within slices by {escape(column)}"
+        yield from (title, "", *table(columns), "")
+    if left_out:
+        yield from (left_out, "")
 
 
 # --- Comparisons ----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from calipers.report import numbers
+from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
 from calipers.report.rows import (
     DifferenceRow,
@@ -20,6 +21,9 @@ from calipers.results import Slice, Slices
 #: So many rows are shown; what is beyond them is in the data.
 MOST_IN_TEXT = 150
 MOST_ON_A_PAGE = 600
+
+#: What stands above the p-values of systems compared within slices.
+WITHIN_P = "p (joint)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,42 @@ def slice_groups(slices: Slices, most: int) -> tuple[list[SliceGroup], int]:
     return shown, left_out
 
 
+@dataclass(frozen=True, slots=True)
+class WithinRow:
+    """Two systems on one slice, as their cells."""
+
+    slice: str
+    of: DifferenceRow
+
+    @property
+    def n(self) -> str:
+        """How many rows."""
+        return f"{self.of.difference.n:,}"
+
+
+def within_rows(slices: Slices, column: str, most: int = 0) -> dict[str, list[WithinRow]]:
+    """The pairs of systems on the slices of a column by measure: the primary one, then others as
+    far as all are no more than ``most`` rows."""
+    rows = [d for d in slices.differences if d.column == column]
+    systems = labels(name for d in rows for name in (d.difference.system, d.difference.baseline))
+    names = labels(d.slice for d in rows)
+    made: dict[str, list[WithinRow]] = {}
+    number = 0
+    for measure, own in grouped(rows, lambda d: d.difference.measure).items():
+        number += len(own)
+        if made and number > most:
+            break
+        digits = numbers.rounding(
+            ((d.difference.value, d.difference.low, d.difference.high) for d in own),
+            keep_sign=True,
+        )
+        for d in own:
+            pair = f"{systems[d.difference.system]} - {systems[d.difference.baseline]}"
+            row = WithinRow(names[d.slice], difference_row(d.difference, digits, pair))
+            made.setdefault(measure, []).append(row)
+    return made
+
+
 def _group(rows: Sequence[Slice], systems: Mapping[str, str]) -> SliceGroup:
     slices = labels(s.slice for s in rows)
     digits = numbers.rounding((s.estimate.value, s.estimate.low, s.estimate.high) for s in rows)
@@ -118,6 +158,12 @@ def _remarks(s: Slice) -> str:
 def p_label(slices: Slices) -> str:
     """What stands above the p-values."""
     return f"p ({short(slices.adjustment)})"
+
+
+def within_left_out_text(rows: int) -> str:
+    """The same of systems within slices; empty where all are shown."""
+    more = f"{rows:,} more differences of systems within slices are not shown; the JSON has them."
+    return more if rows else ""
 
 
 def left_out_text(rows: int) -> str:

@@ -18,7 +18,15 @@ from calipers.report.rows import (
     overall_rows,
     unit_label,
 )
-from calipers.report.slices import MOST_IN_TEXT, left_out_text, p_label, slice_groups
+from calipers.report.slices import (
+    MOST_IN_TEXT,
+    WITHIN_P,
+    left_out_text,
+    p_label,
+    slice_groups,
+    within_left_out_text,
+    within_rows,
+)
 from calipers.report.verdict import p_heading
 from calipers.results import Comparison, Evaluation, Slices
 
@@ -107,6 +115,31 @@ def of_all_systems(comparison: Comparison) -> list[Column]:
     kinds = (KEY, KEY, *[NUMBER] * (len(OVERALL_HEAD) - 3), WORDS)
     columns = zip(*overall_rows(comparison), strict=True)
     return list(map(Column, OVERALL_HEAD, kinds, columns))
+
+
+def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
+    """By the column that cuts them a row a slice and pair of systems, of the primary measure, and
+    what is said of rows that there is no room for."""
+    made, number, left_out = {}, 0, 0
+    for column in slices.columns:
+        for rows in within_rows(slices, column).values():
+            number += len(rows)
+            if number > MOST_IN_TEXT:
+                left_out += len(rows)
+                continue
+            made[short(column)] = _columns(
+                rows,
+                ("measure", KEY, "of.measure"),
+                ("slice", KEY, "slice"),
+                ("systems", KEY, "of.systems"),
+                ("difference", NUMBER, "of.value"),
+                (f"{numbers.percent(slices.level)} interval", NUMBERS, "of.interval"),
+                ("rows", NUMBER, "n"),
+                (WITHIN_P, NUMBER, "of.p"),
+                ("verdict", WORDS, "of.outcome.value"),
+                ("remarks", WORDS, "of.remarks"),
+            )
+    return made, within_left_out_text(left_out)
 
 
 def of_slices(slices: Slices) -> tuple[dict[str, list[Column]], str]:

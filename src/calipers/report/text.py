@@ -128,6 +128,12 @@ def _print_slices(slices: Slices, console: Console) -> None:
         print_columns(columns, console)
     if left_out:
         print_lines(["", left_out], console)
+    within, left_out = tables.of_systems_within(slices)
+    for name, columns in within.items():
+        print_lines(["", f"Systems compared within slices by {name}"], console, style="bold")
+        print_columns(columns, console)
+    if left_out:
+        print_lines(["", left_out], console)
 
 
 def console_of(file: TextIO) -> Console:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calipers.results.plan import Plan, PlanRow
     from calipers.results.regions import Regions
     from calipers.results.schema import from_json, json_schema
-    from calipers.results.slices import Slice, Slices
+    from calipers.results.slices import Slice, SliceDifference, Slices
     from calipers.results.tidy import Tidy
     from calipers.results.units import PerUnit
     from calipers.results.written import ORIENTATIONS, SCHEMA
@@ -40,7 +40,7 @@ _HOMES = {
     "plan": "Plan, PlanRow",
     "regions": "Regions",
     "schema": "from_json, json_schema",
-    "slices": "Slice, Slices",
+    "slices": "Slice, SliceDifference, Slices",
     "tidy": "Tidy",
     "units": "PerUnit",
     "written": "ORIENTATIONS, SCHEMA",
@@ -72,6 +72,7 @@ __all__ = [
     "PlanRow",
     "Regions",
     "Slice",
+    "SliceDifference",
     "Slices",
     "Tidy",
     "from_json",

@@ -115,6 +115,10 @@ class Evaluation(Written, Tidy):
         for i, row in enumerate(self.slices or ()):
             systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
             measures[f"slices.rows[{i}].estimate.measure"] = (row.estimate.measure,)
+        for i, within in enumerate(self.slices.differences if self.slices else ()):
+            d = within.difference
+            systems[f"slices.differences[{i}].difference"] = (d.system, d.baseline)
+            measures[f"slices.differences[{i}].difference.measure"] = (d.measure,)
         for i, d in enumerate(self.comparison or ()):
             systems[f"comparison.differences[{i}]"] = (d.system, d.baseline)
             measures[f"comparison.differences[{i}].measure"] = (d.measure,)

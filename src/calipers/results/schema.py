@@ -19,7 +19,7 @@ from calipers.results.labels import LabelTable
 from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
-from calipers.results.slices import Slice, Slices
+from calipers.results.slices import Slice, SliceDifference, Slices
 from calipers.results.units import PerUnit, UnitRow
 from calipers.results.written import SCHEMA, loads
 
@@ -28,7 +28,8 @@ KINDS = {
     result_name(cls): cls
     for cls in (
         *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
-        *(Estimate, Difference, Overall, OccupiedConfusion, Slice, Definition, Finding, PlanRow),
+        *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
+        *(Definition, Finding, PlanRow),
     )
 }
 

@@ -35,6 +35,15 @@ class Slice(Written):
                 yield f"to_rest.{name}", f"expected {expected!r}, as in estimate, found {own!r}"
 
 
+@dataclass(frozen=True, slots=True)
+class SliceDifference(Written):
+    """Two systems compared on the rows of one slice, pair by pair of rows."""
+
+    column: str
+    slice: str
+    difference: Difference
+
+
 _OF_ESTIMATE = ("system", "measure", "value", "low", "high", "level", "method", "n", "of")
 #: The columns of the table, and where each stands.
 _COLUMNS: Mapping[str, Callable[[Slice], Any]] = {
@@ -52,6 +61,10 @@ _COLUMNS: Mapping[str, Callable[[Slice], Any]] = {
 class Slices(Written, Tidy):
     """Every measure of every system on every slice, and how it differs from the rest.
 
+    ``differences`` are those of the systems of a comparison within each slice, first those of its
+    primary measure; p-values and intervals account for all slices and pairs, in two families as in
+    :class:`Comparison`.
+
     Examples
     --------
     >>> import calipers as cal
@@ -65,6 +78,7 @@ class Slices(Written, Tidy):
     all: tuple[Slice, ...] = field(metadata={"as": "rows"})
     level: Level = 0.95
     adjustment: str = "Holm"
+    differences: tuple[SliceDifference, ...] = ()
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.all)

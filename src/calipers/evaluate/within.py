@@ -1,0 +1,75 @@
+"""Systems compared within slices: paired differences on the rows of each, held together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from calipers.evaluate.compare import Asked
+from calipers.evaluate.families import JOINT, Family, Found
+from calipers.evaluate.rows import Rows
+from calipers.inference.policy import MOST_PAIRS_WITHIN
+from calipers.inference.questions import BY_REPLICATES, USUAL
+from calipers.results import Comparison, Difference, SliceDifference
+
+if TYPE_CHECKING:
+    from calipers.evaluate.cuts import Cut
+    from calipers.measures import Measure
+
+
+def compared_within(
+    source: Rows, made: Sequence[Cut], comparison: Comparison
+) -> tuple[SliceDifference, ...]:
+    """The pairs of a comparison on the rows of each slice. As there, the primary measure is one
+    family and all others are another, each with all its pairs and slices."""
+    pairs = list(dict.fromkeys((d.system, d.baseline) for d in comparison))
+    if len(pairs) > MOST_PAIRS_WITHIN:
+        return ()
+    found: dict[Measure, list[Found]] = {}
+    for cut in made:
+        for name, rows in zip(cut.names, cut.rows, strict=True):
+            part = replace(source, by_name={n: s.taken(rows) for n, s in source.by_name.items()})
+            # None leads: on several slices no difference is a family by itself.
+            asked = Asked(part, source.settings, USUAL, None)
+            for measure, own in asked.found(pairs, "", with_vectors=True).items():
+                there = found.setdefault(measure, [])
+                there += [replace(_sober(one), part=(cut.column, name)) for one in own]
+    first = {m: own for m, own in found.items() if str(m) == comparison.primary}
+    others = {m: own for m, own in found.items() if m not in first}
+    return tuple(
+        SliceDifference(*one.part, difference)
+        for family in (first, others)
+        for one, difference in _adjusted(family, source, comparison.baseline)
+    )
+
+
+def _sober(one: Found) -> Found:
+    """Without a test by replicates where hardly one is defined or none varies, as of three rows:
+    their share on one side says nothing."""
+    spread = one.error.se > 0 or one.value == 0
+    if spread or one.fields["test"] not in BY_REPLICATES:
+        return one
+    none = {"p": math.nan, "test": "none", "low": math.nan, "high": math.nan}
+    why = one.fields["no_interval"] or "no_spread"
+    error = replace(one.error, se=math.nan)
+    return replace(one, fields={**one.fields, **none, "no_interval": why}, error=error, vector=None)
+
+
+def _adjusted(
+    family: dict[Measure, list[Found]], source: Rows, baseline: str | None
+) -> Iterable[tuple[Found, Difference]]:
+    """The differences of a family; those without a test are not of their number."""
+    made: dict[int, Difference] = {}
+    for way, defined in ((JOINT, True), ("none", False)):
+        of = {
+            measure: [one for one in own if math.isfinite(one.fields["p"]) is defined]
+            for measure, own in family.items()
+        }
+        of = {measure: own for measure, own in of.items() if own}
+        if of:
+            rows = Family(of, source, baseline, source.settings, lambda *_: {}).adjusted(way)
+            for measure, own in of.items():
+                made.update(zip(map(id, own), rows[measure], strict=True))
+    return [(one, made[id(one)]) for own in family.values() for one in own]
