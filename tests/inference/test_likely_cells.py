@@ -95,3 +95,22 @@ def test_a_rare_class_costs_no_interval() -> None:
     said = np.where(random.random(120) < 0.8, truth, random.choice(["a", "b"], 120))
     for estimate in cal.classification(truth, said, measures=MEASURES):
         assert 0 < estimate.high - estimate.low < 0.5, estimate
+
+
+def test_few_clusters_go_by_students_t_of_their_influence() -> None:
+    """F1 = 2TP/(2TP + FP + FN) is a ratio of sums over clusters, whose standard error SciPy's t makes
+    an interval of: √(C/(C − 1)·Σ(2tp − F1·(2tp + fp + fn))²)/(2TP + FP + FN)."""
+    random = np.random.default_rng(2)
+    truth, user = random.random(60) < 0.5, np.arange(60) // 5
+    said = np.where(random.random(60) < 0.8, truth, ~truth)
+    made = cal.classification(truth, said, cluster=user, measures=["F1"])["F1"]
+    top = np.bincount(user, 2.0 * (truth & said))
+    below = top + np.bincount(user, truth ^ said)
+    value = top.sum() / below.sum()
+    se = np.sqrt(12 / 11 * np.square(top - value * below).sum()) / below.sum()
+    half = stats.t.ppf(0.975, 11) * se
+    assert (made.low, made.high) == pytest.approx((value - half, value + half), abs=1e-7)
+    assert made.method == "delta, 12 clusters"
+    perfect = cal.classification(truth, truth, cluster=user, measures=["MCC"])["MCC"]
+    assert perfect.high == 1
+    assert perfect.low < 0.9

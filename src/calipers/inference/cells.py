@@ -35,6 +35,9 @@ NEAR = 500_000
 _MOST_BESIDE = 125
 _TURNS = 40
 
+#: What numerical derivatives leave of nothing, relative to the number.
+ROUNDING = 1e-9
+
 #: Of more cells than this rows are drawn rather than cells, unless each holds many rows.
 _MANY_CELLS = 2500
 _MANY_ROWS = 8
@@ -326,9 +329,14 @@ class Cells:
         # Of weights, rounding may leave a hair where no row is left.
         return np.where(out >= self.counts * (1 - 1e-12), 0.0, self.counts - out)
 
-    def error(self, influence: FloatArray) -> float:
+    def error(self, influence: FloatArray, size: float = 0.0) -> float:
         """Standard error of a sum over rows, each of which adds its weight times the ``influence``
-        of its cell (an array of ``shape``, or of the cells)."""
+        of its cell (an array of ``shape``, or of the cells); 0 where it is no more than rounding
+        leaves of numbers of this ``size``, as derivatives of what is perfect are."""
+        se = self._error(influence)
+        return 0.0 if se <= ROUNDING * abs(size) else se
+
+    def _error(self, influence: FloatArray) -> float:
         at = influence.ravel()[self.place] if influence.shape == self.shape else influence
         if self.clusters is None:
             return math.sqrt(float(np.dot(self.squares, np.square(at))))

@@ -114,7 +114,7 @@ class ClassCounts:
             per_class=lambda: self._per_class(measure),
             law=_Counted(measure, self),
             influence=lambda: self.influence(measure),
-            error=lambda: Error(cells.error(self._gradient(measure)), "delta"),
+            error=lambda: Error(cells.error(self._gradient(measure), value), "delta"),
             replicates=lambda: self.replicates([measure])[measure],
             likely=(lambda: self.likely(measure)) if cells.plain and cells.shape[0] == 2 else None,
             stratified=lambda: self._stratified(measure),
@@ -309,7 +309,8 @@ class BothCounts:
 
     def error(self, measure: Any) -> Error:
         """By the delta method."""
-        return Error(self.cells.error(self.moved(measure)[0]), "delta", self._degrees)
+        sizes = (abs(float(measure.apply(of.matrix))) for of in (self.first, self.second))
+        return Error(self.cells.error(self.moved(measure)[0], max(sizes)), "delta", self._degrees)
 
     @property
     def _degrees(self) -> float | None:
