@@ -33,6 +33,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import coverage_found
 import coverage_page
 from simulation import RESAMPLES, Tallies, Tally, simulated
 from worlds import all_trials, all_worlds
@@ -286,7 +287,7 @@ def main(argv: list[str] | None = None) -> None:
     others = given.simulations if given.others is None else given.others
     keep = given.out or (PARTS / f"{part}of{parts}.json" if given.keep else None)
     found = run(names, given.simulations, others, given.seed, given.processes, keep, given.minutes)
-    print(*coverage_page.lines(result(found, given.seed)), sep="\n")
+    print(*coverage_found.lines(result(found, given.seed)), sep="\n")
 
 
 if __name__ == "__main__":

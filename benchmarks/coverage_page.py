@@ -1,139 +1,17 @@
-"""What `coverage.py` found, as lines and as the page docs/coverage.md with its pictures."""
+"""The page docs/coverage.md, of what `coverage.py` found."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from coverage_faults import FAULTS
+from coverage_found import BAND, CHANCE, ENOUGH, Found, found, speaks
+from coverage_pictures import pictures
 from scipy.stats import binom
-from simulation import GRAIN, Tally
-
-#: What 95% has to come out as.
-BAND = (0.935, 0.97)
-
-#: The most that tests at 5% may find where there is nothing.
-MOST_FALSE = 0.06
-
-#: A figure misses where a true one at the very edge would come out so, or worse, this seldom.
-CHANCE = 1 / 40
-
-#: So many data sets make it a proof.
-ENOUGH = 2000
-
-#: Why a default misses, in one line: by patterns of the measure and of the world's name.
-EXPLAINED: Mapping[tuple[str, str], str] = {}
-
-
-@dataclass(frozen=True)
-class Found:
-    """A share of simulations: of intervals that hold the truth, or of tests that err. Where there
-    is a value but no interval, it does not hold the truth."""
-
-    world: Mapping[str, Any]
-    measure: str
-    by: str
-    tally: Tally
-    test: bool = False
-
-    @property
-    def hits(self) -> int:
-        """How many hold the truth, or find what is not there."""
-        return self.tally.rejected if self.test else self.tally.held
-
-    @property
-    def of(self) -> int:
-        """Of how many."""
-        if self.by.startswith("finding: "):
-            return int(self.world["sets"])  # counted where it speaks
-        return self.tally.tested if self.test else self.tally.given + self.tally.absent
-
-    @property
-    def share(self) -> float:
-        """Coverage, or false positives."""
-        return self.hits / self.of if self.of else math.nan
-
-    @property
-    def error(self) -> float:
-        """The standard error of simulation."""
-        if not self.of:
-            return math.nan
-        p = (self.hits + 1) / (self.of + 2)
-        return math.sqrt(p * (1 - p) / self.of)
-
-    @property
-    def verdict(self) -> str:
-        """What is wrong with it beyond chance."""
-        if self.by in self.world["power"] or self.by.startswith("finding: ") or not self.of:
-            return ""
-        if self.test:
-            return "too often" if binom.sf(self.hits - 1, self.of, MOST_FALSE) <= CHANCE else ""
-        if binom.cdf(self.hits, self.of, BAND[0]) <= CHANCE:
-            return "short"
-        return "long" if binom.sf(self.hits - 1, self.of, BAND[1]) <= CHANCE else ""
-
-    @property
-    def length(self) -> float:
-        """The geometric mean of the lengths."""
-        of = self.tally
-        return math.exp(of.length * GRAIN / of.measured) if of.measured else math.nan
-
-    @property
-    def method(self) -> str:
-        """The most frequent, or why there is none."""
-        of = self.tally.methods or self.tally.reasons
-        return of.most_common(1)[0][0] if of else ""
-
-    @property
-    def why(self) -> str:
-        """Why it misses, where that is known."""
-        for (measure, world), line in EXPLAINED.items():
-            if fnmatchcase(self.measure, measure) and fnmatchcase(self.world["name"], world):
-                return line
-        return ""
-
-
-def found(result: Mapping[str, Any]) -> Iterator[Found]:
-    """Everything in the results."""
-    for world in result["worlds"]:
-        usual = {
-            measure: of.methods.most_common(1)[0][0]
-            for (measure, _, test), of in world["tallies"].items()
-            if test == "default" and of.methods
-        }
-        for (measure, way, test), tally in world["tallies"].items():
-            if not test:
-                yield Found(world, measure, way or "default", tally)
-            elif tally.tested or tally.rejected:
-                # On some data another test than on most may be the usual one.
-                name = f"default: {usual[measure]}" if test == "default" else test
-                yield Found(world, measure, name, tally, test=True)
-
-
-def lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """A line each, those that miss marked; `!` where the stated band should be kept."""
-    for row in found(result):
-        of = row.tally
-        mark = row.verdict and row.verdict + "!" * row.world["large"]
-        odd = {
-            "absent": of.absent,
-            "undefined": of.undefined,
-            "without their value": of.without_value,
-            "empty": of.empty,
-            "beyond": of.beyond,
-        }
-        yield (
-            f"{mark:>10} {100 * row.share:6.1f} ±{100 * row.error:3.1f} {of.below:4} "
-            f"{of.above:4}  {row.measure:22} {row.by:34} {row.world['name']}  [{row.method}]"
-            + "".join(f" {number} {what}" for what, number in odd.items() if number)
-        )
-
-
-# --- The page -------------------------------------------------------------------------------------
 
 #: Kinds in the order of the page: a heading, and what is drawn.
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -260,7 +138,7 @@ ADVICE = """## Which to trust when
 def write(result: Mapping[str, Any], before: Mapping[str, Any], folder: Path) -> None:
     """The page and its pictures."""
     (folder / "coverage.md").write_text(page(result, before), "utf-8")
-    for name, picture in pictures(result).items():
+    for name, picture in pictures(result, KINDS).items():
         (folder / name).write_text(picture, "utf-8")
 
 
@@ -399,109 +277,6 @@ def _odd(rows: Sequence[Found]) -> Iterator[str]:
         yield from _table(head, body)
 
 
-@dataclass(frozen=True)
-class Fault:
-    """What an earlier version did wrong, and where it shows: in a world, of a measure, or of a
-    test; and what of it is told: how many err (of intervals those that do not hold the truth), or
-    another part of a tally."""
-
-    says: str
-    world: str
-    by: str
-    what: str = "errs"
-
-    def figure(self, result: Mapping[str, Any]) -> str:
-        """In percent; the length of intervals as it is."""
-        for row in found(result):
-            named = row.by == self.by if row.test else row.measure == self.by
-            if row.world["name"] == self.world and named and (row.test or row.by == "default"):
-                if self.what == "length":
-                    return f"{row.length:.3g}"
-                errs = row.hits if row.test else row.of - row.hits
-                part = errs if self.what == "errs" else getattr(row.tally, self.what)
-                return f"{100 * part / row.of:.1f}" if row.of else "none"
-        return "not measured"
-
-
-_AMONG = "families: 33 systems, 3 measures, usual, one better, 50 topics"
-_OUTLIER = "numbers: residuals normal, one of 50 ten times as large, 100 rows"
-_TIES = "pairs: reranked, {} topics, 90% tie"
-_SHARP = "probabilities: sharp, a little overconfident, 300 rows, 50% positive"
-_MILD = "probabilities: a little overconfident, 300 rows, 41% positive"
-
-#: In the order of the page.
-FAULTS: tuple[Fault, ...] = (
-    Fault(
-        "1. Among 33 systems the better one is told from any other (more is better)",
-        _AMONG,
-        "found",
-    ),
-    Fault("1. and from all others (more is better)", _AMONG, "all found"),
-    *(
-        Fault(
-            "2. A verdict and its interval contradict each other", world, "interval against verdict"
-        )
-        for world in (
-            "families: 6 systems, 3 measures, usual, 50 topics",
-            "pages: two classes, probabilities, 6 systems, 1000 rows",
-        )
-    ),
-    *(
-        Fault("3. A headline tells two apart that are alike", f"pages: {world}", "headline")
-        for world in (
-            "two classes, probabilities, 2 systems, 1000 rows",
-            "two classes, labels, 2 systems, 100 rows",
-            "three classes, labels, 2 systems, 100 rows",
-            "runs, 2 systems, 50 topics",
-            "numbers, 2 systems, 100 rows",
-        )
-    ),
-    Fault("4. Outliers: the interval misses", _OUTLIER, "RMSE"),
-    Fault("4. Outliers: its length", _OUTLIER, "RMSE", "length"),
-    Fault(
-        "4. A Brier score beyond 1",
-        "probabilities: near-perfect, 3.0% wrong, 25 rows",
-        "Brier",
-        "beyond",
-    ),
-    *(
-        Fault("5. There is no interval", world, measure, "absent")
-        for world, measure in (
-            ("topics: RR, nearly perfect, 25 topics", "RR"),
-            ("topics: RR, nearly perfect, 100 topics", "RR"),
-            ("topics: recall, mostly 1, 25 topics", "recall@1000"),
-            ("classes: 3 classes, even, 99% right, 60 rows", "macro-F1"),
-            ("classes: 3 classes, rarest 2%, 100 rows", "macro-recall"),
-            ("areas: binormal, AUC 0.995, 10 + 190 rows", "AP"),
-        )
-    ),
-    Fault(
-        "6. An interval lacks its value (a version earlier still)",
-        "labels: all but perfect, 100 rows, 50% positive",
-        "F1",
-        "without_value",
-    ),
-    *(
-        Fault("7. Ties: the interval of the difference misses", _TIES.format(n), "RR")
-        for n in (25, 50, 100)
-    ),
-    *(
-        Fault("8. Few clusters: the interval misses", f"clusters: {world}", measure)
-        for world, measure in (
-            ("rows of users, 10 users of 5 rows", "F1"),
-            ("rows of users, 20 users of 5 rows", "F1"),
-            ("rows of users, 30 users of 5 rows", "F1"),
-            ("residuals of users, 20 users of 5 rows", "MSE"),
-        )
-    ),
-    *(
-        Fault(f"9. The interval of the ECE {says}", world, "ECE", what)
-        for world in (_MILD, _SHARP)
-        for says, what in (("misses", "errs"), ("has its caution (more is better)", "warned"))
-    ),
-)
-
-
 def _before_and_after(result: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
     """The faults of an earlier version, then and now."""
 
@@ -533,7 +308,7 @@ def _share_that_warns(missed: Sequence[Found]) -> str:
 def _tests_that_err(rows: Sequence[Found]) -> Iterator[str]:
     """The usual tests of two systems, and those of all else, that find too much."""
     usual = [row for row in rows if row.world["kind"] != "pairs" or row.by.startswith("default")]
-    usual = [row for row in usual if not _speaks(row) and row.by not in row.world["power"]]
+    usual = [row for row in usual if not speaks(row) and row.by not in row.world["power"]]
     by_name = (row.world["kind"] == "adjustments" and "usual" not in row.by for row in usual)
     usual = [row for row, named in zip(usual, by_name, strict=True) if not named]
     usual = [row for row in usual if row.by not in row.world["known_bad"]]
@@ -668,15 +443,11 @@ def _tests(rows: Sequence[Found]) -> Iterator[str]:
         own = [row for row in rows if row.world["kind"] == kind]
         if own:
             yield from (f"### {title}", "", text, "")
-            yield from _grid([r for r in own if not _speaks(r)], lambda row: row.by)
-            said = [row for row in own if _speaks(row)]
+            yield from _grid([r for r in own if not speaks(r)], lambda row: row.by)
+            said = [row for row in own if speaks(row)]
             if said:
                 yield from ("How often findings of a kind speak:", "")
                 yield from _spoken(said)
-
-
-def _speaks(row: Found) -> bool:
-    return row.by.startswith("finding: ")
 
 
 def _spoken(rows: Sequence[Found]) -> Iterator[str]:
@@ -685,132 +456,3 @@ def _spoken(rows: Sequence[Found]) -> Iterator[str]:
         text = f"{row.by.removeprefix('finding: ')} {100 * row.share:.1f}"
         of.setdefault(_data(row), []).append(text)
     yield from _table(("data", "findings"), [(data, ", ".join(said)) for data, said in of.items()])
-
-
-# --- The pictures ---------------------------------------------------------------------------------
-
-_INK = "#666666"  # seen on white and on black
-
-
-def pictures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Pictures by the names of their files."""
-    import vl_convert
-
-    rows = [row for row in found(result) if row.world["large"] and row.of]
-    defaults = [row for row in rows if not row.test and row.by == "default"]
-    areas = [
-        row
-        for row in rows
-        if row.measure == "AUC"
-        and row.world["size"] == "20 + 180 rows"
-        and not row.test
-        and row.world["design"].startswith("binormal")
-    ]
-    tests = [
-        row
-        for row in rows
-        if row.test
-        and row.world["kind"] not in ("adjustments", "findings", "slices")
-        and not _speaks(row)
-        and row.by not in (*row.world["known_bad"], *row.world["power"])
-    ]
-    specs = {
-        "coverage-defaults.svg": _strips(
-            [(KINDS[r.world["kind"]][0], r.share) for r in defaults],
-            "Coverage of default intervals, %",
-            BAND,
-            0.8,
-            1.0,
-        ),
-        "coverage-areas.svg": _curves(
-            [(float(r.world["design"].split()[-1]), r.by, r.share) for r in areas]
-        ),
-        "coverage-tests.svg": _strips(
-            [(r.by.split(": ")[-1], r.share) for r in tests],
-            "False positives at 5%, %",
-            (0.0, MOST_FALSE),
-            0.0,
-            0.1,
-        ),
-    }
-    return {name: str(vl_convert.vegalite_to_svg(spec)) for name, spec in specs.items()}
-
-
-def _base(**parts: Any) -> dict[str, Any]:
-    axis = {"labelColor": _INK, "titleColor": _INK, "gridOpacity": 0.2, "titleFontWeight": "normal"}
-    axis |= {"domain": False, "ticks": False, "labelLimit": 300, "labelFontSize": 12}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "background": None,
-        "config": {"axis": axis, "legend": {"labelColor": _INK, "titleColor": _INK}},
-        **parts,
-    }
-
-
-def _strips(
-    points: Sequence[tuple[str, float]],
-    title: str,
-    band: tuple[float, float],
-    least: float,
-    most: float,
-) -> dict[str, Any]:
-    """A tick for each figure, in rows."""
-    order = list(dict.fromkeys(name for name, _ in points))
-    data = [
-        {"row": name, "x": 100 * min(max(x, least), most), "out": not band[0] <= x <= band[1]}
-        for name, x in points
-    ]
-    scale = {"domain": [100 * least, 100 * most], "nice": False}
-    y = {"field": "row", "type": "nominal", "sort": order, "title": None}
-    x = {"field": "x", "type": "quantitative", "scale": scale, "title": title}
-    colour: dict[str, Any] = {"field": "out", "type": "nominal", "legend": None}
-    colour["scale"] = {"domain": [False, True], "range": ["#0072B2", "#D55E00"]}
-    rule = {"data": {"values": [{"a": 100 * band[0], "b": 100 * band[1]}]}}
-    ends = {"x": {"field": "a", "type": "quantitative", "scale": scale}, "x2": {"field": "b"}}
-    return _base(
-        width=420,
-        height={"step": 22},
-        layer=[
-            {
-                **rule,
-                "mark": {"type": "rect", "opacity": 0.15, "color": "#009E73"},
-                "encoding": ends,
-            },
-            {
-                "data": {"values": data},
-                "mark": {"type": "tick", "thickness": 1.5, "opacity": 0.7},
-                "encoding": {"x": x, "y": y, "color": colour},
-            },
-        ],
-    )
-
-
-def _curves(points: Sequence[tuple[float, str, float]]) -> dict[str, Any]:
-    """Coverage of the AUC by method."""
-    data = [{"x": x, "by": by, "y": 100 * y} for x, by, y in points]
-    ways = list(dict.fromkeys(by for _, by, _ in points))
-    scale = {"domain": [80, 100], "clamp": True}
-    y = {"field": "y", "type": "quantitative", "scale": scale, "title": "Coverage, %"}
-    title = "True AUC, 20 positives and 180 negatives"
-    x = {"field": "x", "type": "quantitative", "scale": {"zero": False}, "title": title}
-    colours = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#666666"]
-    by: dict[str, Any] = {"field": "by", "type": "nominal", "title": None, "sort": ways}
-    by["scale"] = {"domain": ways, "range": colours[: len(ways)]}
-    band = {"data": {"values": [{"a": 100 * BAND[0], "b": 100 * BAND[1]}]}}
-    ends = {"y": {"field": "a", "type": "quantitative", "scale": scale}, "y2": {"field": "b"}}
-    return _base(
-        width=420,
-        height=240,
-        layer=[
-            {
-                **band,
-                "mark": {"type": "rect", "opacity": 0.15, "color": "#009E73"},
-                "encoding": ends,
-            },
-            {
-                "data": {"values": data},
-                "mark": {"type": "line", "point": True},
-                "encoding": {"x": x, "y": y, "color": by},
-            },
-        ],
-    )

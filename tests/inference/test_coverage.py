@@ -260,6 +260,6 @@ def test_the_page_is_what_the_results_say(coverage: ModuleType) -> None:
     )
     text = (HERE / "docs" / "coverage.md").read_text("utf-8")
     assert text == page.page(result, before)
-    for name in page.pictures(result):
+    for name in page.pictures(result, page.KINDS):
         assert f"]({name})" in text
         assert (HERE / "docs" / name).is_file()
