@@ -42,8 +42,6 @@ from worlds.world import Trial, World
 HERE = Path(__file__).parent
 PARTS = HERE / "parts"
 
-#: How many data sets a process does at a time; the first so many are drawn again by every run.
-AT_ONCE = {World: 40, Trial: 10}
 
 #: All worlds get so many data sets, but for dear ones, before any of them gets more.
 ROUNDS = (200, 500, 1000)
@@ -106,6 +104,13 @@ class Task:
             )
 
 
+def _step(name: str) -> int:
+    """How many data sets a process does at a time; the first so many are drawn again by every
+    run."""
+    of = everything()[name]
+    return 40 if isinstance(of, World) else 10 if of.dear < 100 else 2
+
+
 def _most(name: str, simulations: int) -> int:
     """How many data sets a world gets where most get so many."""
     return max(1, simulations // getattr(everything()[name], "dear", 1))
@@ -118,7 +123,7 @@ def _others(world: World | Trial) -> bool:
 
 def probe(name: str, seed: int, simulations: int, others: int) -> Task:
     """The first data sets of a world."""
-    step = AT_ONCE[type(everything()[name])]
+    step = _step(name)
     more = others >= step and _others(everything()[name])
     return Task(name, range(min(step, _most(name, simulations))), seed, others=more)
 
@@ -129,7 +134,7 @@ def tasks(known: dict[str, Kept], simulations: int, others: int, seed: int) -> I
     for to in (*(n for n in ROUNDS if n < simulations), simulations):
         for name, (sets, second) in begin.items():
             most = _most(name, to)
-            step = AT_ONCE[type(everything()[name])]
+            step = _step(name)
             until = min(most, others) if _others(everything()[name]) else 0
             edges = {sets, second, most, until}
             cuts = sorted({*edges, *range(0, most, step)})

@@ -149,6 +149,8 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     asked = [row for row in defaults if row.world["large"]]
     missed = [row for row in asked if row.verdict]
     sets = [world["sets"] for world in result["worlds"] if not world["dear"]]
+    dear = [world["sets"] for world in result["worlds"] if world["dear"]]
+    fewer = f"; those of several systems, whole pages, findings and slices from {_range(dear)}"
     check = "" if min(sets) >= ENOUGH else " That is a check, and no proof."
     return "\n".join(
         [
@@ -163,7 +165,7 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
             "",
             f"Each figure comes from {_range(sets)} data sets (the standard error of a coverage of "
             f"95% is {_error(sets)}), with {result['resamples']:,} replicates in each bootstrap, "
-            f"and seed {result['seed']}.{check} Where a value has no interval, that counts as a miss.",
+            f"and seed {result['seed']}{fewer * bool(dear)}.{check} Where a value has no interval, that counts as a miss.",
             "",
             f"Where there are at least 100 rows with 20 of each class, or 25 topics, a default has "
             f"to come out between {BAND[0]:.1%} and {BAND[1]:.0%}. A figure is taken to be outside "

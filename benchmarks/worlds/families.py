@@ -15,7 +15,7 @@ from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import make_settings
 from calipers.evaluate.topics import TopicScores
 from calipers.results import Evaluation
-from worlds.pages import errors
+from worlds.pages import dearness, errors
 from worlds.topics import TOPICS
 from worlds.world import UNIFORM_GRID, Floats, Random, Trial
 
@@ -103,7 +103,7 @@ def family(topics: int, systems: int, measures: int, shape: str, better: float =
         draw=draw,
         large=topics >= 25,
         power=("found", "all found"),
-        dear=40 if systems > 8 else 4,
+        dear=dearness(systems),
     )
 
 
@@ -125,7 +125,7 @@ def adjusted(topics: int, systems: int, shape: str) -> Trial:
 
     design = f"{systems} systems, {shape}"
     bad = ("none, usual test",) if systems > 2 else ()
-    size, dear = f"{topics} topics", 40 if systems > 8 else 4
+    size, dear = f"{topics} topics", 2 * dearness(systems)
     return Trial("adjustments", design, size, draw, topics >= 25, known_bad=bad, dear=dear)
 
 

@@ -27,6 +27,11 @@ _CLAIMS = re.compile(
 _DENIES = re.compile(r"\b(not shown|do not tell|cannot be told)\b")
 
 
+def dearness(systems: int) -> int:
+    """One data set of how many that quick worlds get."""
+    return 4 if systems < 3 else 10 if systems < 9 else 100
+
+
 def claims(sentence: str) -> bool:
     """Whether a sentence calls two systems different; "not shown to be better" does not."""
     parts = re.split(r"[;:.]\s", sentence)
@@ -183,7 +188,7 @@ def whole(task: str, number: int, systems: int, *, better: bool = False) -> Tria
 
     design = f"{task}, {systems} systems" + (", one better" if better else "")
     size = f"{number} {'topics' if task == 'runs' else 'rows'}"
-    dear = 40 if systems > 8 else 10 if better else 4
+    dear = dearness(systems) * (2 if better else 1)
     return Trial("pages", design, size, draw, large=True, power=("found", "all found"), dear=dear)
 
 

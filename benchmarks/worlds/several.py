@@ -52,7 +52,8 @@ def several(number: int, systems: int, of: PerTopic) -> Trial:
 
     design = f"{systems} systems, {of.name}"
     bad = ("randomisation, not adjusted",)
-    return Trial("several", design, f"{number} topics", draw, number >= 25, known_bad=bad)
+    size = f"{number} topics"
+    return Trial("several", design, size, draw, number >= 25, known_bad=bad, dear=2)
 
 
 def overlapping(rows: int, design: str, learner: str) -> Trial:
