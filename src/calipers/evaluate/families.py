@@ -13,7 +13,7 @@ import numpy as np
 from calipers.inference import joint, many, margins
 from calipers.inference.joint import Maxima
 from calipers.inference.multiplicity import ADJUSTMENTS
-from calipers.inference.paired import Test
+from calipers.inference.paired import ROUNDING, Test
 from calipers.inference.policy import MOST_DEALS, MOST_DEALT, MOST_DEALT_UNITS, randomisations
 from calipers.inference.questions import detectable
 from calipers.inference.spaces import Error
@@ -130,6 +130,9 @@ class Family:
         signs = np.repeat(towards, [len(found) for found in self.found.values()])
         maxima = self._maxima(towards, signs)
         errors = np.array([of.error.se for of in self.all])
+        # What rounding leaves of a spread that is none says nothing.
+        sizes = np.array([abs(of.value) for of in self.all])
+        errors[(errors <= ROUNDING * sizes) & (sizes > 0)] = math.nan
         if not maxima.normal:
             for at in self._places:
                 values, units = self._column("value", at), self._column("n", at)

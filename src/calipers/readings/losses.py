@@ -209,6 +209,8 @@ class _Losses:
         """Of values that have ends; of clusters by their means."""
         values, weight = self.loss, self.weight
         if self.clusters is not None:
+            if self.clusters.number < 2:
+                return intervals.missing(dirichlet.METHOD, "too_few_clusters")
             sums = self.clusters.sums(np.column_stack([values, np.ones(len(values))]))
             sums = sums[sums[:, 1] > 0]
             values, weight = sums[:, 0] / sums[:, 1], sums[:, 1]
