@@ -512,7 +512,8 @@ def test_findings_on_the_data() -> None:
     truth = rng.random((4000, 4)) < [0.5, 0.4, 0.002, 0.0]
     ev = cal.multilabel(truth, truth, measures=["Hamming-loss", "macro-F1"])
     found = {f.kind: f for f in ev.findings}
-    assert set(found) == {"few-rows", "rare-labels", "label-without-rows"}
+    expected = {"few-rows", "rare-labels", "label-without-rows", "perfect-separation"}
+    assert set(found) == expected
     assert "1 of 4 labels: '3'" in found["label-without-rows"].sentence
     assert found["rare-labels"].intervals["share of '2'"][1] < 0.01
     assert found["rare-labels"].measures == ("Hamming-loss",)

@@ -49,7 +49,7 @@ class Maxima:
         t = np.abs(t) if side == 0 else t * side
         size = _as_normal(t, degrees) if self.normal else t
         found, number = self._ascending[side], self.drawn.shape[1]
-        reached = number - np.searchsorted(found, size - _HAIR * np.abs(size))
+        reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
         p = reached / number if self.exact else (reached + 1) / (number + 1)
         if self.normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))

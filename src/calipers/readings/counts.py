@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -141,8 +141,11 @@ class ClassCounts:
         if measure.label is not None and self.matrix.classes > 2:
             return self._of_class(measure.label).likely(measure.plain)
         shared = [m for m in self.together if m.label is None or self.matrix.classes == 2]
-        of = self.cells.as_likely(self.settings)
-        matrices = (cells.by_margins(drawn, self.matrix.labels) for cells, drawn in of)
+
+        def matrices() -> Iterator[ConfusionMatrix]:
+            for cells, drawn in self.cells.as_likely(self.settings):
+                yield cells.by_margins(drawn, self.matrix.labels)
+
         return _kept(self._probable, (measure, *shared), matrices)[measure]
 
     def _per_class(self, measure: Any) -> float:
@@ -266,8 +269,11 @@ class ClassCounts:
 
     def replicates(self, measures: Iterable[MeasureLike]) -> dict[Any, FloatArray]:
         """Bootstrap replicates of each measure, all from the same draws."""
-        drawn = self.cells.drawn(self.settings)
-        matrices = (self.cells.redrawn(some, self.matrix.labels) for some in drawn)
+
+        def matrices() -> Iterator[ConfusionMatrix]:
+            for some in self.cells.drawn(self.settings):
+                yield self.cells.redrawn(some, self.matrix.labels)
+
         return _kept(self._spread, (*measures, *self.together), matrices)
 
     def beside(self, other: ClassCounts) -> BothCounts:
@@ -279,12 +285,14 @@ class ClassCounts:
 
 
 def _kept(
-    kept: dict[Any, FloatArray], measures: Iterable[Any], matrices: Iterable[ConfusionMatrix]
+    kept: dict[Any, FloatArray],
+    measures: Iterable[Any],
+    matrices: Callable[[], Iterable[ConfusionMatrix]],
 ) -> dict[Any, FloatArray]:
     """The values of measures of matrices that come some at a time, with those that were kept."""
     todo = [m for m in dict.fromkeys(measures) if m not in kept]
     if todo:
-        parts = [[m.apply(some) for m in todo] for some in matrices]
+        parts = [[m.apply(some) for m in todo] for some in matrices()]
         kept.update(zip(todo, map(np.concatenate, zip(*parts, strict=True)), strict=True))
     return kept
 
