@@ -122,6 +122,10 @@ def test_an_estimate_has_an_interval_or_says_why_not(
             ev = evaluation(task, rows, interval, weighted)
             for system in ev.systems:
                 e = ev[system, str(definition.example())]
+                if math.isnan(e.value):
+                    assert rows == 30, "of enough rows every measure has a value"
+                    assert e.undefined
+                    continue
                 assert math.isfinite(e.value)
                 if e.no_interval is not None:
                     assert e.no_interval in NO_INTERVAL
@@ -151,7 +155,12 @@ def test_two_systems_get_a_paired_difference(task: str, definition: Definition) 
             continue
         (d,) = found
         assert (d.system, d.baseline) == ("fine", "rough")
-        assert d.value == pytest.approx(ev["fine", name].value - ev["rough", name].value, abs=1e-12)
+        fine, rough = (ev[system, name] for system in ("fine", "rough"))
+        if math.isnan(fine.value - rough.value):
+            assert rows == 30
+            continue
+        if fine.n == rough.n == fine.of:  # else the units that both have a value on
+            assert d.value == pytest.approx(fine.value - rough.value, abs=1e-12)
         assert 0 < d.p <= d.p_adjusted <= 1 or d.value == 0
         assert d.test != "none"
         if d.no_interval is None:
@@ -160,7 +169,7 @@ def test_two_systems_get_a_paired_difference(task: str, definition: Definition) 
         else:
             assert d.no_interval in NO_INTERVAL
             assert rows == 30, "two systems that differ get an interval here"
-            assert d.no_interval == "degenerate_replicates"
+            assert d.no_interval in ("degenerate_replicates", "no_analytic_interval")
 
 
 @pytest.mark.parametrize("task", BATCHES)
