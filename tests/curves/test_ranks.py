@@ -142,9 +142,12 @@ def test_ranks_end_where_the_runs_do() -> None:
 
 
 def test_the_seed_decides() -> None:
-    first, again, other = (evaluation(seed=0, resamples=300).curves[0], *(
-        cal.retrieval(*as_sources(rankings(0)), resamples=300, seed=s).curves[0] for s in (0, 1)
-    ))  # fmt: skip
+    first, again, other = (
+        cal.retrieval(
+            *as_sources(rankings(0)), resamples=300, seed=seed, interval="bootstrap"
+        ).curves[0]
+        for seed in (0, 0, 1)
+    )
     np.testing.assert_array_equal(first.low, again.low)
     assert not np.array_equal(first.low, other.low)
 

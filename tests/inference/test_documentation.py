@@ -85,7 +85,7 @@ def test_the_default_intervals(name: str, method: str) -> None:
         ev = cal.regression(*NUMBERS, measures=measures)
     elif task == "retrieval":
         ev = cal.retrieval(QRELS, RUN, measures=measures)
-    elif name.startswith("macro"):
+    elif method.startswith("Dirichlet") or name.startswith("macro"):
         ev = cal.classification(CLASS, probability=OF_CLASSES, curves=False, measures=measures)
     else:
         ev = cal.classification(SICK, probability=P, curves=False, measures=measures)

@@ -89,7 +89,8 @@ class Partition(System):
 def partitions(
     truth: Any, found: Mapping[str, Any], *, weight: Any = None, cluster: Any = None,
     slices: Any = None, slice_bins: Bins | None = None, measures: MeasureNames | None = None,
-    baseline: str | None = None, interval: str | Sequence[str] = "auto", level: float = 0.95,
+    baseline: str | None = None, primary: str | None = None,
+    interval: str | Sequence[str] = "auto", level: float = 0.95,
     resamples: int = 2000, seed: int = 0, inputs: Sequence[Any] = (),
 ) -> Evaluation:  # fmt: skip
     """How well clusterings recover known classes; ``found`` is a column for each clustering."""
@@ -100,7 +101,7 @@ def partitions(
     systems = {name: Partition(name, classes, codes, *rows) for name, codes in columns.items()}
     chosen = choose_measures(measures, ("ARI", "purity"), "partitions")
     return evaluated(
-        "partitions", asked_of(systems, chosen), chosen, baseline=baseline,
+        "partitions", asked_of(systems, chosen), chosen, baseline=baseline, primary=primary,
         slices=slice_columns(slices), slice_bins=slice_bins, inputs=inputs,
     )  # fmt: skip
 

@@ -24,7 +24,6 @@ from calipers.evaluate.shared import (
     make_settings,
 )
 from calipers.evaluate.subjects import of_runs
-from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
 from calipers.evaluate.topics import ORDER, Statistics, TopicScores
 from calipers.measures import Measure
 from calipers.report.names import short
@@ -196,7 +195,13 @@ def retrieval(
         **parameters,
     }
     table = None if topic_table is None else read_topic_table(topic_table)
-    cut_by, how = topic_cuts(slices, slice_bins, table, names)
+    how: Sequence[str] = ()
+    by_slice = None
+    if any(given is not None for given in (slices, slice_bins, table)):
+        from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
+
+        cut_by, how = topic_cuts(slices, slice_bins, table, names)
+        by_slice = sliced_topics(source, cut_by)
     made = source.evaluation(
         "retrieval",
         conventions,
@@ -204,7 +209,7 @@ def retrieval(
         comparison=comparison_if_several(source, baseline, settings, primary),
         curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen), *how),
-        slices=sliced_topics(source, cut_by),
+        slices=by_slice,
     )
     told = tuple(made.estimates), made.comparison, made.slices
     spelling = partial(_spelling, qrels, named, names, read)

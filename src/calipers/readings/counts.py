@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
 
-#: Replicates of more cells than this have no standard errors of their own.
-_FEW_CELLS = 25
+_FEW_CELLS = 25  # replicates of more have no standard errors of their own
 
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """A confusion matrix of any number of classes, and how the rows behind it are redrawn."""
+    """A confusion matrix of any number of classes, and how the rows behind it are redrawn; measures
+    ``together`` in one pass."""
 
     matrix: ConfusionMatrix
     cells: Cells
     settings: Settings
-    #: Measures that are bootstrapped in one pass with the first of them.
     together: tuple[Any, ...] = ()
     _spread: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
     _probable: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
@@ -134,10 +133,8 @@ class ClassCounts:
         return self.cells.clusters
 
     def likely(self, measure: Any) -> FloatArray:
-        """The measure of matrices as likely as their rows make them.
-
-        Where a cell holds few rows the bootstrap draws too few others, and from an empty one none
-        at all, so that its intervals are too short; these hold the truth as often as they say."""
+        """The measure of matrices as likely as their rows make them. (Where a cell holds few rows
+        the bootstrap draws too few others, and from an empty one none at all.)"""
         if measure.label is not None and self.matrix.classes > 2:
             return self._of_class(measure.label).likely(measure.plain)
         shared = [m for m in self.together if m.label is None or self.matrix.classes == 2]
@@ -250,8 +247,7 @@ class ClassCounts:
         """Of few cells, whose counts are all there is to the rows: each replicate by the delta
         method."""
         cells = self.cells
-        few = len(cells.place) <= _FEW_CELLS
-        if not (few and cells.plain):
+        if len(cells.place) > _FEW_CELLS or not cells.plain:
             return None
         drawn = np.concatenate(list(cells.drawn(self.settings)))
         variance = np.zeros(len(drawn))
