@@ -170,7 +170,7 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
                 some = _by_value(key)
                 key, truth, columns = key[some], of.truth[some], [x[some] for x in columns]
             order = np.argsort(key)
-            new = np.append(True, np.diff(key[order]) != 0)
+            new = np.append(True, key[order][1:] != key[order][:-1])
             if new.sum() >= DISTINCT * len(key):
                 break
     else:

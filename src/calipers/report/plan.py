@@ -55,7 +55,7 @@ def text(plan: Plan) -> str:
 def lines(plan: Plan) -> Iterator[str]:
     """The sentences."""
     yield sentence(plan)
-    if plan.assured is not None:
+    if plan.assured is not None and {"half_width", "assurance"} <= set(plan.wanted):
         yield (
             f"That is the average. {numbers.count(plan.assured, plan.unit).capitalize()} give one "
             f"of ±{_digits(plan.wanted['half_width'])} or less with "
