@@ -317,7 +317,7 @@ class _Together:
     def p(self, at: float, alternative: str) -> FloatArray:
         """The adjusted p-values of the differences against another than 0."""
         apart = np.array([of.value for of in self.found]) - at
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             t = np.where(apart == 0, 0.0, apart / self.errors)
         t[np.isinf(t)] = math.nan
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]

@@ -339,7 +339,7 @@ def _of_rows(
     if split is None:
         raise InputError("split= is missing: the split of each row of the evaluation")
     if count is not None:
-        repeats = Repeats.of(count, len(count))
+        repeats = Repeats.of(count, len(as_array(count, "count")))
         split, repetition = repeats.given(split, "split"), repeats.given(repetition, "repetition")
     codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())

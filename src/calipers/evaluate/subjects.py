@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.topics import TopicScores
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices
+    from calipers.statistics import FloatArray
 
     #: What was computed.
     Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
@@ -184,7 +185,7 @@ def _over_ties(measure: Measure | None, of: JudgedRankings) -> tuple[str, float,
     if measure is None or measure.definition.on is not JudgedRankings or not measure.monotone:
         return None
     worst, best = (
-        float(np.nanmean(measure.apply(of.rearranged(best_first=best_first))))
+        _mean_of(measure.apply(of.rearranged(best_first=best_first)))
         for best_first in (False, True)
     )
     return str(measure), worst, best
@@ -212,3 +213,9 @@ def _of(
     subjects = [subject(s) for s in source.by_name.values()]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
+
+
+def _mean_of(values: FloatArray) -> float:
+    """Of the topics that have a value."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")

@@ -114,7 +114,8 @@ def few_judged(s: Subject, runs: Runs) -> Iterator[Said]:
     for name, run in runs.by_name.items():
         if not run.none_judged:
             own = run.rankings.take(np.flatnonzero(run.rankings.retrieved))
-            share = float(runs.judged.apply(own).mean())
+            judged = runs.judged.apply(own)
+            share = float(judged.mean()) if len(judged) else 1.0
             if share < FEW_JUDGED:
                 few[name] = share
     if few:
