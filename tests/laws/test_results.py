@@ -44,6 +44,7 @@ from calipers.results import (
     PlanRow,
     Regions,
     Slice,
+    SliceDifference,
     Slices,
     json_schema,
 )
@@ -173,7 +174,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(KINDS.values()) == {
         Comparison, Confusion, Curve, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
-        LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, Slices,
+        LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
 
 

@@ -63,10 +63,11 @@ class OfTopics:
 
     def influence(self) -> Influence:
         """By how much each topic moves the summary; nothing where it has no value."""
-        columns = self.topics.columns
-        own, n = moved_by(self.topics.summary, columns, self.value), len(columns)
+        columns, n = self.topics.columns, len(self.topics.columns)
         moved = np.zeros(len(self.topics.values))
-        moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
+        if n:
+            own = moved_by(self.topics.summary, columns, self.value)
+            moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
         return Influence(moved, Space(), "Student t")
 
     def methods(self) -> dict[str, Limits]:
@@ -133,9 +134,7 @@ class OfTopics:
 
     def skewness(self) -> float:
         """The size of the skewness over √n; 0 where nothing varies."""
-        spread = float(np.square(self._apart).mean())
-        third = abs(float((self._apart**3).mean()))
-        return third / (spread**1.5 * np.sqrt(len(self._apart))) if spread > 0 else 0.0
+        return 6 * abs(intervals.acceleration(self._apart))
 
     def room(self) -> float:
         """What half a topic at either end of the range adds to the variance, as a share of it."""
@@ -163,8 +162,8 @@ class OfTopics:
         n, summary = len(self._first), self.topics.summary
         ends = summary.of_means(np.array([[made.low], [made.high]]), n)
         method = made.method + (" of logarithms" if summary.kind == "geometric" else "")
-        rate = {"sum": n, "geometric": self.value}.get(summary.kind, 1.0)
-        return Interval(float(ends[0]), float(ends[1]), method, made.reason, rate * made.se)
+        se = made.se * rate(summary, self.value, n)
+        return Interval(float(ends[0]), float(ends[1]), method, made.reason, se)
 
     def _studentised(self, level: float) -> Interval:
         means, errors = (of[:, 0] for of in self.drawn())
@@ -195,8 +194,12 @@ def moved_by(summary: Summary, columns: FloatArray, value: float) -> FloatArray:
     first = columns[:, 0]
     if summary.kind == "pooled":
         return np.asarray((first - value * columns[:, 1]) / columns[:, 1].mean())
-    rate = {"sum": len(first), "geometric": value}.get(summary.kind, 1)
-    return np.asarray((first - first.mean()) * rate)
+    return np.asarray((first - first.mean()) * rate(summary, value, len(first)))
+
+
+def rate(summary: Summary, value: float, n: int) -> float:
+    """How fast a summary of n topics grows with the mean of its column."""
+    return {"sum": float(n), "geometric": value}.get(summary.kind, 1.0)
 
 
 def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float) -> Interval:
