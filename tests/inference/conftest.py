@@ -1,4 +1,4 @@
-"""Lets the tests of this folder share ``applies``."""
+"""Lets the tests of this folder share ``applies`` and ``rows_by_hand``."""
 
 from __future__ import annotations
 

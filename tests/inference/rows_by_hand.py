@@ -1,0 +1,231 @@
+"""Two small data sets, and measures of weighted rows written out anew, for numbers by hand.
+
+Every formula takes a weight of each row along the last axis of ``w`` and any leading axes: all that
+a bootstrap draws, a jackknife leaves out or a derivative moves are weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+Z = stats.norm.ppf(0.975)
+Formula = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of two classes, what two systems say of them, weights and clusters."""
+
+    truth: Any
+    a: Any
+    b: Any
+    weight: Any
+    cluster: Any
+
+    @property
+    def n(self) -> int:
+        return len(self.truth)
+
+
+SMALL = Rows(
+    np.repeat([1, 0], [9, 15]),
+    np.array([.91, .83, .42, .77, .64, .35, .58, .96, .71, .12, .33, .61, .08, .27, .44, .52, .19,
+              .05, .38, .66, .23, .14, .47, .31]),
+    np.array([.62, .71, .38, .44, .81, .29, .47, .88, .33, .22, .53, .57, .18, .41, .36, .67, .25,
+              .11, .58, .49, .15, .35, .28, .09]),
+    np.array([1, 2, .5, 1, 3, 1, .5, 2, 1, 1, 1, 2, .5, .5, 1, 4, 1, 1, 2, 1, .5, 1, 1, 3]),
+    np.array([0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 0, 4, 4, 4, 5, 5, 5, 5, 6, 6, 7, 7, 7, 2]),
+)  # fmt: skip
+
+
+def _larger(n: int) -> Rows:
+    k = np.arange(n)
+    truth = ((k * k + k // 7) % 11 < 4).astype(int)
+    first, second = k * 0.6180339887 % 1 - 0.5, k * 0.7548776662 % 1 - 0.5
+    a = 1 / (1 + np.exp(-(2.2 * truth - 1.1 + 3 * first)))
+    b = 1 / (1 + np.exp(-(1.4 * truth - 0.7 + 2 * first + 2 * second)))
+    weight = np.array([1, 0.5, 2, 1, 3, 0.25, 1])[k % 7]
+    return Rows(truth, np.round(a, 2), np.round(b, 2), weight, k * k // 5 % 19)
+
+
+#: With ties, more than 100 rows and more than 30 positives.
+LARGER = _larger(130)
+BOTH = {"small": SMALL, "larger": LARGER}
+
+
+# --- Measures -------------------------------------------------------------------------------------
+
+
+def auc(truth: Any, score: Any) -> Formula:
+    """Pair by pair."""
+    y = truth == 1
+    x, z = score[y][:, None], score[~y][None]
+    wins = (x > z) + 0.5 * (x == z)
+
+    def of(w: Any) -> Any:
+        won = np.einsum("...i,ij,...j->...", w[..., y], wins, w[..., ~y])
+        return won / (w[..., y].sum(axis=-1) * w[..., ~y].sum(axis=-1))
+
+    return of
+
+
+def precision_area(truth: Any, score: Any, name: str) -> Formula:
+    """AP, PR-AUC (trapezoids, but along Davis and Goadrich's curve where classes are tied) and
+    AP-DG (along it everywhere), from the highest score down."""
+    levels = np.unique(score)[::-1]
+    at = score[:, None] == levels
+    node, part = np.polynomial.legendre.leggauss(24)
+    node, part = (node + 1) / 2, part / 2
+
+    def of(w: Any) -> Any:
+        t, f = w * (truth == 1) @ at, w * (truth == 0) @ at
+        above_t, above_f = np.cumsum(t, axis=-1) - t, np.cumsum(f, axis=-1) - f
+        with np.errstate(divide="ignore", invalid="ignore"):
+            after = (above_t + t) / (above_t + t + above_f + f)
+            before = np.where(above_t + above_f > 0, above_t / (above_t + above_f), after)
+            some = [np.asarray(share) * np.stack([t, f]) for share in node]
+            crossed = [(above_t + x) / (above_t + x + above_f + y) for x, y in some]
+        curve = sum(p * c for p, c in zip(part, crossed, strict=True))
+        straight = np.where(f > 0, curve, (before + after) / 2)
+        height = {"AP": after, "PR-AUC": straight, "AP-DG": curve}[name]
+        return np.where(t > 0, t * height, 0).sum(axis=-1) / t.sum(axis=-1)
+
+    return of
+
+
+def youden(truth: Any, score: Any) -> Formula:
+    """The largest recall + specificity − 1 of all thresholds."""
+    said = score[:, None] >= np.append(np.unique(score), np.inf)
+    y = truth == 1
+
+    def of(w: Any) -> Any:
+        up, down = (w * side @ said / (w * side).sum(axis=-1)[..., None] for side in (y, ~y))
+        return (up - down).max(axis=-1)
+
+    return of
+
+
+def table(truth: Any, said: Any, w: Any) -> tuple[Any, Any, Any, Any]:
+    """tp, fp, fn, tn."""
+    y, s = truth == 1, np.asarray(said, bool)
+    return tuple(w @ (side * 1.0) for side in (y & s, ~y & s, y & ~s, ~y & ~s))  # type: ignore[return-value]
+
+
+def f1(truth: Any, said: Any) -> Formula:
+    def of(w: Any) -> Any:
+        tp, fp, fn, _ = table(truth, said, w)
+        return 2 * tp / (2 * tp + fp + fn)
+
+    return of
+
+
+def precision(truth: Any, said: Any) -> Formula:
+    def of(w: Any) -> Any:
+        tp, fp, _, _ = table(truth, said, w)
+        return tp / (tp + fp)
+
+    return of
+
+
+def mcc(truth: Any, said: Any) -> Formula:
+    def of(w: Any) -> Any:
+        tp, fp, fn, tn = table(truth, said, w)
+        margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+        return (tp * tn - fp * fn) / np.sqrt(margins)
+
+    return of
+
+
+def accuracy(truth: Any, said: Any) -> Formula:
+    return lambda w: w @ (truth == said) / w.sum(axis=-1)
+
+
+def mean(values: Any) -> Formula:
+    return lambda w: w @ values / w.sum(axis=-1)
+
+
+def calibration_error(truth: Any, p: Any, bins: int = 15) -> Formula:
+    """Bins (0, 1/B], …: Σ|Σwp − Σwy|/Σw."""
+    at = np.maximum(np.ceil(p * bins - 1e-9), 1)[:, None] == np.arange(1, bins + 1)
+    return lambda w: np.abs((w * (p - truth)) @ at).sum(axis=-1) / w.sum(axis=-1)
+
+
+def line(truth: Any, p: Any, place: int) -> Formula:
+    """a or b in logit P(y) = a + b·logit(p), by Newton's steps; place 2 is a with b = 1."""
+    x = np.log(p / (1 - p))
+    columns = np.ones((len(x), 1)) if place == 2 else np.column_stack([np.ones(len(x)), x])
+    fixed = x if place == 2 else 0 * x
+
+    squares = np.einsum("ni,nj->nij", columns, columns)
+
+    def of(w: Any) -> Any:
+        beta = np.zeros((*w.shape[:-1], columns.shape[1]))
+        for _ in range(12):
+            fitted = 1 / (1 + np.exp(-(fixed + beta @ columns.T)))
+            slope = (w * (truth - fitted)) @ columns
+            curve = np.tensordot(w * fitted * (1 - fitted), squares, 1)
+            beta = beta + np.linalg.solve(curve, slope[..., None])[..., 0]
+        return beta[..., place % 2]
+
+    return of
+
+
+# --- How they vary --------------------------------------------------------------------------------
+
+
+def moved(of: Formula, weight: Any) -> Any:
+    """By how much each row moves a measure: its weight times the derivative by it."""
+    step = 1e-5 * np.diag(np.asarray(weight, float))
+    return np.asarray((of(weight + step) - of(weight - step)) / 2e-5)
+
+
+def kish(w: Any) -> float:
+    return float(w.sum() ** 2 / (w**2).sum())
+
+
+def by_class(influence: Any, truth: Any, weight: Any) -> float:
+    """√Σ n/(n − 1)·ΣI² over the classes."""
+    total = 0.0
+    for side in (truth == 1, truth == 0):
+        n = kish(weight[side])
+        total += n / (n - 1) * (influence[side] ** 2).sum()
+    return float(np.sqrt(total))
+
+
+def by_cluster(influence: Any, cluster: Any) -> float:
+    """√(C/(C − 1)·Σ(ΣI)²)."""
+    sums = [influence[cluster == c].sum() for c in np.unique(cluster)]
+    c = len(sums)
+    return float(np.sqrt(c / (c - 1) * np.square(sums).sum()))
+
+
+def of_pairs_by_cluster(influence: Any, truth: Any, cluster: Any) -> float:
+    """Obuchowski's: a factor for each class, and one for what both have in common."""
+    names, total = np.unique(cluster), 0.0
+    f, g = (
+        np.array([influence[(cluster == c) & (truth == side)].sum() for c in names])
+        for side in (1, 0)
+    )
+    both = len(names)
+    for sums, side in ((f, 1), (g, 0)):
+        c = len(np.unique(cluster[truth == side]))
+        total += c / (c - 1) * (sums**2).sum()
+    return float(np.sqrt(total + 2 * both / (both - 1) * (f * g).sum()))
+
+
+def on_logit(value: float, se: float, quantile: float = Z) -> tuple[float, float]:
+    eta, half = np.log(value / (1 - value)), quantile * se / (value * (1 - value))
+    low, high = 1 / (1 + np.exp(-(eta + np.array([-half, half]))))
+    return float(low), float(high)
+
+
+def wilson(share: float, n: float, quantile: float = Z) -> tuple[float, float]:
+    """Where (share − p)² = z²·p(1 − p)/n."""
+    z = quantile**2 / n
+    low, high = sorted(np.roots([1 + z, -(2 * share + z), share**2]).real)
+    return float(low), float(high)

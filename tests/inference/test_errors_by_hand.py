@@ -1,0 +1,347 @@
+"""Errors and default intervals of numbers, from formulas of weighted rows written out anew.
+
+By how much a row moves a measure is its derivative by the weight of the row. Squares of that make
+every standard error, with n/(n − 1) where there is one, and by cluster; from those come the limits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import rows_by_hand as by_hand
+import statsmodels.api as sm
+from rows_by_hand import BOTH, LARGER, Rows, Z
+from scipy import stats
+from sklearn.metrics import top_k_accuracy_score
+
+import calipers as cal
+
+DESIGNS = ("plain", "weighted", "clustered", "both")
+data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
+designs = pytest.mark.parametrize("design", DESIGNS)
+
+
+def near(*expected: float, rel: float = 1e-7) -> Any:
+    return pytest.approx(expected, rel=rel, abs=1e-9)
+
+
+def limits(found: Any) -> tuple[float, float]:
+    return found.low, found.high
+
+
+def options(rows: Rows, design: str) -> dict[str, Any]:
+    return {
+        "weight": rows.weight if design in ("weighted", "both") else None,
+        "cluster": rows.cluster if design in ("clustered", "both") else None,
+    }
+
+
+def weight_of(rows: Rows, design: str) -> Any:
+    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
+
+
+def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
+    given = {**options(rows, design), "curves": False, "resamples": 200, **others}
+    made = cal.classification(rows.truth, probability=rows.a, measures=[measure], **given)
+    return made[measure]
+
+
+def quantile(rows: Rows, design: str) -> float:
+    """The normal one, Student's of C − 1 clusters."""
+    c = len(np.unique(rows.cluster))
+    return float(stats.t.ppf(0.975, c - 1) if design in ("clustered", "both") else Z)
+
+
+# --- Areas of scores ------------------------------------------------------------------------------
+
+AREAS = {
+    "AUC": by_hand.auc,
+    "Gini": lambda y, s: lambda w: 2 * by_hand.auc(y, s)(w) - 1,
+    "AP": lambda y, s: by_hand.precision_area(y, s, "AP"),
+    "PR-AUC": lambda y, s: by_hand.precision_area(y, s, "PR-AUC"),
+    "PR-AUC-DG": lambda y, s: by_hand.precision_area(y, s, "AP-DG"),
+}
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", AREAS)
+def test_areas(measure: str, rows: Rows, design: str) -> None:
+    formula, w = AREAS[measure](rows.truth, rows.a), weight_of(rows, design)
+    moved, value = by_hand.moved(formula, w), float(formula(w))
+    se = by_hand.by_class(moved, rows.truth, w)
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+        if measure in ("AUC", "Gini"):
+            se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
+    found, t = of(rows, measure, design, interval="delta"), quantile(rows, design)
+    assert found.value == pytest.approx(value, rel=1e-10)
+    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    expected = (value - t * se, min(value + t * se, 1.0))
+    if measure != "Gini":
+        expected = by_hand.on_logit(value, se, t)
+    assert limits(found) == near(*expected, rel=1e-6)
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["AP", "PR-AUC"])
+def test_areas_of_precision_by_default(measure: str, rows: Rows, design: str) -> None:
+    """By influence from 20 positives on, below as a share of them; Boyd's if they weigh."""
+    formula, w = AREAS[measure](rows.truth, rows.a), weight_of(rows, design)
+    value, positive = float(formula(w)), rows.truth == 1
+    n, found = by_hand.kish(w[positive]), of(rows, measure, design)
+    if design == "both" or (design == "clustered" and n < 20):
+        assert "cluster bootstrap" in found.method
+    elif n < 20:
+        assert limits(found) == near(*by_hand.wilson(value, n))
+    elif design == "weighted":
+        se = np.sqrt(value * (1 - value) / n)
+        assert limits(found) == near(*by_hand.on_logit(value, float(se)))
+    else:
+        assert limits(found) == limits(of(rows, measure, design, interval="delta"))
+
+
+@data
+@pytest.mark.parametrize("design", ["clustered", "both"])
+def test_clustered_areas_by_default(rows: Rows, design: str) -> None:
+    formula, w = by_hand.auc(rows.truth, rows.a), weight_of(rows, design)
+    value, moved = float(formula(w)), by_hand.moved(formula, w)
+    se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
+    low, high = by_hand.on_logit(value, se, quantile(rows, design))
+    assert limits(of(rows, "AUC", design)) == near(low, high, rel=1e-6)
+    assert limits(of(rows, "Gini", design)) == near(2 * low - 1, 2 * high - 1, rel=1e-6)
+
+
+def test_gini_is_made_of_the_auc() -> None:
+    low, high = limits(of(LARGER, "AUC"))
+    assert limits(of(LARGER, "Gini")) == near(2 * low - 1, 2 * high - 1)
+    for interval in ("hanley", "delong"):
+        low, high = limits(of(LARGER, "AUC", interval=interval))
+        found = of(LARGER, "Gini", interval=interval)
+        assert limits(found) == near(2 * low - 1, 2 * high - 1)
+        se = of(LARGER, "AUC", interval=interval).standard_error
+        assert found.standard_error == pytest.approx(2 * se, rel=1e-12)
+
+
+# --- Counts ---------------------------------------------------------------------------------------
+
+COUNTS = {"F1": by_hand.f1, "MCC": by_hand.mcc, "precision": by_hand.precision}
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", COUNTS)
+def test_counts(measure: str, rows: Rows, design: str) -> None:
+    formula, w = COUNTS[measure](rows.truth, rows.a >= 0.5), weight_of(rows, design)
+    moved, value = by_hand.moved(formula, w), float(formula(w))
+    clustered = design in ("clustered", "both")
+    se = by_hand.by_cluster(moved, rows.cluster) if clustered else np.sqrt((moved**2).sum())
+    found, t = of(rows, measure, design, interval="delta"), quantile(rows, design)
+    assert found.value == pytest.approx(value, rel=1e-10)
+    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    expected = near(value - t * se, min(value + t * se, 1.0), rel=1e-6)
+    assert limits(found) == expected
+    if clustered and measure != "precision":
+        assert limits(of(rows, measure, design)) == expected
+
+
+@data
+@pytest.mark.parametrize("design", ["clustered", "both"])
+@pytest.mark.parametrize("measure", ["accuracy", "precision", "recall"])
+def test_a_share_of_clustered_rows(measure: str, rows: Rows, design: str) -> None:
+    """Wilson's of n/deff rows, deff = s²·(n − 1)/(p(1 − p)) ≥ 1, times (z/t)² (Korn and
+    Graubard)."""
+    said, w = rows.a >= 0.5, weight_of(rows, design)
+    of_margin = {"accuracy": w > 0, "precision": said, "recall": rows.truth == 1}[measure]
+    right, own = (said == rows.truth) * of_margin, w * of_margin
+    p = float((own * right).sum() / own.sum())
+    names = np.unique(rows.cluster[of_margin])
+    sums = np.array([(own * (right - p))[rows.cluster == c].sum() for c in names])
+    variance = len(names) / (len(names) - 1) * (sums**2).sum() / own.sum() ** 2
+    n = by_hand.kish(own[of_margin])
+    size = min(n, p * (1 - p) / variance * n / (n - 1)) * (Z / quantile(rows, design)) ** 2
+    assert limits(of(rows, measure, design)) == near(*by_hand.wilson(p, size))
+
+
+def test_of_clusters_that_agree_each_is_a_row() -> None:
+    truth = np.repeat([1, 0], [10, 3])
+    cluster = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 4, 4])
+    found = cal.classification(truth, truth, cluster=cluster, measures=["recall"])["recall"]
+    own = np.array([3, 2, 4, 1])
+    n = own.sum() ** 2 / (own**2).sum() * (Z / stats.t.ppf(0.975, 4)) ** 2
+    assert found.high == 1
+    assert found.low == pytest.approx(1 / (1 + Z**2 / n), rel=1e-7)
+
+
+# --- Means ----------------------------------------------------------------------------------------
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["RMSE", "MSE", "MAE", "perplexity"])
+def test_functions_of_means(measure: str, rows: Rows, design: str) -> None:
+    """√, the mean itself and exp, by the derivative at the mean."""
+    w = weight_of(rows, design)
+    if measure == "perplexity":
+        x = -np.log(np.where(rows.truth == 1, rows.a, 1 - rows.a))
+        given = {**options(rows, design), "interval": "delta", "curves": False}
+        found = cal.classification(
+            rows.truth, probability=rows.a, measures=["perplexity"], **given
+        )["perplexity"]
+    else:
+        x = np.abs(rows.a - rows.b) if measure == "MAE" else (rows.a - rows.b) ** 2
+        given = {**options(rows, design), "interval": "delta"}
+        found = cal.regression(rows.b, rows.a, measures=[measure], **given)[measure]
+    mean = float(np.average(x, weights=w))
+    part, n = w * (x - mean) / w.sum(), by_hand.kish(w)
+    se = np.sqrt(n / (n - 1) * (part**2).sum())
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(part, rows.cluster)
+    t = quantile(rows, design)
+    value, rate, ends = {
+        "RMSE": (np.sqrt(mean), 0.5 / np.sqrt(mean), np.sqrt(mean) * np.exp(
+            np.array([-1, 1]) * t * se / (2 * mean))),
+        "perplexity": (np.exp(mean), np.exp(mean), np.exp(mean + np.array([-t, t]) * se)),
+    }.get(measure, (mean, 1.0, mean + np.array([-t, t]) * se))  # fmt: skip
+    assert found.value == pytest.approx(value, rel=1e-12)
+    assert found.standard_error == pytest.approx(rate * se, rel=1e-9)
+    assert limits(found) == near(*ends)
+
+
+# --- Recalibration --------------------------------------------------------------------------------
+
+LINES = {
+    "calibration-slope": 1,
+    "calibration-intercept(slope='fitted')": 0,
+    "calibration-intercept": 2,
+}
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", LINES)
+def test_recalibration(measure: str, rows: Rows, design: str) -> None:
+    place = LINES[measure]
+    formula, w = by_hand.line(rows.truth, rows.a, place), weight_of(rows, design)
+    moved, value = by_hand.moved(formula, w), float(formula(w))
+    se = np.sqrt((moved**2).sum())
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+    elif design == "plain" and place < 2:
+        x = sm.add_constant(np.log(rows.a / (1 - rows.a)))
+        se = sm.Logit(rows.truth, x).fit(disp=0).bse[place]
+    found, t = of(rows, measure, design), quantile(rows, design)
+    assert found.value == pytest.approx(value, rel=1e-7)
+    assert found.standard_error == pytest.approx(se, rel=1e-5)
+    assert limits(found) == near(value - t * se, value + t * se, rel=1e-5)
+
+
+# --- Several classes ------------------------------------------------------------------------------
+
+
+def three(rows: Rows, other: Any = None) -> tuple[Any, Any]:
+    """Classes 0, 1, 2, and probabilities of each."""
+    k = np.arange(rows.n)
+    truth = (rows.truth + (k % 5 == 2)) % 3
+    second = rows.b if other is None else other
+    p = np.column_stack([1 - rows.a, rows.a * (1 - second) + 0.01, rows.a * second + 0.02])
+    return truth, p / p.sum(axis=1, keepdims=True)
+
+
+def of_three(rows: Rows, measure: str, design: str, **others: Any) -> Any:
+    truth, p = three(rows)
+    given = {**options(rows, design), "curves": False, "resamples": 200, **others}
+    made = cal.classification(truth, probability=p, measures=[measure], **given)
+    return made[measure]
+
+
+def macro(formula: Any) -> Any:
+    """The mean over classes, each against the rest."""
+    return lambda w: np.mean([formula(c)(w) for c in range(3)], axis=0)
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["macro-F1", "macro-AUC", "log-loss-skill", "top-2-accuracy"])
+def test_several_classes(measure: str, rows: Rows, design: str) -> None:
+    truth, p = three(rows)
+    w, said, onehot = weight_of(rows, design), p.argmax(axis=1), np.eye(3)[truth]
+    loss = -np.log((onehot * p).sum(axis=1))
+    credit = ((p > (onehot * p).sum(axis=1)[:, None]).sum(axis=1) < 2) * 1.0
+
+    def skill(w: Any) -> Any:
+        share = w @ onehot / w.sum(axis=-1)[..., None]
+        return 1 + w @ loss / w.sum(axis=-1) / (share * np.log(share)).sum(axis=-1)
+
+    formula = {
+        "macro-F1": macro(lambda c: by_hand.f1(truth == c, said == c)),
+        "macro-AUC": macro(lambda c: by_hand.auc(truth == c, p[:, c])),
+        "log-loss-skill": skill,
+        "top-2-accuracy": by_hand.mean(credit),
+    }[measure]
+    value, moved = float(formula(w)), by_hand.moved(formula, w)
+    n = by_hand.kish(w)
+    if measure == "macro-AUC":  # n/(n − 1) of the rows of a class and of the rest, in each term
+        moved = 0 * w
+        for c in range(3):
+            of_class = by_hand.moved(by_hand.auc(truth == c, p[:, c]), w) / 3
+            for side in (truth == c, truth != c):
+                m = by_hand.kish(w[side])
+                factor = np.sqrt(m / (m - 1)) if design in ("plain", "weighted") else 1.0
+                moved[side] += factor * of_class[side]
+    se = np.sqrt((moved**2).sum() * (n / (n - 1) if measure == "log-loss-skill" else 1))
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+    found, t = of_three(rows, measure, design, interval="delta"), quantile(rows, design)
+    assert found.value == pytest.approx(value, rel=1e-9)
+    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    expected = (value - t * se, min(value + t * se, 1.0))
+    if measure == "macro-AUC":
+        expected = by_hand.on_logit(value, se, t)
+    assert limits(found) == near(*expected, rel=1e-6)
+    if measure == "macro-AUC" or (n >= 100 and measure == "log-loss-skill"):
+        if design in ("plain", "weighted"):
+            assert limits(of_three(rows, measure, design)) == near(*expected, rel=1e-6)
+    elif measure == "top-2-accuracy" and design in ("plain", "weighted"):
+        theirs = top_k_accuracy_score(truth, p, k=2, sample_weight=w)
+        assert found.value == pytest.approx(theirs, rel=1e-9)
+        assert limits(of_three(rows, measure, design)) == near(*by_hand.wilson(value, n))
+
+
+# --- Labels ---------------------------------------------------------------------------------------
+
+
+def labels(rows: Rows) -> tuple[Any, Any]:
+    k = np.arange(rows.n)
+    truth = np.column_stack([rows.truth, (k * k) % 7 < 3, (k + rows.truth) % 3 == 0])
+    said = np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3, rows.b > 0.4])
+    return truth.astype(bool), said
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["macro-F1", "micro-precision"])
+def test_averages_over_labels(measure: str, rows: Rows, design: str) -> None:
+    truth, said = labels(rows)
+    w = weight_of(rows, design)
+
+    def macro_f1(w: Any) -> Any:
+        return np.mean([by_hand.f1(truth[:, c], said[:, c])(w) for c in range(3)], axis=0)
+
+    def micro(w: Any) -> Any:
+        return w @ (truth & said).sum(axis=1) / (w @ said.sum(axis=1))
+
+    formula = {"macro-F1": macro_f1, "micro-precision": micro}[measure]
+    value, moved = float(formula(w)), by_hand.moved(formula, w)
+    se = np.sqrt((moved**2).sum())
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+    given = {**options(rows, design), "interval": "delta", "curves": False}
+    found = cal.multilabel(truth, said, measures=[measure], **given)[measure]
+    t = quantile(rows, design)
+    assert found.value == pytest.approx(value, rel=1e-9)
+    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    assert limits(found) == near(value - t * se, min(value + t * se, 1.0), rel=1e-6)
