@@ -1,0 +1,382 @@
+"""Bootstrap intervals, by formulas of weighted rows written out anew in the same draws.
+
+How often a unit comes is asked of the core; what is made of that is computed here: each replicate,
+its error, what is left out for the acceleration, the quantiles and what is done to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import rows_by_hand as by_hand
+from rows_by_hand import BOTH, LARGER, Rows, Z
+from scipy import stats
+
+import calipers as cal
+from calipers import _core
+from calipers.inference.dirichlet import bayesian
+
+DRAWS = 300
+DESIGNS = ("plain", "weighted", "clustered", "both")
+data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
+designs = pytest.mark.parametrize("design", DESIGNS)
+
+
+def near(*expected: float, rel: float = 1e-7) -> Any:
+    return pytest.approx(expected, rel=rel, abs=1e-9)
+
+
+def limits(found: Any) -> tuple[float, float]:
+    return found.low, found.high
+
+
+def options(rows: Rows, design: str) -> dict[str, Any]:
+    return {
+        "weight": rows.weight if design in ("weighted", "both") else None,
+        "cluster": rows.cluster if design in ("clustered", "both") else None,
+    }
+
+
+def weight_of(rows: Rows, design: str) -> Any:
+    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
+
+
+def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
+    given = {**options(rows, design), "curves": False, "resamples": DRAWS, **others}
+    made = cal.classification(rows.truth, probability=rows.a, measures=[measure], **given)
+    return made[measure]
+
+
+def poisson(units: int) -> Any:
+    """How often each unit comes in each replicate."""
+    return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
+
+
+def drawn_means(rows: int) -> Any:
+    """The same where means of so many rows are drawn."""
+    return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
+
+
+def weights(rows: Rows, design: str, order: Any = None) -> Any:
+    """What each row weighs in each replicate; rows are drawn in this order, or by cluster."""
+    if design in ("clustered", "both"):
+        times = poisson(int(rows.cluster.max()) + 1)[:, rows.cluster]
+    else:
+        times = np.zeros((DRAWS, rows.n))
+        times[:, np.arange(rows.n) if order is None else order] = poisson(rows.n)
+    return times * weight_of(rows, design)
+
+
+def by_score(rows: Rows, design: str) -> Any:
+    """From the highest score down; among equal ones positives first, where a table says it all."""
+    last = np.arange(rows.n) if design == "weighted" else 1 - rows.truth
+    return weights(rows, design, np.lexsort((last, -rows.a)))
+
+
+def ends(drawn: Any) -> tuple[float, float]:
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [0.025, 0.975])
+    return float(low), float(high)
+
+
+# --- Scores ---------------------------------------------------------------------------------------
+
+
+@data
+@designs
+def test_percentiles(rows: Rows, design: str) -> None:
+    formula = by_hand.precision_area(rows.truth, rows.a, "AP-DG")
+    found = of(rows, "PR-AUC-DG", design)
+    drawn = formula(by_score(rows, design))
+    assert limits(found) == near(*ends(drawn))
+    assert found.standard_error == pytest.approx(drawn[np.isfinite(drawn)].std(ddof=1), rel=1e-9)
+
+
+def spiegelhalter(y: Any, p: Any, w: Any) -> float:
+    z = (w * (y - p) * (1 - 2 * p)).sum() / np.sqrt((w * (1 - 2 * p) ** 2 * p * (1 - p)).sum())
+    return float(2 * stats.norm.sf(abs(z)))
+
+
+@data
+@designs
+def test_the_calibration_error_is_turned(rows: Rows, design: str) -> None:
+    """2·value − replicate, cut off at 0, and 0 where a test finds nothing."""
+    formula, w = by_hand.calibration_error(rows.truth, rows.a), weight_of(rows, design)
+    low, high = ends(2 * formula(w) - formula(by_score(rows, design)))
+    calibrated = spiegelhalter(rows.truth, rows.a, w) > 0.05
+    if calibrated and design in ("plain", "weighted"):
+        low = 0.0
+    found = of(rows, "ECE", design)
+    assert limits(found) == near(max(low, 0.0), high)
+    assert found.value == pytest.approx(formula(w), rel=1e-9)
+
+
+@data
+@designs
+def test_the_best_threshold_is_turned_on_logits(rows: Rows, design: str) -> None:
+    """2·logit(value) − logit(replicate), half a row of the smaller class added at either end."""
+    formula, w = by_hand.youden(rows.truth, rows.a), weight_of(rows, design)
+    n = min(by_hand.kish(w[rows.truth == side]) for side in (0, 1))
+
+    def logit(x: Any) -> Any:
+        inside = (n * x + 0.5) / (n + 1)
+        return np.log(inside / (1 - inside))
+
+    above, below = np.quantile(formula(by_score(rows, design)), [0.975, 0.025])
+    turned = 1 / (1 + np.exp(logit(np.array([above, below])) - 2 * logit(formula(w))))
+    low, high = np.clip((turned * (n + 1) - 0.5) / n, 0, 1)
+    assert limits(of(rows, "KS", design)) == near(low, high, rel=1e-6)
+
+
+def accelerated(value: float, drawn: Any, rest: Any) -> tuple[float, float]:
+    """BCa after Efron (1987), from replicates and the values without each unit."""
+    apart = drawn - value
+    apart[np.abs(apart) < 1e-12] = 0
+    bias = stats.norm.ppf((np.mean(apart < 0) + np.mean(apart <= 0)) / 2)
+    moved = rest.mean() - rest
+    a = (moved**3).sum() / (6 * (moved**2).sum() ** 1.5)
+    z = bias + np.array([-Z, Z])
+    low, high = np.quantile(drawn, stats.norm.cdf(bias + z / (1 - a * z)))
+    return float(low), float(high)
+
+
+def without(rows: Rows, design: str) -> Any:
+    """The weights without each row, or cluster, in turn."""
+    w = weight_of(rows, design)
+    if design in ("clustered", "both"):
+        return w * (rows.cluster != np.unique(rows.cluster)[:, None])
+    return w * (1 - np.eye(rows.n))
+
+
+@data
+@designs
+def test_accelerated_counts(rows: Rows, design: str) -> None:
+    formula = by_hand.f1(rows.truth, rows.a >= 0.5)
+    if design == "plain":
+        generator = np.random.Generator(np.random.Philox(0))
+        counts = np.array(by_hand.table(rows.truth, rows.a >= 0.5, np.ones(rows.n)))[[3, 1, 2, 0]]
+        _, fp, fn, tp = generator.multinomial(rows.n, counts / rows.n, DRAWS).T
+        drawn = 2 * tp / (2 * tp + fp + fn)
+    else:
+        drawn = formula(weights(rows, design))
+    expected = accelerated(formula(weight_of(rows, design)), drawn, formula(without(rows, design)))
+    assert limits(of(rows, "F1", design, interval="bca")) == near(*expected, rel=1e-6)
+    if design == "weighted":
+        assert limits(of(rows, "F1", design)) == near(*ends(drawn))
+
+
+@data
+@pytest.mark.parametrize("design", ["plain", "weighted"])
+def test_accelerated_areas(rows: Rows, design: str) -> None:
+    """By the influence of rows."""
+    formula, w = by_hand.auc(rows.truth, rows.a), weight_of(rows, design)
+    moved = by_hand.moved(formula, w)
+    drawn = formula(by_score(rows, design))
+    expected = accelerated(float(formula(w)), drawn, -moved)
+    assert limits(of(rows, "AUC", design, interval="bca")) == near(*expected, rel=1e-5)
+
+
+@data
+def test_studentised_areas(rows: Rows) -> None:
+    """The replicates' own DeLong errors."""
+    formula, y = by_hand.auc(rows.truth, rows.a), rows.truth == 1
+    wins = (rows.a[y][:, None] > rows.a[~y]) + 0.5 * (rows.a[y][:, None] == rows.a[~y])
+
+    def error(w: Any) -> Any:
+        x, z = wins @ w[~y] / w[~y].sum(), w[y] @ wins / w[y].sum()
+        parts = ((x, w[y]), (z, w[~y]))
+        each = [(v * (u - np.average(u, weights=v)) ** 2).sum() / (v.sum() - 1) for u, v in parts]
+        return np.sqrt(each[0] / w[y].sum() + each[1] / w[~y].sum())
+
+    times = by_score(rows, "plain")
+    times = times[(times[:, y].sum(axis=1) > 1) & (times[:, ~y].sum(axis=1) > 1)]
+    value, se = float(formula(np.ones(rows.n))), float(error(np.ones(rows.n)))
+    errors = np.array([error(w) for w in times])
+    drawn = (formula(times) - value)[errors > 0] / errors[errors > 0]
+    low, high = ends(np.clip(drawn, -8, 8))
+    made = of(rows, "AUC", interval="studentised")
+    if np.mean(errors > 0) < 0.95 or len(times) < 0.95 * DRAWS:
+        assert made.no_interval == "degenerate_replicates"
+        return
+    assert limits(made) == near(value - high * se, min(value - low * se, 1.0), rel=1e-6)
+
+
+# --- Losses ---------------------------------------------------------------------------------------
+
+
+def losses(rows: Rows, said: Any = None) -> Any:
+    p = rows.a if said is None else said
+    return -np.log(np.where(rows.truth == 1, p, 1 - p))
+
+
+@data
+@designs
+def test_losses(rows: Rows, design: str) -> None:
+    x, w = losses(rows), weight_of(rows, design)
+    clustered = design in ("clustered", "both")
+    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    drawn = by_hand.mean(x)(times)
+    assert limits(of(rows, "log-loss", design, interval="percentile")) == near(*ends(drawn))
+    expected = accelerated(np.average(x, weights=w), drawn, by_hand.mean(x)(without(rows, design)))
+    if design != "both":
+        found = limits(of(rows, "log-loss", design, interval="bca"))
+        assert found == near(*expected, rel=1e-6)
+    if clustered:
+        return
+
+    def error(w: Any, of: Any) -> Any:
+        """Kish's n and n − 1, of the replicate's own rows."""
+        apart = x - by_hand.mean(x)(w)[..., None]
+        n = w.sum(axis=-1) ** 2 / (w * of).sum(axis=-1)
+        return np.sqrt((w * of * apart**2).sum(axis=-1) * n / (n - 1)) / w.sum(axis=-1)
+
+    value, se = np.average(x, weights=w), error(w, w)
+    low, high = ends(np.clip((drawn - value) / error(times, w), -8, 8))
+    found = of(rows, "log-loss", design, interval="studentised")
+    assert limits(found) == near(value - high * se, value - low * se, rel=1e-6)
+
+
+@data
+@designs
+def test_skill(rows: Rows, design: str) -> None:
+    """Each replicate has its own constant answer."""
+    x, y = losses(rows), rows.truth
+
+    def skill(w: Any) -> Any:
+        p = w @ y / w.sum(axis=-1)
+        least = -(p * np.log(p) + (1 - p) * np.log(1 - p))
+        return 1 - by_hand.mean(x)(w) / least
+
+    found = of(rows, "log-loss-skill", design, interval="percentile")
+    assert limits(found) == near(*ends(skill(by_score(rows, design))))
+
+
+def test_a_loss_of_clusters_between_0_and_1() -> None:
+    """Of clusters by their means, each weighing what it weighs in all."""
+    x = (LARGER.truth - LARGER.a) ** 2
+    names = np.unique(LARGER.cluster)
+    for design in ("clustered", "both"):
+        w = weight_of(LARGER, design)
+        sums = np.array([[(w * (LARGER.cluster == c) * of).sum() for of in (1, x)] for c in names])
+        expected = bayesian(sums[:, 1] / sums[:, 0], (0.0, 1.0), 0.95, sums[:, 0])
+        assert limits(of(LARGER, "Brier", design)) == near(expected.low, expected.high)
+
+
+# --- Labels ---------------------------------------------------------------------------------------
+
+
+@data
+@designs
+def test_averages_over_labels(rows: Rows, design: str) -> None:
+    k = np.arange(rows.n)
+    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
+    said = np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3])
+    clustered, w = design in ("clustered", "both"), weight_of(rows, design)
+    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    drawn = np.mean([by_hand.f1(truth[:, c], said[:, c])(times) for c in (0, 1)], axis=0)
+    made = cal.multilabel(
+        truth, said, measures=["macro-F1"], resamples=DRAWS, curves=False, **options(rows, design)
+    )
+    assert limits(made["macro-F1"]) == near(*ends(drawn))
+
+
+# --- Topics ---------------------------------------------------------------------------------------
+
+RETRIEVED = np.array([5, 3, 8, 4, 6, 2, 7, 5])
+HITS = np.array([2, 3, 3, 1, 4, 0, 2, 3])
+VALUES = np.array([.31, .52, .48, .37, .42, .66, .59, .41, .53, .35, .37, .61])  # fmt: skip
+
+
+def errors_of(values: Any, times: Any) -> tuple[Any, Any]:
+    """Means of replicates, and the standard error of each, with n − 1."""
+    n = len(values)
+    mean = times @ values / n
+    apart = (times * (values - mean[:, None]) ** 2).sum(axis=1)
+    return mean, np.sqrt(apart / (n - 1) / n)
+
+
+def studentised(values: Any) -> tuple[float, float]:
+    n = len(values)
+    mean, errors = errors_of(values, drawn_means(n))
+    some = errors > 0
+    low, high = ends(np.clip((mean - values.mean())[some] / errors[some], -8, 8))
+    se = values.std(ddof=1) / np.sqrt(n)
+    return values.mean() - high * se, values.mean() - low * se
+
+
+@pytest.mark.parametrize("values", [VALUES, VALUES[:7]], ids=["12", "7"])
+def test_topics(values: Any) -> None:
+    def found(measure: str, **others: Any) -> Any:
+        made = cal.from_values({"a": values}, measure=measure, resamples=DRAWS, **others)
+        return made["a", measure]
+
+    n, mean = len(values), values.mean()
+    assert found("AP").method == "bootstrap-t"
+    assert limits(found("AP")) == near(*studentised(values))
+    drawn = drawn_means(n) @ values / n
+    assert limits(found("AP", interval="percentile")) == near(*ends(drawn))
+    rest = (values.sum() - values) / (n - 1)
+    assert limits(found("AP", interval="bca")) == near(*accelerated(mean, drawn, rest))
+
+
+# Where the one relevant document stands, so that AP is 1/rank; 0 where it is not retrieved.
+RANKS = {"a": [2, 1, 3, 5, 2, 9, 4, 1, 2, 3], "b": [3, 1, 4, 5, 3, 8, 0, 2, 2, 4]}
+
+
+def of_ranks(measure: str, topics: int = 10, **others: Any) -> Any:
+    qrels = {f"q{t}": {"right": 1} for t in range(topics)}
+    runs = {
+        name: {
+            f"q{t}": {"right" if d + 1 == rank else f"d{d}": 9.0 - d for d in range(9)}
+            for t, rank in enumerate(ranks[:topics])
+        }
+        for name, ranks in RANKS.items()
+    }
+    return cal.retrieval(qrels, runs, measures=[measure], resamples=DRAWS, **others)
+
+
+def logs(name: str, topics: int = 10) -> Any:
+    return np.log([1 / rank if rank else 1e-5 for rank in RANKS[name][:topics]])
+
+
+@pytest.mark.parametrize("topics", [10, 6])
+def test_geometric_means(topics: int) -> None:
+    x = logs("a", topics)
+    value, se = np.exp(x.mean()), x.std(ddof=1) / np.sqrt(topics)
+    found = of_ranks("gm-AP", topics, interval="studentised")["a", "gm-AP"]
+    low, high = np.exp(studentised(x))
+    assert limits(found) == near(low, min(high, 1.0))
+    assert found.standard_error == pytest.approx(value * se, rel=1e-9)
+    student = of_ranks("gm-AP", topics, interval="student")["a", "gm-AP"]
+    low, high = np.exp(x.mean() + np.array([-1, 1]) * stats.t.ppf(0.975, topics - 1) * se)
+    assert limits(student) == near(low, min(high, 1.0))
+    # By default half a topic stands at 1 and at trec_eval's floor.
+    expected = bayesian(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
+    made = of_ranks("gm-AP")["b", "gm-AP"]
+    assert limits(made) == near(np.exp(expected.low), np.exp(expected.high))
+
+
+@pytest.mark.parametrize("topics", [8, 6])
+def test_topics_pooled(topics: int) -> None:
+    w, x = RETRIEVED[:topics], HITS[:topics]
+    qrels = {f"q{t}": {f"d{d}": int(d < x[t]) for d in range(9)} for t in range(topics)}
+    run = {f"q{t}": {f"d{d}": 9.0 - d for d in range(w[t])} for t in range(topics)}
+
+    def found(interval: str) -> Any:
+        made = cal.retrieval(
+            qrels, run, measures=["micro-SetP"], interval=interval, resamples=DRAWS
+        )
+        return made["micro-SetP"]
+
+    times, value = drawn_means(topics), x.sum() / w.sum()
+    drawn = times @ x / (times @ w)
+    assert limits(found("percentile")) == near(*ends(drawn))
+    rest = (x.sum() - x) / (w.sum() - w)
+    assert limits(found("bca")) == near(*accelerated(value, drawn, rest))
+    parts = (times * (x - drawn[:, None] * w) ** 2).sum(axis=1)
+    errors = np.sqrt(parts / topics / (topics - 1)) / (times @ w / topics)
+    se = np.sqrt(((x - value * w) ** 2).sum() / topics / (topics - 1)) / w.mean()
+    low, high = ends(np.clip((drawn - value) / errors, -8, 8))
+    expected = near(max(value - high * se, 0.0), min(value - low * se, 1.0))
+    assert limits(found("studentised")) == expected
