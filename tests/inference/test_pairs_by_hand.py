@@ -1,0 +1,441 @@
+"""Intervals and tests of paired differences, and of two parts of the rows, by formulas of weighted
+rows written out anew: by what each row moves either of the two, and in the same draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import rows_by_hand as by_hand
+from rows_by_hand import BOTH, Rows, Z
+from scipy import special, stats
+
+import calipers as cal
+from calipers import _core
+from calipers.inference.dirichlet import bayesian
+
+DRAWS = 300
+DESIGNS = ("plain", "weighted", "clustered", "both")
+data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
+designs = pytest.mark.parametrize("design", DESIGNS)
+
+
+def near(*expected: float, rel: float = 1e-6) -> Any:
+    return pytest.approx(expected, rel=rel, abs=1e-9)
+
+
+def limits(found: Any) -> tuple[float, float]:
+    return found.low, found.high
+
+
+def options(rows: Rows, design: str) -> dict[str, Any]:
+    return {
+        "weight": rows.weight if design in ("weighted", "both") else None,
+        "cluster": rows.cluster if design in ("clustered", "both") else None,
+        "resamples": DRAWS,
+    }
+
+
+def weight_of(rows: Rows, design: str) -> Any:
+    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
+
+
+def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
+    given = {**options(rows, design), "curves": False, **others}
+    said = {"a": rows.a, "b": rows.b}
+    made = cal.classification(rows.truth, probability=said, measures=[measure], **given)
+    return made.compare(baseline="b")["a", "b", measure]
+
+
+def poisson(units: int) -> Any:
+    return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
+
+
+def drawn_means(rows: int) -> Any:
+    return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
+
+
+def weights(rows: Rows, design: str) -> Any:
+    """What each row weighs in each replicate, drawn by row or by cluster."""
+    if design in ("clustered", "both"):
+        times = poisson(int(rows.cluster.max()) + 1)[:, rows.cluster]
+    else:
+        times = poisson(rows.n)
+    return times * weight_of(rows, design)
+
+
+def ends(drawn: Any) -> tuple[float, float]:
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [0.025, 0.975])
+    return float(low), float(high)
+
+
+def of_replicates(drawn: Any) -> float:
+    """(b + 1)/(B + 1), of either side."""
+    drawn = drawn[np.isfinite(drawn)]
+    sides = np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0)
+    return float(min(1.0, 2 * (min(sides) + 1) / (len(drawn) + 1)))
+
+
+def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[float, float], float]:
+    """Limits and p of Student's t, or the normal."""
+    t = stats.t.ppf(0.975, degrees)
+    return (value - t * se, value + t * se), float(2 * stats.t.sf(abs(value) / se, degrees))
+
+
+def degrees(rows: Rows, design: str) -> float:
+    return len(np.unique(rows.cluster)) - 1 if design in ("clustered", "both") else np.inf
+
+
+def check(found: Any, value: float, se: float, degrees: float = np.inf) -> None:
+    expected, p = by_error(value, se, degrees)
+    assert found.value == pytest.approx(value, rel=1e-9)
+    assert found.standard_error == pytest.approx(se, rel=1e-6)
+    assert limits(found) == near(*expected)
+    assert found.p == pytest.approx(p, rel=1e-5)
+
+
+# --- Scores ---------------------------------------------------------------------------------------
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["AUC", "Gini", "AP"])
+def test_areas(measure: str, rows: Rows, design: str) -> None:
+    """By how much the rows move both; of few positives in the same draws."""
+
+    def formula(score: Any) -> Any:
+        if measure == "AP":
+            return by_hand.precision_area(rows.truth, score, "AP")
+        scale = 2 if measure == "Gini" else 1
+        return lambda w: scale * by_hand.auc(rows.truth, score)(w)
+
+    a, b, w = formula(rows.a), formula(rows.b), weight_of(rows, design)
+    clustered, value = design in ("clustered", "both"), float(a(w) - b(w))
+    found = of(rows, measure, design)
+    if measure == "AP" and not clustered and by_hand.kish(w[rows.truth == 1]) < 30:
+        drawn = a(weights(rows, design)) - b(weights(rows, design))
+        assert limits(found) == near(*ends(drawn))
+        assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
+        return
+    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    se = by_hand.by_class(moved, rows.truth, w)
+    if clustered:
+        se = by_hand.by_cluster(moved, rows.cluster)
+        if measure != "AP":
+            se = by_hand.of_pairs_by_cluster(moved, rows.truth, rows.cluster)
+    check(found, value, se, degrees(rows, design))
+
+
+@data
+@designs
+def test_calibration_errors_are_turned(rows: Rows, design: str) -> None:
+    a, b = (by_hand.calibration_error(rows.truth, p) for p in (rows.a, rows.b))
+    w, times = weight_of(rows, design), weights(rows, design)
+    drawn = 2 * (a(w) - b(w)) - (a(times) - b(times))
+    found = of(rows, "ECE", design)
+    assert limits(found) == near(*ends(drawn))
+    assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
+    assert found.standard_error == pytest.approx(drawn[np.isfinite(drawn)].std(ddof=1), rel=1e-9)
+
+
+# --- Counts ---------------------------------------------------------------------------------------
+
+
+@data
+@designs
+def test_counts(rows: Rows, design: str) -> None:
+    """In draws of the cells, or of rows that weigh; of few clusters by how much they move it."""
+    a, b = (by_hand.f1(rows.truth, p >= 0.5) for p in (rows.a, rows.b))
+    w, found = weight_of(rows, design), of(rows, "F1", design)
+    value = float(a(w) - b(w))
+    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(moved, rows.cluster)
+        check(found, value, se, degrees(rows, design))
+        return
+    if design == "plain":
+        cell = 4 * rows.truth + 2 * (rows.a >= 0.5) + (rows.b >= 0.5)
+        cells, counts = np.unique(cell, return_counts=True)
+        generator = np.random.Generator(np.random.Philox(0))
+        times = generator.multinomial(rows.n, counts / rows.n, DRAWS).astype(float)
+        y, first, second = cells // 4, cells // 2 % 2, cells % 2
+        drawn = by_hand.f1(y, first)(times) - by_hand.f1(y, second)(times)
+    else:
+        drawn = a(weights(rows, design)) - b(weights(rows, design))
+    assert limits(found) == near(*ends(drawn))
+    assert found.p == pytest.approx(of_replicates(drawn), rel=1e-9)
+    check(of(rows, "F1", design, interval="analytic"), value, float(np.sqrt((moved**2).sum())))
+
+
+@data
+@pytest.mark.parametrize("measure", ["accuracy", "error-rate"])
+def test_accuracies(measure: str, rows: Rows) -> None:
+    """After Bonett and Price, a row added to each of the two sets on which only one is right."""
+    first, second = ((p >= 0.5) == rows.truth for p in (rows.a, rows.b))
+    up, down = (first & ~second).sum(), (second & ~first).sum()
+    if measure == "error-rate":
+        up, down = down, up
+    p, q = (up + 1) / (rows.n + 2), (down + 1) / (rows.n + 2)
+    half = Z * np.sqrt((p + q - (p - q) ** 2) / (rows.n + 2))
+    found = of(rows, measure)
+    assert limits(found) == near(p - q - half, p - q + half)
+    tail = stats.binom.sf(max(up, down) - 1, up + down, 0.5)
+    assert found.p == pytest.approx(min(1, 2 * tail), rel=1e-9)
+    assert (found.wins, found.losses) == ((up, down) if measure == "accuracy" else (down, up))
+
+
+# --- Losses ---------------------------------------------------------------------------------------
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["log-loss", "RMSE"])
+def test_losses(measure: str, rows: Rows, design: str) -> None:
+    """Of fewer than 100 rows, or of clusters, in the same draws, else by error."""
+    y, w = rows.truth, weight_of(rows, design)
+    clustered, n = design in ("clustered", "both"), by_hand.kish(w)
+    if measure == "log-loss":
+        x, z = (-np.log(np.where(y == 1, p, 1 - p)) for p in (rows.a, rows.b))
+        a, b, found = by_hand.mean(x), by_hand.mean(z), of(rows, measure, design)
+    else:
+        x, z = (rows.a - y) ** 2, (rows.b - y) ** 2
+        a, b = (lambda w, of=of: np.sqrt(by_hand.mean(of)(w)) for of in (x, z))
+        made = cal.regression(
+            y, {"a": rows.a, "b": rows.b}, measures=["RMSE"], **options(rows, design)
+        )
+        found = made.compare(baseline="b")["a", "b", "RMSE"]
+    value = float(a(w) - b(w))
+    part = w * (x - z - np.average(x - z, weights=w)) / w.sum()
+    se = np.sqrt(n / (n - 1) * (part**2).sum())
+    df: float = round(n) - 1
+    if clustered:
+        se, df = by_hand.by_cluster(part, rows.cluster), degrees(rows, design)
+    assert found.p == pytest.approx(
+        by_error((part * 0 + np.average(x - z, weights=w))[0], se, df)[1]
+    )
+    if clustered or n < 100:
+        times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+        assert limits(found) == near(*ends(a(times) - b(times)))
+        return
+    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    check_limits = by_error(value, float(np.sqrt(n / (n - 1) * (moved**2).sum())))[0]
+    assert limits(found) == near(*check_limits)
+
+
+@data
+@designs
+def test_skill(rows: Rows, design: str) -> None:
+    y, w = rows.truth, weight_of(rows, design)
+    k = np.arange(rows.n)
+    truth = (y + (k % 5 == 2)) % 3
+    said = {}
+    for name, p in (("a", rows.a), ("b", rows.b)):
+        said[name] = np.column_stack([1 - p, p / 2, p / 2])
+    onehot = np.eye(3)[truth]
+
+    def skill(p: Any) -> Any:
+        loss = -np.log((onehot * p).sum(axis=1))
+
+        def formula(w: Any) -> Any:
+            share = w @ onehot / w.sum(axis=-1)[..., None]
+            least = -special.xlogy(share, share).sum(axis=-1)
+            return 1 - by_hand.mean(loss)(w) / np.where(share.max(axis=-1) < 1, least, np.nan)
+
+        return formula
+
+    made = cal.classification(
+        truth, probability=said, measures=["log-loss-skill"], curves=False, **options(rows, design)
+    )
+    found = made.compare(baseline="b")["a", "b", "log-loss-skill"]
+    a, b, n = skill(said["a"]), skill(said["b"]), by_hand.kish(w)
+    clustered = design in ("clustered", "both")
+    if clustered or n < 100:
+        times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+        assert limits(found) == near(*ends(a(times) - b(times)))
+        return
+    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    check(found, float(a(w) - b(w)), float(np.sqrt(n / (n - 1) * (moved**2).sum())))
+
+
+# --- Several classes and labels -------------------------------------------------------------------
+
+
+@data
+@designs
+@pytest.mark.parametrize("measure", ["macro-AUC", "top-2-accuracy"])
+def test_several_classes(measure: str, rows: Rows, design: str) -> None:
+    k, w = np.arange(rows.n), weight_of(rows, design)
+    truth = (rows.truth + (k % 5 == 2)) % 3
+    said = {
+        name: np.column_stack([1 - p, p * (1 - q), p * q])
+        for name, p, q in (("a", rows.a, rows.b), ("b", rows.b, rows.a))
+    }
+
+    def moved(p: Any) -> tuple[float, Any]:
+        if measure == "top-2-accuracy":
+            own = p[k, truth][:, None]
+            above, beside = (p > own).sum(axis=1), (p == own).sum(axis=1)
+            credit = by_hand.mean(np.clip((2 - above) / beside, 0, 1))
+            return float(credit(w)), by_hand.moved(credit, w)
+        value, out = 0.0, 0 * w
+        for c in range(3):
+            formula = by_hand.auc(truth == c, p[:, c])
+            value, of_class = value + float(formula(w)) / 3, by_hand.moved(formula, w) / 3
+            for side in (truth == c, truth != c):
+                n = by_hand.kish(w[side])
+                out[side] += np.sqrt(n / (n - 1) if design in DESIGNS[:2] else 1) * of_class[side]
+        return value, out
+
+    (value, first), (other, second) = moved(said["a"]), moved(said["b"])
+    se = float(np.sqrt(np.square(first - second).sum()))
+    if design in ("clustered", "both"):
+        se = by_hand.by_cluster(first - second, rows.cluster)
+    made = cal.classification(
+        truth, probability=said, measures=[measure], curves=False, **options(rows, design)
+    )
+    found = made.compare(baseline="b")["a", "b", measure]
+    check(found, value - other, se, degrees(rows, design))
+
+
+@data
+@designs
+def test_averages_over_labels(rows: Rows, design: str) -> None:
+    k, w = np.arange(rows.n), weight_of(rows, design)
+    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
+    said = {
+        "a": np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3]),
+        "b": np.column_stack([rows.b > 0.5, (k * k + (k % 4 == 0)) % 7 < 3]),
+    }
+    made = cal.multilabel(truth, said, measures=["macro-F1"], curves=False, **options(rows, design))
+    clustered = design in ("clustered", "both")
+    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    first, second = (
+        np.mean([by_hand.f1(truth[:, c], p[:, c])(times) for c in (0, 1)], axis=0)
+        for p in said.values()
+    )
+    found = made.compare(baseline="b")["a", "b", "macro-F1"]
+    assert limits(found) == near(*ends(first - second))
+    assert found.p == pytest.approx(of_replicates(first - second), rel=1e-9)
+
+
+# --- Topics ---------------------------------------------------------------------------------------
+
+VALUES = {
+    "a": np.array([.31, .52, .48, .77, .12, .66, .59, .41, .83, .25, .37, .91]),
+    "b": np.array([.28, .55, .31, .70, .15, .42, .58, .30, .79, .11, .39, .72]),
+}  # fmt: skip
+
+
+def errors_of(values: Any) -> tuple[Any, Any]:
+    n = len(values)
+    times = drawn_means(n)
+    mean = times @ values / n
+    apart = (times * (values - mean[:, None]) ** 2).sum(axis=1)
+    return mean, np.sqrt(apart / (n - 1) / n)
+
+
+@pytest.mark.parametrize("topics", [12, 7])
+def test_topics(topics: int) -> None:
+    values = {name: of[:topics] for name, of in VALUES.items()}
+    apart = values["a"] - values["b"]
+    mean, se = apart.mean(), apart.std(ddof=1) / np.sqrt(topics)
+
+    def found(interval: str, measure: str = "AP") -> Any:
+        made = cal.from_values(values, measure=measure, interval=interval, resamples=DRAWS)
+        return made.compare(baseline="b")["a", "b", measure]
+
+    # By default half a topic stands farther off than any difference, as far as 1 at most; of what
+    # has no range, too.
+    end = np.abs(apart).max() * (1 + 2 / topics)
+    expected = bayesian(apart, (-end, end), 0.95)
+    assert limits(found("auto")) == near(expected.low, expected.high)
+    assert limits(found("auto", "likes")) == near(expected.low, expected.high)
+    drawn, errors = errors_of(apart)
+    some = errors > 0
+    low, high = ends(np.clip((drawn - mean)[some] / errors[some], -8, 8))
+    assert limits(found("studentised")) == near(mean - high * se, mean - low * se)
+    assert limits(found("percentile")) == near(*ends(drawn))
+    test = stats.permutation_test(
+        (apart,), np.mean, permutation_type="samples", n_resamples=2**topics
+    )
+    assert found("auto").p == pytest.approx(test.pvalue, rel=1e-9)
+
+
+RANKS = {"a": [2, 1, 3, 5, 2, 9, 4, 1, 2, 3], "b": [3, 1, 4, 5, 3, 8, 0, 2, 2, 4]}
+
+
+def of_runs(measure: str, interval: str, **others: Any) -> Any:
+    """One relevant document at a rank, of two; as many are retrieved as the rank, and three."""
+    qrels = {f"q{t}": {"right": 1, "other": 1} for t in range(10)}
+    runs = {
+        name: {
+            f"q{t}": {
+                "right" if d + 1 == rank else f"d{d}": 99.0 - d for d in range(rank + 3 + t % 3)
+            }
+            for t, rank in enumerate(ranks)
+        }
+        for name, ranks in RANKS.items()
+    }
+    made = cal.retrieval(qrels, runs, measures=[measure], interval=interval, resamples=DRAWS)
+    return made.compare(baseline="b", **others)["a", "b", measure]
+
+
+def test_sums() -> None:
+    """Of topics: their number times the mean."""
+    hits = {"a": [2, 3, 1, 4, 0, 2, 5, 3], "b": [1, 3, 2, 2, 0, 1, 2, 3]}
+    qrels = {f"q{t}": {f"d{d}": 1 for d in range(6)} for t in range(8)}
+    runs = {
+        name: {
+            f"q{t}": {"x": 9.0, **{f"d{d}": 8.0 - d for d in range(k)}} for t, k in enumerate(of)
+        }
+        for name, of in hits.items()
+    }
+    apart = np.subtract(hits["a"], hits["b"])
+    se, t = apart.std(ddof=1) * np.sqrt(8), stats.t.ppf(0.975, 7)
+    for interval, expected in (
+        ("student", (apart.sum() - t * se, apart.sum() + t * se)),
+        ("percentile", ends(drawn_means(8) @ apart)),
+    ):
+        made = cal.retrieval(
+            qrels, runs, measures=["NumRelRet"], interval=interval, resamples=DRAWS
+        )
+        found = made.compare(baseline="b", test="t")["a", "b", "NumRelRet"]
+        assert found.value == apart.sum()
+        assert limits(found) == near(*expected)
+        assert found.standard_error == pytest.approx(se, rel=1e-9)
+        assert found.p == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, rel=1e-9)
+
+
+def test_geometric_means() -> None:
+    """exp of means of logarithms: by the derivative of exp."""
+    logs = {n: np.log([0.5 / r if r else 1e-5 for r in of]) for n, of in RANKS.items()}
+    a, b = logs["a"], logs["b"]
+    value = np.exp(a.mean()) - np.exp(b.mean())
+    moved = np.exp(a.mean()) * (a - a.mean()) - np.exp(b.mean()) * (b - b.mean())
+    se = moved.std(ddof=1) / np.sqrt(10)
+    found = of_runs("gm-AP", "analytic")
+    assert found.value == pytest.approx(value, rel=1e-9)
+    assert limits(found) == near(*by_error(value, se, 9)[0])
+    times = drawn_means(10)
+    drawn = np.exp(times @ a / 10) - np.exp(times @ b / 10)
+    assert limits(of_runs("gm-AP", "percentile")) == near(*ends(drawn))
+    assert of_runs("gm-AP", "auto", test="t").p == pytest.approx(
+        stats.ttest_rel(a, b).pvalue, rel=1e-9
+    )
+
+
+def test_topics_pooled() -> None:
+    """Of ratios of sums: by the linear part of either."""
+    retrieved = {n: np.array([r + 3 + t % 3 for t, r in enumerate(of)]) for n, of in RANKS.items()}
+    hits = {n: np.array([r > 0 for r in of]) * 1.0 for n, of in RANKS.items()}
+    of_both = {n: hits[n].sum() / retrieved[n].sum() for n in "ab"}
+    parts = [(hits[n] - of_both[n] * retrieved[n]) / retrieved[n].mean() for n in "ab"]
+    moved, value = parts[0] - parts[1], of_both["a"] - of_both["b"]
+    se = moved.std(ddof=1) / np.sqrt(10)
+    found = of_runs("micro-SetP", "analytic")
+    assert found.value == pytest.approx(value, rel=1e-9)
+    assert limits(found) == near(*by_error(value, se, 9)[0])
+    times = drawn_means(10)
+    first, second = (times @ hits[n] / (times @ retrieved[n]) for n in "ab")
+    assert limits(of_runs("micro-SetP", "percentile")) == near(*ends(first - second))
