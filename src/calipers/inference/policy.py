@@ -44,6 +44,7 @@ HEAVY_TAIL = 0.4
 #: 5.6), with 100 5.9 times, with 200 5.5 times. As everywhere, weights count by Kish's number.
 FEW_POSITIVES_OF_PAIRS = {
     "AUC": 0,
+    "Gini": 0,
     "interpolated precision area": 200,
     "interpolated precision": 200,
 }
