@@ -210,6 +210,12 @@ def test_every_test_is_explained() -> None:
     made = [
         rows.compare(test=test, margin=0.1) for test in ("auto", "bootstrap", "normal", "mid-p")
     ]
+    two = {s: score[s] for s in "ab"}
+    sites = cal.classification(
+        truth, score=two, resamples=200, measures="AUC", cluster=truth * 5 + np.arange(200) % 5
+    )
+    same = cal.classification(truth, dict.fromkeys("ab", truth), resamples=200, measures="F1")
+    made += [sites.compare(), same.compare()]
     units = cal.from_values(values(), unit="units", resamples=200)
     made += [units.compare(test=t, margin=0.1) for t in ("t", "wilcoxon", "sign", "randomisation")]
     made += [units.compare(adjust=a) for a in ("tukey", "bonferroni", "benjamini-hochberg")]
@@ -230,6 +236,23 @@ def test_every_test_is_explained() -> None:
             or len(comparison) < 3
             or ("Tukey" in comparison.adjustment)
         )
+
+
+def test_each_bootstrap_has_its_own_source() -> None:
+    score = np.linspace(0.05, 0.95, 40)
+    said = {"a": score, "b": score**2}
+    of_rows = cal.classification([0, 1] * 20, probability=said, measures="ECE", resamples=200)
+    of_units = cal.from_values(said, measure="AP")
+    sources = {
+        name.split(" [B]")[0].split(" (")[0]: source
+        for made in (of_rows, of_units)
+        for name, _, source in glossary(made.compare())
+        if name.endswith("(interval)")
+    }
+    assert sources == {
+        "pivotal paired bootstrap": "Efron and Tibshirani 1993, chapter 13",
+        "Bayesian bootstrap, paired": "Rubin 1981",
+    }
 
 
 # --- What is said ---------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ corrected resampled t: Nadeau and Bengio 2003; Bouckaert and Frank 2004
     overlapping rows are not independent.
 t over splits: Student 1908
     Student's t of the differences by split, for splits that share no training rows.
-5×2 cv F: Alpaydin 1999
+5×2 cv F: Alpaydın 1999
     F of all ten differences of five times two-fold cross-validation over their variance within
     repetitions.
 5×2 cv t: Dietterich 1998
@@ -49,7 +49,7 @@ McNemar: McNemar 1947; for mid-p Fagerland, Lydersen and Laake 2013
     The rows on which one system alone is right, against an even chance.
 Tango: Tango 1998
     The score test that two shares of the same rows differ by the margin.
-DeLong: DeLong, DeLong and Clarke-Pearson 1988; Obuchowski 1997 for clusters
+DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
 bootstrap: Efron and Tibshirani 1993
@@ -85,14 +85,22 @@ Bonett-Price: Bonett and Price 2012
 bootstrap-t: Efron and Tibshirani 1993, chapter 12
     Units are drawn anew with replacement; the limits come from the spread of the mean
     difference over its standard error in each draw.
+Bayesian bootstrap: Rubin 1981
+    The middle part of what the mean difference is when units count by chance instead of one each,
+    with half a unit added beyond the largest difference on either side.
+of the cells: Jeffreys 1946
+    The middle part of what the difference is over tables as likely as the rows make them.
 BCa: Efron 1987
     Percentiles of bootstrap draws, corrected for bias and for an error that changes with the
     value.
+pivotal: Efron and Tibshirani 1993, chapter 13
+    The middle part of the differences that are found when units are drawn anew, turned about the
+    difference itself, which takes off their bias.
 bootstrap: Efron 1979
     The middle part of the differences that are found when units are drawn anew with
     replacement, both systems together.
-DeLong: DeLong, DeLong and Clarke-Pearson 1988
-    The difference of two AUCs ± normal quantiles of its standard error.
+DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
+    The difference of two AUCs ± quantiles of its standard error, normal or, of clusters, Student's.
 corrected resampled t: Nadeau and Bengio 2003
     The mean over splits ± quantiles of Student's t, its variance enlarged for overlapping
     training rows.
