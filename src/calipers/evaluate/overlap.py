@@ -82,10 +82,7 @@ def overlap(
     >>> ev["overlap@2"].value, round(ev["RBO"].value, 4)
     (0.75, 0.59)
 
-    References
-    ----------
-    W. Webber, A. Moffat and J. Zobel (2010): A similarity measure for indefinite rankings. ACM
-    TOIS 28(4). M. Corsi and J. Urbano (2024): The treatment of ties in rank-biased overlap. SIGIR.
+    Sources: Webber, Moffat and Zobel 2010; for ties Corsi and Urbano 2024.
     """
     settings = make_settings(interval, level, resamples, seed)
     return _evaluated(named_runs(runs), settings, p, depth, tuple(dict.fromkeys(cutoffs)), ties)

@@ -31,7 +31,7 @@ from calipers.statistics import FloatArray
 DESIGNS: Mapping[str, str] = {
     "k-fold": "(repeated) cross-validation: the corrected resampled t test",
     "resampled": "repeated hold-out: the corrected resampled t test, with the sizes of both parts",
-    "5x2-f": "five times two-fold cross-validation: Alpaydin's combined F test",
+    "5x2-f": "five times two-fold cross-validation: Alpaydın's combined F test",
     "5x2-t": "five times two-fold cross-validation: Dietterich's t test",
     "independent": "splits that share no training rows: the plain t test",
 }

@@ -214,7 +214,7 @@ def two_shares_power(first: float, second: float, n: float, level: float = 0.95)
     """Power of the score test of two independent shares, of ``n`` rows each.
 
     Φ((|p₁ − p₂| − z·√(2p̄q̄/n)) / √((p₁q₁ + p₂q₂)/n)) plus the far tail: the error under the test
-    is that of the pooled share (Fleiss, Levin and Paik 2003, §4.1, without correction).
+    is that of the pooled share (Fleiss, Levin and Paik 2003, ch. 4, without correction).
 
     >>> round(two_shares_power(0.9, 0.85, 686), 3)
     0.8

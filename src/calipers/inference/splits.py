@@ -129,7 +129,7 @@ def five_by_two_t(differences: FloatArray, alternative: str = "two-sided") -> Sp
 
 
 def five_by_two_f(differences: FloatArray) -> SplitTest:
-    """Alpaydin's combined F test of five repetitions (rows) of two-fold cross-validation (columns),
+    """Alpaydın's combined F test of five repetitions (rows) of two-fold cross-validation (columns),
     which knows no sides.
 
     F = ΣΣp²/(2Σsᵢ²) on (10, 5) degrees of freedom, sᵢ² as in :func:`five_by_two_t`; it is less hit

@@ -182,7 +182,7 @@ def coverage_error(truth: Sets, score: Sets) -> FloatArray:
     of a row; the mean over rows.
 
     The best value is the mean number of labels of a row. A row without labels needs none; labels of
-    equal score are taken together.
+    equal score are taken together. As in scikit-learn, this is one more than in the work named.
     """
     return _by_row(truth, score, lambda rank, _, y: np.asarray((rank * y).max(axis=1)))
 

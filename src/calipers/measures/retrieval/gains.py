@@ -142,7 +142,7 @@ def ndcg(
     aliases=("scaled_dcg",),
     undefined=ABOVE_SCALE,
     ties="linear",
-    reference="Moffat, Bailey, Scholer and Thomas 2017",
+    reference="Järvelin and Kekäläinen 2002; scaled as in cwl_eval",
 )
 def scaled_dcg(r: JudgedRankings, cutoff: int, max_grade: int = 1) -> FloatArray:
     """Scaled DCG: DCG at k over that of k documents of the highest grade of the scale, whether or
