@@ -51,8 +51,8 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
 
-    It is 0 where nothing was retrieved: a run cannot say "nothing", and a topic that it leaves out
-    scores 0.
+    It is 0 where nothing was retrieved, as in trec_eval: an empty answer is not told apart from a
+    topic that the run leaves out, which scores 0.
     """
     return np.where(r.retrieved > 0, counts.precision(r.confusion(rel)), 0.0)
 
