@@ -51,10 +51,11 @@ def compare(
 ) -> Comparison:
     """Paired differences of an evaluation's systems, each with its interval and a test.
 
-    Topics: bootstrap-t of the mean difference and a paired randomisation test. AUC, AP and PR-AUC:
-    by the influence of rows (for the AUC that is DeLong's). Accuracy: exact McNemar. Losses per
-    row: normal on the mean difference, paired t. Other measures of counts and scores: paired
-    bootstrap.
+    Topics: Bayesian bootstrap of the mean difference and a paired randomisation test. AUC, AP and
+    PR-AUC: by the influence of rows (for the AUC that is DeLong's). Accuracy: Bonett and Price's
+    interval, exact McNemar. Losses per row: normal on the mean difference (bootstrap below 100
+    rows), paired t. Other measures of counts and scores: paired bootstrap. Where several
+    differences are tested at once, their intervals hold together.
 
     Parameters
     ----------
