@@ -49,32 +49,34 @@ def test_shares_are_fishers_exact_test() -> None:
     assert found.compared(0.95)[1].p == pytest.approx(p, rel=0.15)
 
 
-def t_of(x: Floats, inside: list[int], *, root: bool) -> tuple[float, float]:
-    """The difference and its error, the variances averaged with that of all as of two more rows."""
-    parts = x[inside], np.delete(x, inside)
-    every, spread = x.mean(), x.var()
+def t_of(x: Floats, w: Floats, inside: list[int], *, root: bool) -> tuple[float, float]:
+    """The difference and its error, the variances averaged with that of all as of two more rows;
+    rows that weigh count by Kish's number."""
+    every = float(np.average(x, weights=w))
+    spread = np.average((x - every) ** 2, weights=w)
     values, variances = [], []
-    for own in parts:
-        n = len(own)
-        variance = (n * own.var() + 2 * spread) / (n + 1) / n
-        mean = own.mean()
+    for part in (np.isin(np.arange(len(x)), inside), ~np.isin(np.arange(len(x)), inside)):
+        own, u = x[part], w[part]
+        n, mean = u.sum() ** 2 / (u**2).sum(), float(np.average(own, weights=u))
+        variance = (n * np.average((own - mean) ** 2, weights=u) + 2 * spread) / (n + 1) / n
         if root:
-            near = (n * mean + 2 * every) / (n + 2)
-            variance /= 4 * near
+            variance /= 4 * (n * mean + 2 * every) / (n + 2)
             mean = math.sqrt(mean)
         values.append(mean)
         variances.append(variance)
     return values[0] - values[1], math.sqrt(sum(variances))
 
 
+@pytest.mark.parametrize("weighs", [False, True])
 @pytest.mark.parametrize("measure", ["RMSE", "MSE"])
-def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str) -> None:
+def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str, weighs: bool) -> None:
     x = np.square(np.random.default_rng(3).normal(size=12))
     x[:4] *= 3
+    w = np.array([1, 2, 0.5, 1, 3, 1, 0.5, 2, 1, 1, 4, 1]) if weighs else np.ones(12)
     root = measure == "RMSE"
-    pairs = [t_of(x, list(of), root=root) for of in combinations(range(12), 4)]
-    t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, [0, 1, 2, 3], root=root)
-    deck = dealt.deck(Losses(x, None, None, SETTINGS))
+    pairs = [t_of(x, w, list(of), root=root) for of in combinations(range(12), 4)]
+    t, (value, se) = np.array([d / e for d, e in pairs]), t_of(x, w, [0, 1, 2, 3], root=root)
+    deck = dealt.deck(Losses(x, w if weighs else None, None, SETTINGS))
     assert deck is not None
     found = deck.dealt(
         cal.measure(measure), dealt.Part(np.arange(4), 0.0), dealt.lots(12, 4, SETTINGS)
@@ -88,6 +90,19 @@ def test_losses_are_compared_with_those_of_all_choices_of_rows(measure: str) -> 
     for end, tail in ((interval.low, 0.95), (interval.high, 0.05)):
         least, most = np.quantile(t, [tail - 0.005, tail + 0.005])
         assert least <= (value - end) / se <= most
+
+
+@pytest.mark.parametrize(("found", "p"), [(9.0, 0.2), (0.0, 1.0), (-9.5, 0.1), (20.0, 0.1)])
+@pytest.mark.parametrize("scale", [1.0, 1e7])
+def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None:
+    """2·(b + 1)/(B + 1) of either side, with what rounding holds apart; -9, -8, ..., 9 were
+    drawn."""
+    drawn = np.arange(-9.0, 10) * scale
+    interval, test = dealt.Dealt(found * scale * (1 + 1e-13), drawn).compared(0.9)
+    assert test.p == pytest.approx(p)
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    assert interval.low == pytest.approx(found * scale - high)
+    assert interval.high == pytest.approx(found * scale - low)
 
 
 def test_a_lot_has_the_value_of_its_rows() -> None:
@@ -113,16 +128,21 @@ def test_a_lot_has_the_value_of_its_rows() -> None:
             assert f1[k] == pytest.approx(metrics.f1_score(truth[rows], score[rows] > 0.5, **own))
 
 
-def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows() -> None:
+@pytest.mark.parametrize("weighs", [False, True])
+def test_a_lot_of_rows_with_labels_has_the_value_of_its_rows(weighs: bool) -> None:
     random = np.random.default_rng(5)
     truth, predicted = random.random((2, 40, 3)) < 0.5
+    weight = random.uniform(0.5, 2, 40) if weighs else None
     lots = dealt.lots(40, 9, Settings(resamples=20))
-    sample = LabelCounts(truth, predicted, ("a", "b", "c"), None, None, SETTINGS)
+    sample = LabelCounts(truth, predicted, ("a", "b", "c"), weight, None, SETTINGS)
     [made] = dealt._labels(sample, lots)
-    values = cal.measure("macro-F1", family="counts").apply(made)
+    f1, mcc = (cal.measure(m, family="counts").apply(made) for m in ("macro-F1", "macro-MCC"))
     for k, rows in enumerate(lots):
-        expected = metrics.f1_score(truth[rows], predicted[rows], average="macro")
-        assert values[k] == pytest.approx(expected)
+        own: dict[str, Any] = {"sample_weight": None if weight is None else weight[rows]}
+        y, said = truth[rows], predicted[rows]
+        assert f1[k] == pytest.approx(metrics.f1_score(y, said, average="macro", **own))
+        each = [metrics.matthews_corrcoef(y[:, c], said[:, c], **own) for c in range(3)]
+        assert mcc[k] == pytest.approx(np.mean(each))
 
 
 @pytest.mark.parametrize("loss", [0.0, 2.0])
