@@ -17,6 +17,8 @@ from scipy import stats
 import calipers as cal
 from calipers import _core
 from calipers.inference.dirichlet import bayesian
+from calipers.inference.settings import Settings
+from calipers.readings.topics import Topics, of_topics
 
 DRAWS = 300
 DESIGNS = ("plain", "weighted", "clustered", "both")
@@ -238,6 +240,26 @@ def test_losses(rows: Rows, design: str) -> None:
 
 
 @data
+def test_studentised_counts(rows: Rows) -> None:
+    """F1 = 2tp/(2tp + fp + fn); each replicate by the delta method in its own counts."""
+    generator = np.random.Generator(np.random.Philox(0))
+    counts = np.array(by_hand.table(rows.truth, rows.a >= 0.5, np.ones(rows.n)))[[3, 1, 2, 0]]
+    drawn = generator.multinomial(rows.n, counts / rows.n, DRAWS)
+
+    def both(counts: Any) -> tuple[Any, Any]:
+        _, fp, fn, tp = counts.T
+        d = 2 * tp + fp + fn
+        variance = tp * (2 * (fp + fn) / d**2) ** 2 + (fp + fn) * (2 * tp / d**2) ** 2
+        return 2 * tp / d, np.sqrt(variance)
+
+    (value, se), (values, errors) = both(counts), both(drawn)
+    some = errors > 0
+    low, high = ends(np.clip((values - value)[some] / errors[some], -8, 8))
+    found = of(rows, "F1", interval="studentised")
+    assert limits(found) == near(value - high * se, min(value - low * se, 1.0), rel=1e-6)
+
+
+@data
 @designs
 def test_skill(rows: Rows, design: str) -> None:
     """Each replicate has its own constant answer."""
@@ -274,11 +296,28 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
     said = np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3])
     clustered, w = design in ("clustered", "both"), weight_of(rows, design)
     times = weights(rows, design) if clustered else drawn_means(rows.n) * w
-    drawn = np.mean([by_hand.f1(truth[:, c], said[:, c])(times) for c in (0, 1)], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = np.mean([by_hand.mcc(truth[:, c], said[:, c])(times) for c in (0, 1)], axis=0)
     made = cal.multilabel(
-        truth, said, measures=["macro-F1"], resamples=DRAWS, curves=False, **options(rows, design)
+        truth, said, measures=["macro-MCC"], resamples=DRAWS, curves=False, **options(rows, design)
     )
-    assert limits(made["macro-F1"]) == near(*ends(drawn))
+    assert limits(made["macro-MCC"]) == near(*ends(drawn))
+
+
+@data
+@pytest.mark.parametrize("design", DESIGNS[1:])
+def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
+    """They make parts of rows."""
+    k = np.arange(rows.n)
+    truth, p = k * k % 3, np.column_stack([rows.a, rows.a, 1 - rows.a])
+    own = p[k, truth][:, None]
+    credit = np.clip((1 - (p > own).sum(axis=1)) / (p == own).sum(axis=1), 0, 1)
+    made = cal.classification(
+        truth, score=p, labels=[0, 1, 2], measures=["top-1-accuracy"], resamples=DRAWS,
+        curves=False, **options(rows, design),
+    )  # fmt: skip
+    found = made["top-1-accuracy"]
+    assert limits(found) == near(*ends(by_hand.mean(credit)(weights(rows, design))))
 
 
 # --- Topics ---------------------------------------------------------------------------------------
@@ -355,6 +394,45 @@ def test_geometric_means(topics: int) -> None:
     expected = bayesian(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
     made = of_ranks("gm-AP")["b", "gm-AP"]
     assert limits(made) == near(np.exp(expected.low), np.exp(expected.high))
+
+
+def test_values_without_a_range() -> None:
+    """Half a topic stands farther from the median than any of the values."""
+    x = VALUES[:7] * 40
+    middle = np.median(x)
+    end = np.abs(x - middle).max() * (1 + 2 / 6)  # six differ from the median
+    expected = bayesian(x, (middle - end, middle + end), 0.95)
+    made = cal.from_values({"a": x}, measure="likes", interval="bayesian")["a", "likes"]
+    assert limits(made) == near(expected.low, expected.high)
+
+
+@pytest.mark.parametrize("topics", [2, 8])
+@pytest.mark.parametrize("measure", ["AP", "gm-AP", "micro-SetP"])
+def test_what_a_reading_of_topics_knows(measure: str, topics: int) -> None:
+    """Its influence, its skewness, and what half a topic at either end of the range adds."""
+    values, w = HITS[:topics] / RETRIEVED[:topics], RETRIEVED[:topics].astype(float)
+    weight = w if measure == "micro-SetP" else None
+    [reading] = of_topics(
+        [Topics(cal.measure(measure, family="retrieval"), values, weight, Settings())]
+    )
+    x, low, value = values, 0.0, values.mean()
+    if measure == "gm-AP":
+        x, low = np.log(np.maximum(values, 1e-5)), np.log(1e-5)
+        value = np.exp(x.mean())
+    elif measure == "micro-SetP":
+        value = (w * values).sum() / w.sum()
+    centre = value if measure == "micro-SetP" else x.mean()
+    apart = (x - centre) * (1 if weight is None else w / w.mean())
+    rate = value if measure == "gm-AP" else 1.0
+    se = np.sqrt((apart**2).sum() / topics / (topics - 1)) * rate
+    moved = reading.influence()
+    assert reading.value == pytest.approx(value, rel=1e-12)
+    assert moved.error.se == pytest.approx(se, rel=1e-12)
+    skewness = abs((apart**3).sum()) / (apart**2).sum() ** 1.5
+    assert reading.skewness == pytest.approx(skewness, rel=1e-9, abs=1e-12)
+    high = 0.0 if measure == "gm-AP" else 1.0
+    added = ((low - centre) ** 2 + (high - centre) ** 2) / 2
+    assert reading.room() == pytest.approx(added / (apart**2).sum(), rel=1e-9)
 
 
 @pytest.mark.parametrize("topics", [8, 6])

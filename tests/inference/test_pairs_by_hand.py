@@ -319,6 +319,37 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
     assert found.p == pytest.approx(of_replicates(first - second), rel=1e-9)
 
 
+@data
+@designs
+def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
+    """A mean over the rows that have one, which need not be the same for both systems."""
+    k, w = np.arange(rows.n), weight_of(rows, design)
+    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
+    said = {
+        "a": np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3]),
+        "b": np.column_stack([rows.b > 0.5, (k * k + (k % 4 == 0)) % 7 < 3]),
+    }
+    made = cal.multilabel(
+        truth, said, measures=["example-precision"], curves=False, **options(rows, design)
+    )
+    formulas = []
+    for p in said.values():
+        size, hits = p.sum(axis=1), (p & truth).sum(axis=1)
+        share = hits / np.maximum(size, 1)
+        formulas.append(lambda w, x=share, has=size > 0: w @ (x * has) / (w @ has))
+    found = made.compare(baseline="b")["a", "b", "example-precision"]
+    a, b = formulas
+    clustered = design in ("clustered", "both")
+    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    assert limits(found) == near(*ends(a(times) - b(times)))
+    assert found.value == pytest.approx(float(a(w) - b(w)), rel=1e-9)
+    if not clustered:
+        moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+        made = made.compare(baseline="b", test="normal")["a", "b", "example-precision"]
+        p = by_error(float(a(w) - b(w)), float(np.sqrt((moved**2).sum())))[1]
+        assert made.p == pytest.approx(p, rel=1e-6)
+
+
 # --- Topics ---------------------------------------------------------------------------------------
 
 VALUES = {

@@ -175,7 +175,7 @@ class OfTopics:
 
     def _pooled_bca(self, level: float) -> Interval:
         columns, n = self.topics.columns, len(self.topics.columns)
-        rest = (columns.sum(axis=0) - columns) / (n - 1)
+        rest = columns.sum(axis=0) - columns
         moved = intervals.left_out(self.topics.summary.of_means(rest, n))
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 

@@ -1,0 +1,351 @@
+"""The difference of two parts of the rows, by formulas written out anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import rows_by_hand as by_hand
+from rows_by_hand import LARGER, Rows
+from scipy import optimize, stats
+
+import calipers as cal
+from calipers import _core
+from calipers.inference import policy, two_samples
+from calipers.inference.clusters import Clusters
+from calipers.inference.settings import Settings
+from calipers.readings.calibration import ProbableRows
+from calipers.readings.counts import ClassCounts
+from calipers.readings.losses import Losses, of_moments
+from calipers.readings.ranks import RankedClasses
+from calipers.readings.scores import ScoredRows
+from calipers.readings.sets import LabelCounts
+from calipers.readings.topics import Topics, of_topics
+from calipers.readings.whole import of_statistic
+from calipers.statistics import Moments
+
+DRAWS = 300
+
+
+def near(*expected: float, rel: float = 1e-7) -> Any:
+    return pytest.approx(expected, rel=rel, abs=1e-9)
+
+
+def limits(found: Any) -> tuple[float, float]:
+    return found.low, found.high
+
+
+def part(k: int, rows: Rows = LARGER, step: int = 3) -> Rows:
+    """Every third row, and the others."""
+    some = (np.arange(rows.n) % step == 0) == (k == 0)
+    columns = rows.truth, rows.a, rows.b, rows.weight, rows.cluster
+    return Rows(*(column[some] for column in columns))
+
+
+PARTS = part(0), part(1)
+
+
+def settings(interval: str = "auto", resamples: int = DRAWS) -> Settings:
+    return Settings(interval, resamples=resamples)
+
+
+def weight_of(rows: Rows, design: str) -> Any:
+    return rows.weight if design in ("weighted", "both") else None
+
+
+def clusters_of(rows: Rows, design: str) -> Clusters | None:
+    if design not in ("clustered", "both"):
+        return None
+    whole = Clusters(LARGER.cluster.astype(np.uint32), int(LARGER.cluster.max()) + 1)
+    return Clusters(rows.cluster.astype(np.uint32), whole.size, weight_of(rows, design))
+
+
+def counts(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:
+    said = (rows.a >= 0.5).astype(int)
+    made = ClassCounts.from_codes(
+        rows.truth, said, ("0", "1"), settings(**given), weight_of(rows, design),
+        clusters_of(rows, design),
+    )  # fmt: skip
+    return made.reading(cal.measure(measure))
+
+
+def scored(rows: Rows, design: str = "plain", **given: Any) -> ScoredRows:
+    return ScoredRows(
+        rows.truth == 1, rows.a, weight_of(rows, design), clusters_of(rows, design),
+        settings(**given),
+    )  # fmt: skip
+
+
+def scores(rows: Rows, measure: str, design: str = "plain", **given: Any) -> Any:
+    return scored(rows, design, **given).reading(cal.measure(measure, family="scores"))
+
+
+def losses(rows: Rows, measure: str, design: str = "plain") -> Any:
+    x = (rows.a - rows.b) ** 2
+    of = Losses(x, weight_of(rows, design), clusters_of(rows, design), settings())
+    return of.reading(cal.measure(measure, family="regression"))
+
+
+def three(rows: Rows) -> Any:
+    """Probabilities of three classes, some of them equal."""
+    return np.column_stack([1 - rows.a, np.round(rows.a * rows.b, 1), rows.a])
+
+
+def ranks(rows: Rows, measure: str, design: str) -> Any:
+    of = weight_of(rows, design), clusters_of(rows, design), settings()
+    return RankedClasses(rows.truth, three(rows), *of).reading(cal.measure(measure))
+
+
+def sets(rows: Rows) -> tuple[Any, Any]:
+    truth = np.column_stack([rows.truth == 1, rows.b > 0.6])
+    return truth, np.column_stack([rows.a > 0.5, rows.a > 0.6])
+
+
+def labels(rows: Rows, measure: str, design: str) -> Any:
+    of = weight_of(rows, design), clusters_of(rows, design), settings()
+    return LabelCounts(*sets(rows), ("x", "y"), *of).reading(cal.measure(measure))
+
+
+def compared(first: Any, second: Any) -> Any:
+    return two_samples.compared(first, second, lambda: policy.interval(second))
+
+
+def by_error(value: float, se: float, degrees: float = np.inf) -> tuple[tuple[float, float], float]:
+    t = stats.t.ppf(0.975, degrees)
+    return (value - t * se, value + t * se), float(2 * stats.t.sf(abs(value) / se, degrees))
+
+
+def check(found: Any, value: float, se: float, degrees: float = np.inf) -> None:
+    made, test = found
+    expected, p = by_error(value, se, degrees)
+    assert limits(made) == near(*expected, rel=1e-6)
+    assert made.se == pytest.approx(se, rel=1e-6)
+    assert test.p == pytest.approx(p, rel=1e-5)
+
+
+def mover(first: float, a: Any, second: float, b: Any) -> tuple[float, float]:
+    """Each side by the limits that face it."""
+    low = np.hypot(first - a[0], b[1] - second)
+    return first - second - low, first - second + np.hypot(a[1] - first, second - b[0])
+
+
+# --- Shares and means -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["plain", "weighted"])
+def test_shares(design: str) -> None:
+    """Newcombe's interval, and the score test with the pooled share."""
+    p, n = [], []
+    for rows in PARTS:
+        w = rows.weight if design == "weighted" else np.ones(rows.n)
+        p.append(np.average((rows.a >= 0.5) == rows.truth, weights=w))
+        n.append(by_hand.kish(w))
+    made, test = compared(*(counts(rows, "accuracy", design) for rows in PARTS))
+    wilson = [by_hand.wilson(*of) for of in zip(p, n, strict=True)]
+    assert limits(made) == near(*mover(p[0], wilson[0], p[1], wilson[1]))
+    pooled = (p[0] * n[0] + p[1] * n[1]) / sum(n)
+    z = (p[0] - p[1]) / np.sqrt(pooled * (1 - pooled) * (1 / n[0] + 1 / n[1]))
+    assert test.p == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-9)
+
+
+@pytest.mark.parametrize("design", ["plain", "weighted"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_means(design: str, whole: bool) -> None:
+    """Welch's; the rest of a slice may be known by its moments alone."""
+    x = [(rows.a - rows.b) ** 2 for rows in PARTS]
+    first, second = (losses(rows, "MSE", design) for rows in PARTS)
+    if whole:
+        moments = Moments.from_rows(x[1], weight_of(PARTS[1], design))
+        measure = cal.measure("MSE", family="regression")
+        second = of_moments(measure, moments, settings(), PARTS[1].n)
+    made, test = compared(first, second)
+    if design == "plain":
+        theirs = stats.ttest_ind(*x, equal_var=False)
+        assert limits(made) == near(*theirs.confidence_interval(0.95))
+        assert test.p == pytest.approx(theirs.pvalue, rel=1e-9)
+        return
+    means, variances, sizes = [], [], []
+    for values, rows in zip(x, PARTS, strict=True):
+        w, n = rows.weight, by_hand.kish(rows.weight)
+        means.append(np.average(values, weights=w))
+        squares = ((w * (values - means[-1])) ** 2).sum()
+        variances.append(squares * n / (n - 1) / w.sum() ** 2)
+        sizes.append(n)
+    a, b = variances
+    degrees = (a + b) ** 2 / (a**2 / (sizes[0] - 1) + b**2 / (sizes[1] - 1))
+    check((made, test), means[0] - means[1], float(np.sqrt(a + b)), degrees)
+
+
+def test_roots_of_means() -> None:
+    """The error of √ is that of the mean over twice the root."""
+    errors, values = [], []
+    for rows in PARTS:
+        x = (rows.a - rows.b) ** 2
+        values.append(np.sqrt(x.mean()))
+        errors.append(x.std(ddof=1) / np.sqrt(rows.n) / 2 / values[-1])
+    a, b = (e**2 for e in errors)
+    n, m = (rows.n for rows in PARTS)
+    degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1))
+    found = compared(*(losses(rows, "RMSE") for rows in PARTS))
+    check(found, values[0] - values[1], float(np.sqrt(a + b)), degrees)
+
+
+def test_topics() -> None:
+    values = [np.array([.31, .52, .48, .77, .12, .66, .59]), np.array([.41, .83, .25, .37, .91])]  # fmt: skip
+    readings = [of_topics([Topics(cal.measure("nDCG"), x, None, settings())])[0] for x in values]
+    made, test = compared(*readings)
+    theirs = stats.ttest_ind(*values, equal_var=False)
+    assert limits(made) == near(*theirs.confidence_interval(0.95))
+    assert test.p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+# --- Clusters that have rows in both --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["clustered", "both"])
+@pytest.mark.parametrize("measure", ["F1", "MSE", "RMSE", "AUC", "top-2-accuracy", "macro-F1"])
+def test_clusters(measure: str, design: str) -> None:
+    """A + B less twice what clusters have in common, each with its own C/(C − 1)."""
+    moved, values, names, by_row = [], [], [], []
+    for rows in PARTS:
+        w = rows.weight if design == "both" else np.ones(rows.n)
+        x = by_hand.mean((rows.a - rows.b) ** 2)
+        own, p = three(rows)[np.arange(rows.n), rows.truth][:, None], three(rows)
+        credit = np.clip((2 - (p > own).sum(axis=1)) / (p == own).sum(axis=1), 0, 1)
+        y, said = sets(rows)
+        each_label = [by_hand.f1(y[:, k], said[:, k]) for k in (0, 1)]
+        formula = {
+            "F1": by_hand.f1(rows.truth, rows.a >= 0.5),
+            "MSE": x,
+            "RMSE": lambda w, x=x: np.sqrt(x(w)),
+            "AUC": by_hand.auc(rows.truth, rows.a),
+            "top-2-accuracy": by_hand.mean(credit),
+            "macro-F1": lambda w, of=each_label: (of[0](w) + of[1](w)) / 2,
+        }[measure]
+        each = by_hand.moved(formula, w)
+        by_row.append(each)
+        values.append(float(formula(w)))
+        names.append(set(rows.cluster))
+        moved.append(np.array([each[rows.cluster == c].sum() for c in range(19)]))
+    f, g = moved
+    c, d, both = len(names[0]), len(names[1]), len(names[0] & names[1])
+    a, b = c / (c - 1) * (f**2).sum(), d / (d - 1) * (g**2).sum()
+    se = np.sqrt(a + b - 2 * both / (both - 1) * (f * g).sum())
+    share = a / (a + b)
+    degrees = 1 / (share**2 / (c - 1) + (1 - share) ** 2 / (d - 1))
+    make = {"F1": counts, "AUC": scores, "top-2-accuracy": ranks, "macro-F1": labels}
+    readings = [make.get(measure, losses)(rows, measure, design) for rows in PARTS]
+    found = compared(*readings)
+    for reading, each in zip(readings, by_row, strict=True):
+        np.testing.assert_allclose(reading.influence().moved, each, atol=1e-7)
+    check(found, values[0] - values[1], float(se), degrees)
+
+
+# --- Areas ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", ["plain", "weighted"])
+@pytest.mark.parametrize("measure", ["AUC", "Gini"])
+def test_areas(measure: str, design: str) -> None:
+    """By the sum of DeLong's two variances; the rest of a slice may be known by its table alone."""
+    poor = np.round(LARGER.b + 2 * (np.arange(LARGER.n) * 0.3819660113 % 1), 2)
+    blurred = Rows(LARGER.truth, poor, LARGER.b, LARGER.weight, LARGER.cluster)
+    parts = [part(k, blurred, 2) for k in (0, 1)]
+    scale, values, variance = 2 if measure == "Gini" else 1, [], 0.0
+    for rows in parts:
+        w = rows.weight if design == "weighted" else np.ones(rows.n)
+        formula = by_hand.auc(rows.truth, rows.a)
+        values.append(scale * float(formula(w)))
+        variance += scale**2 * by_hand.by_class(by_hand.moved(formula, w), rows.truth, w) ** 2
+    first, second = (scores(rows, measure, design) for rows in parts)
+    check(compared(first, second), values[0] - values[1], float(np.sqrt(variance)))
+    table = scored(parts[1], design).table
+    rest = of_statistic(cal.measure(measure), table, settings(), parts[1].n)
+    check(compared(first, rest), values[0] - values[1], float(np.sqrt(variance)))
+    assert policy.interval(first).se == pytest.approx(
+        scale * policy.interval(scores(parts[0], "AUC", design)).se
+    )
+
+
+def inverted(at: Any) -> float:
+    """1 − the level at which an interval just reaches 0."""
+
+    def nearest(log: float) -> float:
+        low, high = at(1 - np.exp(log))
+        return float(low if low + high > 0 else high)
+
+    return float(np.exp(optimize.brentq(nearest, np.log(1e-9), -1e-9, xtol=1e-13)))
+
+
+def test_areas_of_precision() -> None:
+    """The limits of either on the logit scale: Boyd's of fewer than 30 positives, else by how much
+    rows move it."""
+    few, many = part(0), LARGER
+    values, errors = [], []
+    for rows in (few, many):
+        formula, w = by_hand.precision_area(rows.truth, rows.a, "AP"), np.ones(rows.n)
+        value, positives = float(formula(w)), int(rows.truth.sum())
+        se = np.sqrt(value * (1 - value) / positives)
+        if positives >= 30:
+            se = by_hand.by_class(by_hand.moved(formula, w), rows.truth, w)
+        values.append(value)
+        errors.append(se)
+
+    def at(level: float) -> tuple[float, float]:
+        z = stats.norm.ppf((1 + level) / 2)
+        a, b = (by_hand.on_logit(*of, z) for of in zip(values, errors, strict=True))
+        return mover(values[0], a, values[1], b)
+
+    made, test = compared(scores(few, "AP"), scores(many, "AP"))
+    assert limits(made) == near(*at(0.95), rel=1e-6)
+    assert test.p == pytest.approx(inverted(at), rel=1e-5)
+
+
+# --- Draws ----------------------------------------------------------------------------------------
+
+
+def test_counts() -> None:
+    """F1 is 2s/(1 + s) of a share s that is Beta(tp + ½, fp + fn + 1)."""
+    random, drawn = np.random.default_rng(0), []
+    for rows in PARTS:
+        tp, fp, fn, _ = by_hand.table(rows.truth, rows.a >= 0.5, np.ones(rows.n))
+        share = random.beta(tp + 0.5, fp + fn + 1, 400_000)
+        drawn.append(2 * share / (1 + share))
+    low, high = np.quantile(drawn[0] - drawn[1], [0.025, 0.975])
+    made, test = compared(*(counts(rows, "F1", resamples=100_000) for rows in PARTS))
+    assert "Jeffreys" in made.method
+    assert limits(made) == pytest.approx((low, high), abs=3e-3)
+    p = 2 * min(np.mean(drawn[0] <= drawn[1]), np.mean(drawn[0] >= drawn[1]))
+    assert test.p == pytest.approx(p, abs=0.01)
+
+
+def test_calibration_errors_are_turned() -> None:
+    values, drawn = [], []
+    for rows in PARTS:
+        formula = by_hand.calibration_error(rows.truth, rows.a)
+        times = np.zeros((DRAWS, rows.n))
+        order = np.lexsort((1 - rows.truth, -rows.a))
+        times[:, order] = [_core.poisson_counts(0, b, rows.n) for b in range(DRAWS)]
+        values.append(formula(np.ones(rows.n)))
+        drawn.append(formula(times))
+    apart = 2 * (values[0] - values[1]) - (drawn[0] - drawn[1])
+    readings = [ProbableRows(scored(rows)).reading(cal.measure("ECE")) for rows in PARTS]
+    made, test = compared(*readings)
+    assert limits(made) == near(*np.quantile(apart, [0.025, 0.975]))
+    sides = np.count_nonzero(apart <= 0), np.count_nonzero(apart >= 0)
+    assert test.p == pytest.approx(min(1, 2 * (min(sides) + 1) / (DRAWS + 1)), rel=1e-12)
+
+
+def test_calibration_slopes() -> None:
+    """By the inverses of two Fisher informations."""
+    values, variance = [], 0.0
+    for rows in PARTS:
+        x = np.column_stack([np.ones(rows.n), np.log(rows.a / (1 - rows.a))])
+        w = np.ones(rows.n)
+        beta = np.array([by_hand.line(rows.truth, rows.a, place)(w) for place in (0, 1)])
+        p = 1 / (1 + np.exp(-x @ beta))
+        values.append(beta[1])
+        variance += np.linalg.inv((x.T * p * (1 - p)) @ x)[1, 1]
+    readings = [ProbableRows(scored(r)).reading(cal.measure("calibration-slope")) for r in PARTS]
+    check(compared(*readings), values[0] - values[1], float(np.sqrt(variance)))
