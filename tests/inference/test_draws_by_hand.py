@@ -204,6 +204,30 @@ def test_studentised_areas(rows: Rows) -> None:
     assert limits(made) == near(value - high * se, min(value - low * se, 1.0), rel=1e-6)
 
 
+def test_cells_of_three_classes() -> None:
+    """Dirichlet: 1/K more on what is right of each of K classes, as much shared by its errors."""
+    counts = np.array([[21, 3, 1], [4, 18, 0], [2, 0, 15]])
+    truth, said = (np.repeat(of.ravel(), counts.ravel()) for of in np.indices((3, 3)))
+    prior = np.where(np.eye(3) > 0, 1 / 3, 1 / 6)
+    drawn = np.random.default_rng(0).standard_gamma(counts + prior, (200_000, 3, 3))
+    hits = np.diagonal(drawn, axis1=1, axis2=2)
+    macro = (2 * hits / (drawn.sum(axis=1) + drawn.sum(axis=2))).mean(axis=1)
+    made = cal.classification(truth, said, measures=["macro-F1"], resamples=100_000, curves=False)
+    assert limits(made["macro-F1"]) == pytest.approx(ends(macro), abs=1.5e-3)
+
+
+@pytest.mark.parametrize(("rows", "few"), [(19, True), (20, False)])
+def test_how_few_rows_of_a_class_are_few(rows: int, few: bool) -> None:
+    """Of labels that occur, 20 rows each on average; margins that are equal are not absent."""
+    truth = np.repeat([0, 1, 2], rows)
+    said = np.concatenate([np.repeat([1, 0], [4, rows - 4]), np.repeat([0, 1], [4, rows - 4]),
+                           np.full(rows, 2)])  # fmt: skip
+    made = cal.classification(
+        truth, said, labels=[0, 1, 2, 3], measures=["macro-F1"], resamples=100
+    )
+    assert ("bootstrap" in made["macro-F1"].method) is few
+
+
 # --- Losses ---------------------------------------------------------------------------------------
 
 
@@ -285,6 +309,25 @@ def test_a_loss_of_clusters_between_0_and_1() -> None:
         assert limits(of(LARGER, "Brier", design)) == near(expected.low, expected.high)
 
 
+def test_limits_of_losses_that_are_cut_off() -> None:
+    """√ of a mean square has no lower limit below 0, and one cluster says nothing."""
+    x = np.array([0.1, 0.2, 0.1, 9.0, 0.3, 0.2, 8.5])
+    given: dict[str, Any] = {"measures": ["RMSE"], "resamples": DRAWS}
+    found = cal.regression(x * 0, x, interval="studentised", **given)["RMSE"]
+    assert found.low == 0
+    found = cal.regression(x * 0, x, cluster=["a"] * 7, interval="hall", **given)["RMSE"]
+    assert found.no_interval == "too_few_clusters"
+    normal = 10 * stats.norm.ppf((np.arange(200) + 0.5) / 200)
+    found = cal.regression(normal * 0, normal, interval="chi-square", **given)["RMSE"]
+    assert found.method == "chi-square [X2]"
+
+
+def test_one_cluster_says_nothing() -> None:
+    truth, p = np.array([1, 1, 1, 0, 0, 1]), np.array([0.2, 0.1, 0.4, 0.3, 0.2, 0.3])
+    made = cal.classification(truth, probability=p, cluster=["a"] * 6, measures=["recall", "ECE"])
+    assert [e.no_interval for e in made] == ["too_few_clusters"] * 2
+
+
 # --- Labels ---------------------------------------------------------------------------------------
 
 
@@ -318,6 +361,16 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
     )  # fmt: skip
     found = made["top-1-accuracy"]
     assert limits(found) == near(*ends(by_hand.mean(credit)(weights(rows, design))))
+
+
+@pytest.mark.parametrize(("right", "wrong", "few"), [(4, 3, True), (4, 4, False), (9, 6, False)])
+def test_how_few_rows_of_a_label_are_few(right: int, wrong: int, few: bool) -> None:
+    """Those that have it, or are said to have it: 8."""
+    k = np.arange(40)
+    truth = np.column_stack([k % 2 == 0, k < right])
+    said = np.column_stack([k % 3 == 0, (k > 0) & (k < right + wrong)])
+    made = cal.multilabel(truth, said, measures=["macro-F1"], resamples=DRAWS)["macro-F1"]
+    assert ("bootstrap" not in made.method) is few
 
 
 # --- Topics ---------------------------------------------------------------------------------------
@@ -394,6 +447,13 @@ def test_geometric_means(topics: int) -> None:
     expected = bayesian(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
     made = of_ranks("gm-AP")["b", "gm-AP"]
     assert limits(made) == near(np.exp(expected.low), np.exp(expected.high))
+
+
+def test_a_share_of_topics() -> None:
+    for hits, n in ((7, 9), (2, 12)):
+        x = np.repeat([1.0, 0.0], [hits, n - hits])
+        found = cal.from_values({"a": x}, measure="Success@1")["a", "Success@1"]
+        assert limits(found) == near(*by_hand.wilson(hits / n, n))
 
 
 def test_values_without_a_range() -> None:

@@ -239,6 +239,38 @@ def test_recalibration(measure: str, rows: Rows, design: str) -> None:
     assert limits(found) == near(value - t * se, value + t * se, rel=1e-5)
 
 
+@pytest.mark.parametrize("measure", LINES)
+def test_recalibration_of_certain_probabilities(measure: str) -> None:
+    """Moved by Δ; what weighs nothing is not looked at."""
+    rows, w = LARGER, LARGER.weight.copy()
+    p = np.where(rows.a > 0.93, 1.0, np.where(rows.a < 0.1, 0.0, rows.a))
+    w[:3], p[:3] = 0.0, (1.0, 0.0, 1.0)
+    moved_by = 0.02
+    name = (
+        f"{measure[:-1]}, delta={moved_by})" if ")" in measure else f"{measure}(delta={moved_by})"
+    )
+    some = w > 0
+    inside = np.clip(p[some], moved_by, 1 - moved_by)
+    formula = by_hand.line(rows.truth[some], inside, LINES[measure])
+    se = by_hand.by_cluster(by_hand.moved(formula, w[some]), rows.cluster[some])
+    made = cal.classification(
+        rows.truth, probability=p, weight=w, cluster=rows.cluster, measures=[name], curves=False
+    )
+    [found] = made
+    assert found.value == pytest.approx(float(formula(w[some])), rel=1e-7)
+    assert found.standard_error == pytest.approx(se, rel=1e-5)
+    plain = cal.classification(
+        rows.truth[3:], probability=rows.a[3:], cluster=rows.cluster[3:], measures=[measure]
+    )
+    p = rows.a.copy()
+    p[:3] = 1.0
+    [found] = cal.classification(
+        rows.truth, probability=p, weight=np.where(w > 0, 1.0, 0.0), cluster=rows.cluster,
+        measures=[measure],
+    )  # fmt: skip
+    assert found.standard_error == pytest.approx(plain[measure].standard_error, rel=1e-9)
+
+
 # --- Several classes ------------------------------------------------------------------------------
 
 

@@ -448,6 +448,11 @@ def test_geometric_means() -> None:
     found = of_runs("gm-AP", "analytic")
     assert found.value == pytest.approx(value, rel=1e-9)
     assert limits(found) == near(*by_error(value, se, 9)[0])
+    # Half a topic stands farther off than any other, as far as 1 at most.
+    values = value + moved
+    end = min(1.0, np.abs(values).max() * (1 + 2 / np.count_nonzero(values)))
+    expected = bayesian(values, (-end, end), 0.95)
+    assert limits(of_runs("gm-AP", "bayesian")) == near(expected.low, expected.high)
     times = drawn_means(10)
     drawn = np.exp(times @ a / 10) - np.exp(times @ b / 10)
     assert limits(of_runs("gm-AP", "percentile")) == near(*ends(drawn))
@@ -467,6 +472,10 @@ def test_topics_pooled() -> None:
     found = of_runs("micro-SetP", "analytic")
     assert found.value == pytest.approx(value, rel=1e-9)
     assert limits(found) == near(*by_error(value, se, 9)[0])
+    values = value + moved
+    end = np.abs(values).max() * (1 + 2 / 10)
+    expected = bayesian(values, (-end, end), 0.95)
+    assert limits(of_runs("micro-SetP", "bayesian")) == near(expected.low, expected.high)
     times = drawn_means(10)
     first, second = (times @ hits[n] / (times @ retrieved[n]) for n in "ab")
     assert limits(of_runs("micro-SetP", "percentile")) == near(*ends(first - second))
