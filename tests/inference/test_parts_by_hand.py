@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import policy, two_samples
+from calipers.inference import paired, policy, two_samples
 from calipers.inference.clusters import Clusters
+from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
 from calipers.readings.calibration import ProbableRows
 from calipers.readings.counts import ClassCounts
@@ -200,6 +202,66 @@ def test_topics() -> None:
     assert test.p == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
+def regression(x: Any, weight: Any = None) -> Any:
+    """The reading of a mean of squares."""
+    of = Losses(np.asarray(x, float), weight, None, settings())
+    return of.reading(cal.measure("MSE", family="regression"))
+
+
+def test_means_of_few() -> None:
+    """Two rows, and two parts that vary alike; where nothing varies p is 1 or not known."""
+    for x, y in (([1.0, 3.0], [2.0, 2.5, 9.0]), ([1.0, 3.0, 4.0], [2.0, 4.0, 5.0])):
+        made, test = compared(regression(x), regression(y))
+        theirs = stats.ttest_ind(x, y, equal_var=False)
+        assert limits(made) == near(*theirs.confidence_interval(0.95))
+        assert test.p == pytest.approx(theirs.pvalue, rel=1e-9)
+    for y, p in ((2.0, 1.0), (3.0, np.nan)):
+        made, test = compared(regression([2.0, 2.0]), regression([y] * 3))
+        assert made.reason == "no_spread"
+        assert test.p == pytest.approx(p, nan_ok=True)
+    assert compared(regression([1.0]), regression([1.0, 2.0]))[0].reason == "too_few_rows"
+    right = Rows(*(np.repeat(of, 4) for of in (1, 0.9, 0.1, 1.0, 0)))
+    assert compared(counts(right, "accuracy"), counts(right, "accuracy"))[1].p == 1
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What rows dealt anew would say."""
+
+    p: float
+
+    def compared(self, level: float) -> tuple[Interval, paired.Test]:
+        return Interval(-9.0, 9.0, "dealt"), paired.Test(self.p, "dealt")
+
+
+def beside(first: Any, second: Any, p: float) -> tuple[Interval, paired.Test]:
+    return two_samples.compared(first, second, lambda: policy.interval(second), lambda: Chance(p))
+
+
+@pytest.mark.parametrize("p", [1e-6, 0.9999])
+def test_the_larger_p_value_of_two_counts(p: float) -> None:
+    """But that of draws says no more than that it is small where it is as small as it can be."""
+    first, second = (counts(rows, "F1") for rows in PARTS)
+    own = compared(first, second)[1].p
+    assert 0.01 < own < 0.99
+    assert beside(first, second, p)[1].p == max(p, own)
+    right, wrong = (
+        counts(Rows(np.repeat([1, 0], 50), said, said, np.ones(100), None), "MCC")
+        for said in (np.repeat([0.9, 0.1], 50), np.tile([0.9, 0.1], 50))
+    )
+    assert compared(right, wrong)[1].p == pytest.approx(2 / (DRAWS + 1))
+    few = replace(right, n=policy.FEW_DEALT_OF_CELLS)
+    assert beside(few, wrong, p)[1].p == p
+
+
+def test_chance_alone_where_errors_say_little() -> None:
+    first, second = (losses(rows, "MSE") for rows in PARTS)
+    made, test = beside(first, second, 0.3)
+    assert (made.method, test.p) == ("dealt", 0.3)
+    reading = counts(LARGER, "MCC")  # from -1 to 1
+    assert limits(two_samples._possible(Interval(-9.0, 9.0, ""), reading)) == (-2, 2)
+
+
 # --- Clusters that have rows in both --------------------------------------------------------------
 
 
@@ -281,7 +343,9 @@ def inverted(at: Any) -> float:
 def test_areas_of_precision() -> None:
     """The limits of either on the logit scale: Boyd's of fewer than 30 positives, else by how much
     rows move it."""
-    few, many = part(0), LARGER
+    few, kept = part(0), (np.cumsum(LARGER.truth) <= 30) | (LARGER.truth == 0)
+    columns = LARGER.truth, LARGER.a, LARGER.b, LARGER.weight, LARGER.cluster
+    many = Rows(*(column[kept] for column in columns))
     values, errors = [], []
     for rows in (few, many):
         formula, w = by_hand.precision_area(rows.truth, rows.a, "AP"), np.ones(rows.n)
