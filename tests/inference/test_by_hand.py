@@ -304,6 +304,11 @@ def test_the_bayesian_bootstrap_with_weights() -> None:
     expected = np.quantile(drawn @ [*x, 0, 1] / drawn.sum(axis=1), [0.025, 0.975])
     made = bayesian(x, (0.0, 1.0), 0.95, w)
     assert limits(made) == pytest.approx(tuple(expected), abs=4e-3)
+    # The linear part of Σgwx/Σgw, with n + 1 of the Dirichlet.
+    shape, weight, at = np.append(np.ones(5), [0.5, 0.5]), np.append(w, [end, end]), [*x, 0, 1]
+    heavy = shape * weight
+    apart = shape * (weight * (at - heavy @ at / heavy.sum())) ** 2
+    assert made.se == pytest.approx(np.sqrt(apart.sum() * 6 / 7) / heavy.sum(), rel=1e-9)
 
 
 def test_many_different_values_are_put_together() -> None:
@@ -312,3 +317,8 @@ def test_many_different_values_are_put_together() -> None:
     made = bayesian(x, (0.0, 1e-3), 0.95)
     half = Z * x.std() / np.sqrt(4000)
     assert limits(made) == pytest.approx((x.mean() - half, x.mean() + half), abs=0.06 * half)
+    w = np.tile([0.25, 3.0], 2000)
+    mean = np.average(x, weights=w)
+    half = Z * np.sqrt(((w * (x - mean)) ** 2).sum()) / w.sum()
+    made = bayesian(x, (0.0, 1e-3), 0.95, w)
+    assert limits(made) == pytest.approx((mean - half, mean + half), abs=0.06 * half)

@@ -72,6 +72,7 @@ def test_many_values_are_what_draws_say(weighs: bool) -> None:
 
 def test_where_nothing_is_known_there_is_nothing() -> None:
     assert bayesian(np.full(5, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
+    assert bayesian(np.full(2, 0.3), (-np.inf, np.inf), 0.95).reason == "no_spread"
     assert bayesian(np.array([0.3]), (-np.inf, np.inf), 0.95).reason == "too_few_units"
     assert bayesian(np.full(5, 0.3), (0.3, 0.3), 0.95).reason == "no_spread"
     assert spread(np.full(5, 0.3), (0.3, 0.3)) == 0

@@ -324,8 +324,23 @@ def test_limits_of_losses_that_are_cut_off() -> None:
 
 def test_one_cluster_says_nothing() -> None:
     truth, p = np.array([1, 1, 1, 0, 0, 1]), np.array([0.2, 0.1, 0.4, 0.3, 0.2, 0.3])
-    made = cal.classification(truth, probability=p, cluster=["a"] * 6, measures=["recall", "ECE"])
-    assert [e.no_interval for e in made] == ["too_few_clusters"] * 2
+    measures = ["recall", "F1", "AUC", "AP", "KS", "Brier", "log-loss", "ECE", "calibration-slope"]
+    for said in (p, np.where(truth, 0.9, p)):
+        made = cal.classification(
+            truth, probability=said, cluster=["a"] * 6, measures=measures, curves=False
+        )
+        assert {e.no_interval for e in made if np.isfinite(e.value)} <= {"too_few_clusters"}
+    given: dict[str, Any] = {"interval": "delta", "cluster": ["a"] * 6, "curves": False}
+    [found] = cal.classification(truth, probability=p, measures=["calibration-slope"], **given)
+    assert found.no_interval == "too_few_clusters"
+
+
+def test_how_few_clusters_are_few() -> None:
+    for clusters, said in ((9, 1), (10, 0)):
+        made = cal.classification(
+            np.arange(40) % 2, np.arange(40) % 3 % 2, cluster=np.arange(40) % clusters
+        )
+        assert sum("clusters only" in note for note in made.notes) == said
 
 
 # --- Labels ---------------------------------------------------------------------------------------

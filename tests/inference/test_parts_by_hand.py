@@ -14,7 +14,7 @@ from scipy import optimize, stats
 import calipers as cal
 from calipers import _core
 from calipers.inference import paired, policy, two_samples
-from calipers.inference.clusters import Clusters
+from calipers.inference.clusters import Clusters, two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
 from calipers.readings.calibration import ProbableRows
@@ -299,9 +299,26 @@ def test_clusters(measure: str, design: str) -> None:
     make = {"F1": counts, "AUC": scores, "top-2-accuracy": ranks, "macro-F1": labels}
     readings = [make.get(measure, losses)(rows, measure, design) for rows in PARTS]
     found = compared(*readings)
+    turned, same = compared(*readings[::-1])
+    assert limits(turned) == near(-found[0].high, -found[0].low)
+    assert same.p == pytest.approx(found[1].p, rel=1e-9)
     for reading, each in zip(readings, by_row, strict=True):
         np.testing.assert_allclose(reading.influence().moved, each, atol=1e-7)
     check(found, values[0] - values[1], float(se), degrees)
+
+
+@pytest.mark.parametrize(("shared", "factor"), [(0, 0), (1, 1), (2, 2)])
+def test_few_clusters_in_both(shared: int, factor: float) -> None:
+    """2·C/(C − 1)·Σfg from two on, without the factor of one."""
+    f, g = np.array([1.0, -2.0, 1.0]), np.array([0.5, 1.5, -2.0])
+    codes = np.arange(3), np.arange(3) + 3 - shared
+    clusters = (Clusters(code.astype(np.uint32), 6) for code in codes)
+    se, degrees = two_parts_error(next(clusters), f, next(clusters), g)
+    a, b = 1.5 * (f**2).sum(), 1.5 * (g**2).sum()
+    both = factor * (f[3 - shared :] * g[:shared]).sum()
+    assert se == pytest.approx(np.sqrt(a + b - 2 * both))
+    s = a / (a + b)
+    assert degrees == pytest.approx(1 / (s**2 / 2 + (1 - s) ** 2 / 2))
 
 
 # --- Areas ----------------------------------------------------------------------------------------
