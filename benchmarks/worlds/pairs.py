@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -101,6 +102,15 @@ def score_pairs(rows: int, positives: float, first: float, second: float) -> Wor
     )
 
 
+def _of_losses(rows: int) -> dict[str, Any]:
+    """What is tried of losses per row."""
+    return {
+        "large": rows >= 100,
+        "ways": ("student", "percentile", "bca"),
+        "tests": ("t", "wilcoxon", "sign", "bootstrap"),
+    }
+
+
 def probability_pairs(rows: int) -> World:
     """Two systems that blur the log odds alike."""
     truth = dict.fromkeys(("log-loss", "Brier"), 0.0)
@@ -118,9 +128,7 @@ def probability_pairs(rows: int) -> World:
         size=f"{rows} rows",
         found=lambda: truth,
         draw=draw,
-        large=rows >= 100,
-        ways=("student", "percentile", "bca"),
-        tests=("t", "wilcoxon", "sign", "bootstrap"),
+        **_of_losses(rows),
     )
 
 
@@ -140,9 +148,7 @@ def number_pairs(rows: int, word: str) -> World:
         size=f"{rows} rows",
         found=lambda: truth,
         draw=draw,
-        large=rows >= 100,
-        ways=("student", "percentile", "bca"),
-        tests=("t", "wilcoxon", "sign", "bootstrap"),
+        **_of_losses(rows),
     )
 
 

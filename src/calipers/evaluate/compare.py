@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.families import JOINT, TUKEY, Family, Found
+from calipers.evaluate.families import JOINT, TUKEY, Family, Found, families
 from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_settings
 from calipers.inference import many, policy, questions
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
@@ -155,9 +155,8 @@ def paired_comparison(
     _check_margins(margin, list(of))
     if not of:
         return Comparison((), settings.level, "none", baseline, controls="nothing")
-    first = _primary(primary, list(of))
-    parts = {first: of[first]}, {m: found for m, found in of.items() if m != first}
-    tested = [Family(part, source, baseline, settings, asked.again) for part in parts if part]
+    first = str(_primary(primary, list(of)))
+    tested = [Family(part, source, baseline, settings, asked.again) for part in families(of, first)]
     made: dict[Measure, list[Difference]] = {}
     for together in tested:
         made |= together.adjusted(way)
@@ -167,7 +166,7 @@ def paired_comparison(
         settings.level,
         name,
         baseline,
-        primary=str(first),
+        primary=first,
         controls=controls,
         notes=tuple(note for together in tested for note in together.notes),
         overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
@@ -236,7 +235,7 @@ class Asked:
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test)
             # A difference that is a family by itself is adjusted for nothing.
-            leads = measure in of or (primary is None and not of) or primary == str(measure)
+            leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
             fields, error = _fields(str(measure), *pair, reading, asked)
             found = Found.of(reading, fields, error, with_vector=with_vectors and not alone)

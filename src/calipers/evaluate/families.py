@@ -12,12 +12,19 @@ import numpy as np
 
 from calipers.inference import joint, many, margins
 from calipers.inference.joint import Maxima
-from calipers.inference.multiplicity import ADJUSTMENTS
+from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
 from calipers.inference.paired import ROUNDING, Test
-from calipers.inference.policy import MOST_DEALS, MOST_DEALT, MOST_DEALT_UNITS, randomisations
+from calipers.inference.policy import (
+    MOST_DEALS,
+    MOST_DEALT,
+    MOST_DEALT_UNITS,
+    enough_for,
+    randomisations,
+)
 from calipers.inference.questions import detectable
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
+from calipers.report.verdict import most
 from calipers.results import Difference
 
 if TYPE_CHECKING:
@@ -32,6 +39,8 @@ JOINT, TUKEY = "joint", "tukey"
 
 #: No test is asked at a level above.
 _CERTAIN = 1 - 1e-9
+
+_ALL = slice(None)
 
 #: What intervals that hold together are called, by what makes them.
 BY_DEALS = "simultaneous, joint randomisation"
@@ -70,6 +79,16 @@ class Found:
     def value(self) -> float:
         """Of the difference."""
         return float(self.fields["value"])
+
+
+def families(
+    found: Mapping[Measure, list[Found]], primary: str | None
+) -> list[dict[Measure, list[Found]]]:
+    """The differences of the primary measure, and those of all others."""
+    parts: tuple[dict[Measure, list[Found]], ...] = {}, {}
+    for measure, own in found.items():
+        parts[str(measure) != primary][measure] = own
+    return [part for part in parts if part]
 
 
 @dataclass(frozen=True)
@@ -116,7 +135,7 @@ class Family:
     def _jointly(self) -> list[Difference]:
         """P-values and intervals from one maximum."""
         of = self._together
-        p = of.p(0.0, self.plain[0].alternative)
+        p = of.p(self.plain[0].alternative)
         tests = len(self.all)
         rows = [
             replace(row, p_adjusted=_at_least(row.p, float(p[j]), tests), **of.margins(row, j))
@@ -130,23 +149,21 @@ class Family:
         signs = np.repeat(towards, [len(found) for found in self.found.values()])
         maxima = self._maxima(towards, signs)
         errors = np.array([of.error.se for of in self.all])
+        values = np.array([of.value for of in self.all])
+        units = np.array([float(of.fields["n"]) for of in self.all])
         # What rounding leaves of a spread that is none says nothing.
-        sizes = np.array([abs(of.value) for of in self.all])
-        errors[(errors <= ROUNDING * sizes) & (sizes > 0)] = math.nan
+        errors[(errors <= ROUNDING * np.abs(values)) & (values != 0)] = math.nan
         if not maxima.normal:
             for at in self._places:
-                values, units = self._column("value", at), self._column("n", at)
-                errors[at] = joint.floored(values, errors[at], units)
-        return _Together(self.all, maxima, errors, signs, self.settings.level)
+                errors[at] = joint.floored(values[at], errors[at], units[at])
+        degrees = np.array([of.degrees for of in self.all])
+        return _Together(values, maxima, errors, degrees, signs, self.settings.level)
 
     @property
     def _places(self) -> list[slice]:
         """Where the differences of each measure stand."""
         ends = np.cumsum([0, *(len(found) for found in self.found.values())]).tolist()
         return [slice(*ends[j : j + 2]) for j in range(len(self.found))]
-
-    def _column(self, name: str, at: slice) -> FloatArray:
-        return np.array([float(of.fields[name]) for of in self.all[at]])
 
     @property
     def _orientations(self) -> list[int]:
@@ -164,7 +181,7 @@ class Family:
         tables = [source.dealt(measure, settings) for measure in self.found]
         there = [of * sign for of, sign in zip(tables, towards, strict=True) if of is not None]
         if len(there) < len(tables):
-            vectors = [None if of.vector is None else of.vector for of in self.all]
+            vectors = [of.vector for of in self.all]
         else:
             units, replicates = len(there[0]), randomisations(settings)
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
@@ -189,13 +206,12 @@ class Family:
     def _by_name(self, way: str) -> list[Difference]:
         """P-values by Holm, Bonferroni, Benjamini and Hochberg."""
         rows = adjusted_p(self._decided(way), way)
-        if ADJUSTMENTS[way].controls == "family-wise error rate":
+        if ADJUSTMENTS[way].controls == FAMILY_WISE:
             return self._limited(rows, self._together.reach, self._together.method)
         # Intervals of those that are found, at the level that leaves of them as few without the
         # truth as there are false findings (Benjamini and Yekutieli 2005).
         level = self.settings.level
-        most = _most(level)
-        number = max(1, sum(row.p_adjusted <= most for row in rows))
+        number = max(1, sum(row.p_adjusted <= most(level) for row in rows))
         beyond = (1 - level) * number / (2 * len(rows))
         t = joint.quantile(1 - beyond, np.array([of.degrees for of in self.all]))
         return self._limited(rows, t * [of.error.se for of in self.all], BY_RATE)
@@ -203,17 +219,17 @@ class Family:
     def _decided(self, way: str) -> list[Difference]:
         """Where an adjustment multiplies a p-value that no number of replicates so small could make
         smaller, it is asked for again from enough of them."""
-        rows, most = self.plain, _most(self.settings.level)
+        rows, small = self.plain, most(self.settings.level)
         floor = 2 / (self.settings.resamples + 1)
         open_ones = [
             row
             for row, after in zip(rows, adjusted_p(rows, way), strict=True)
-            if row.p <= floor and not after.p_adjusted <= most
+            if row.p <= floor and not after.p_adjusted <= small
         ]
         if not open_ones:
             return rows
         asked = [(row.measure, row.system, row.baseline) for row in open_ones]
-        found = self.again(asked, math.ceil(4 * len(rows) / (1 - self.settings.level)))
+        found = self.again(asked, enough_for(len(rows), self.settings))
         return [
             replace(row, p=found.get((row.measure, row.system, row.baseline), row.p))
             for row in rows
@@ -282,10 +298,10 @@ class Family:
         low, high = row.value - reach, row.value + reach
         if row.has_interval:
             low, high = min(low, row.low), max(high, row.high)
-        if row.alternative == "two-sided" and not row.p_adjusted <= _most(row.level):
+        if row.alternative == "two-sided" and not row.p_adjusted <= most(row.level):
             low, high = min(low, 0.0), max(high, 0.0)
-        least, most = of.bounds
-        low, high = max(low, least), min(high, most)
+        least, largest = of.bounds
+        low, high = max(low, least), min(high, largest)
         return replace(row, low=low, high=high, method=method, no_interval=None)
 
 
@@ -293,16 +309,12 @@ class Family:
 class _Together:
     """The differences of a family beside the largest that chance makes."""
 
-    found: Sequence[Found]
+    values: FloatArray
     maxima: Maxima
     errors: FloatArray
+    degrees: FloatArray
     signs: FloatArray
     level: float
-
-    @cached_property
-    def degrees(self) -> FloatArray:
-        """Of freedom."""
-        return np.array([of.degrees for of in self.found])
 
     @property
     def method(self) -> str:
@@ -314,17 +326,17 @@ class _Together:
         """How far limits are from the values."""
         return self.maxima.critical(self.level, self.degrees) * self.errors
 
-    def p(self, at: float, alternative: str) -> FloatArray:
-        """The adjusted p-values of the differences against another than 0."""
-        apart = np.array([of.value for of in self.found]) - at
+    def p(self, alternative: str, at: float = 0.0, of: slice = _ALL) -> FloatArray:
+        """The adjusted p-values of differences against another than 0."""
+        apart = self.values[of] - at
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            t = np.where(apart == 0, 0.0, apart / self.errors)
+            t = np.where(apart == 0, 0.0, apart / self.errors[of])
         t[np.isinf(t)] = math.nan
         side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
-        made = np.empty(len(t))
+        made, signs, degrees = np.empty(len(t)), self.signs[of], self.degrees[of]
         for sign in (1, -1):
-            own = self.signs == sign
-            made[own] = self.maxima.p(sign * t[own], self.degrees[own], side * sign)
+            own = signs == sign
+            made[own] = self.maxima.p(sign * t[own], degrees[own], side * sign)
         return made
 
     def margins(self, row: Difference, j: int) -> dict[str, Any]:
@@ -333,9 +345,9 @@ class _Together:
             return {}
 
         def shifted(at: float, towards: str) -> Test:
-            return Test(float(self.p(at, towards)[j]), "joint", towards)
+            return Test(float(self.p(towards, at, slice(j, j + 1))[0]), "joint", towards)
 
-        better, tests = row.higher_is_better is not False, len(self.found)
+        better, tests = row.higher_is_better is not False, len(self.values)
         inferior = margins.non_inferiority(shifted, row.margin, higher_is_better=better)
         equivalent = margins.equivalence(shifted, row.margin)
         return {
@@ -350,11 +362,6 @@ def _at_least(own: float, together: float, tests: int) -> float:
     if math.isnan(together):
         return own if math.isnan(own) else min(1.0, own * tests)
     return together if math.isnan(own) else max(own, together)
-
-
-def _most(level: float) -> float:
-    """The largest p-value that is small at a level."""
-    return round(1 - level, 12)
 
 
 def adjusted_p(rows: Sequence[Difference], adjust: str) -> list[Difference]:

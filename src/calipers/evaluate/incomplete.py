@@ -12,6 +12,7 @@ from calipers.data.errors import InputError
 from calipers.measures import Measure, parse
 from calipers.measures.incomplete.topics import MOST_UNFOUND
 from calipers.measures.incomplete.values import possible_mean, possible_values
+from calipers.report.names import joined
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, JudgedRankings
 
@@ -101,7 +102,7 @@ def _notes(
     judged = parse("Judged@10", "retrieval")
     within = {name: judged.apply(r)[r.retrieved > 0] for name, r in rankings.items()}
     shares = [f"{found.mean():.3f} for {name}" for name, found in within.items() if len(found)]
-    said = f"Judged@10, the share of judged documents among the first 10, is {_listed(shares)}."
+    said = f"Judged@10, the share of judged documents among the first 10, is {joined(shares)}."
     elsewhere = {
         OPEN: "any number of relevant documents (unfound sets a limit)",
         0: "no further relevant document",
@@ -124,9 +125,5 @@ def _notes(
     return [
         *([said] if shares else []),
         meaning,
-        *([f"What judging could make of {_listed(without)} is not known."] if without else []),
+        *([f"What judging could make of {joined(without)} is not known."] if without else []),
     ]
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

@@ -17,7 +17,7 @@ import numpy as np
 
 from calipers.evaluate.estimates import estimate
 from calipers.inference.others import Others
-from calipers.inference.policy import FEW_DEALT
+from calipers.inference.policy import FEW_DEALT, enough_for
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
@@ -79,8 +79,7 @@ class Parts:
     @property
     def dealt(self) -> int:
         """How often rows are dealt anew: so often that the smallest p-value can decide."""
-        settings = self.system.settings
-        return max(settings.resamples, math.ceil(4 * self.questions / (1 - settings.level)))
+        return enough_for(self.questions, self.system.settings)
 
     def deck(self, measure: Measure) -> Deck | None:
         """All rows, to be dealt anew; None of measures that take several statistics."""

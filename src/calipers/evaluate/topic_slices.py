@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from calipers.data.errors import InputError, shown
 from calipers.evaluate.cuts import Bins, Cut, cuts, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.slices import slices_of
-from calipers.inference.policy import FEW_DEALT
+from calipers.inference.policy import FEW_DEALT, enough_for
 from calipers.once import cached_property
 from calipers.readings import dealt as decks
 from calipers.readings.losses import Losses
@@ -181,8 +180,7 @@ class _Some:
         """So many of all topics, so often that the smallest p-value can decide; once for all
         measures."""
         if not self._dealt:
-            least = math.ceil(4 * self.parts.asked / (1 - self.settings.level))
-            often = replace(self.settings, resamples=max(self.settings.resamples, least))
+            often = replace(self.settings, resamples=enough_for(self.parts.asked, self.settings))
             self._dealt.append(decks.lots(topics, size, often))
         return self._dealt[0]
 

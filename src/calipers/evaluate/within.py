@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from calipers.evaluate.compare import Asked
-from calipers.evaluate.families import JOINT, Family, Found
+from calipers.evaluate.families import JOINT, Family, Found, families
 from calipers.evaluate.rows import Rows
 from calipers.inference.policy import MOST_PAIRS_WITHIN
 from calipers.inference.questions import BY_REPLICATES, USUAL
@@ -36,11 +36,9 @@ def compared_within(
             for measure, own in asked.found(pairs, "", with_vectors=True).items():
                 there = found.setdefault(measure, [])
                 there += [replace(_sober(one), part=(cut.column, name)) for one in own]
-    first = {m: own for m, own in found.items() if str(m) == comparison.primary}
-    others = {m: own for m, own in found.items() if m not in first}
     return tuple(
         SliceDifference(*one.part, difference)
-        for family in (first, others)
+        for family in families(found, comparison.primary)
         for one, difference in _adjusted(family, source, comparison.baseline)
     )
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from calipers.findings.cells import TwoCells, corrected
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import Valued, joined
+from calipers.findings.words import Valued
 from calipers.inference import intervals
+from calipers.report.names import joined
 from calipers.report.numbers import count, number, p_value
 from calipers.statistics import ConfusionMatrix, ScoreTable
 

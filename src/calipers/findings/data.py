@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from calipers.findings.cells import Cells, OfClass, corrected, effective
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import first, joined
+from calipers.findings.words import first
+from calipers.report.names import joined
 from calipers.report.numbers import count, number
 from calipers.results import Estimate
 

@@ -16,10 +16,10 @@ from calipers.findings.chance import CHOSEN, beside_constant
 from calipers.findings.classes import CONFUSED
 from calipers.findings.data import FEW_ROWS
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import Valued, first, joined, quoted
+from calipers.findings.words import Valued, first, quoted
 from calipers.inference import proportions
 from calipers.once import cached_property
-from calipers.report.names import short
+from calipers.report.names import joined, short
 from calipers.report.numbers import count, number
 from calipers.statistics import FloatArray
 

@@ -13,9 +13,8 @@ from calipers.findings.cells import Cells, effective
 from calipers.findings.labels import LabelAnswers
 from calipers.findings.rankings import Runs
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import joined
 from calipers.inference import paired, proportions
-from calipers.report.names import short
+from calipers.report.names import joined, short
 from calipers.statistics import ScoreTable
 
 Column = npt.NDArray[Any]

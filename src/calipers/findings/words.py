@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.report import numbers
-from calipers.report.names import short
+from calipers.report.names import joined, short
 from calipers.results.estimate import UNNAMED, Difference, Estimate
 
 
@@ -60,11 +60,6 @@ def rough(number: float) -> str:
     """A count to two significant digits, which is more than such a count is good for."""
     places = max(0, math.floor(math.log10(number)) - 1)
     return f"{math.ceil(number / 10**places) * 10**places:,}"
-
-
-def joined(names: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def first(texts: Iterable[str], most: int = 3) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
+from calipers.inference import deals
 from calipers.inference.paired import ROUNDING
 from calipers.inference.policy import DRAWN_MAXIMA, FLOOR, SKETCH
 from calipers.inference.spaces import Influence
@@ -50,7 +52,7 @@ class Maxima:
         size = _as_normal(t, degrees) if self.normal else t
         found, number = self._ascending[side], self.drawn.shape[1]
         reached = number - np.searchsorted(found, size * (1 - _HAIR * np.sign(size)))
-        p = reached / number if self.exact else (reached + 1) / (number + 1)
+        p = deals.share(reached, number, exact=self.exact)
         if self.normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
         return np.where(np.isnan(t), np.nan, np.minimum(p, 1.0))
@@ -61,7 +63,7 @@ class Maxima:
         from scipy.special import ndtr, ndtri
 
         number, alpha = self.drawn.shape[1], 1 - level
-        rank = math.floor(round(alpha * number if self.exact else alpha * (number + 1) - 1, 9))
+        rank = deals.rank(alpha, number, exact=self.exact)
         size = float(self._ascending[0][number - rank]) if rank > 0 else math.inf
         bound = 1 - alpha / (2 * self.tests)
         if self.normal:
@@ -114,9 +116,7 @@ def dealt(table: FloatArray, baseline: int | None, replicates: int, seed: int) -
     with np.errstate(invalid="ignore", divide="ignore"):
         middle = np.nansum(table, axis=1) / present
     centred = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
-    deals = math.factorial(systems) ** units if units * systems <= 64 else math.inf
-    exact = deals <= replicates
-    number = int(deals) if exact else replicates
+    number, exact = deals.number(units, systems, replicates)
     counted = (present > 1).sum(axis=0).astype(np.float64)
     flat = centred.reshape(units, systems * measures)
     found = _core.randomised_maxima(
@@ -159,17 +159,10 @@ def sketched(column: FloatArray) -> FloatArray:
     return np.asarray(both[:SKETCH] - both[SKETCH:])
 
 
-_PLACES: dict[int, npt.NDArray[np.int64]] = {}
-
-
+@lru_cache(maxsize=1)
 def _places(units: int) -> npt.NDArray[np.int64]:
     """Where each unit is added, twice SKETCH for the two signs."""
-    found = _PLACES.get(units)
-    if found is None:
-        found = np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
-        _PLACES.clear()
-        _PLACES[units] = found
-    return found
+    return np.random.Generator(np.random.Philox(units)).integers(0, 2 * SKETCH, units)
 
 
 def by_influence(

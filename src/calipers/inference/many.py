@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.inference import deals
 from calipers.inference.paired import ROUNDING
 from calipers.statistics import FloatArray
 
@@ -267,14 +268,10 @@ def randomised_tukey(
     # Less the mean of the unit, which no deal changes; a unit left out adds nothing.
     with np.errstate(invalid="ignore"):
         centred = np.where(complete[:, None, :], cube - cube.mean(axis=1, keepdims=True), 0.0)
-    deals = math.factorial(k) ** units if units * k <= 64 else math.inf
-    exact = deals <= resamples
-    tried = int(deals) if exact else resamples
+    tried, exact = deals.number(units, k, resamples)
     drawn = _core.randomised_ranges(
         centred.reshape(units, k * m), k, None if exact else seed, tried
     )
-    # A deal that was drawn at random counts beside the one that was seen.
-    seen = 0 if exact else 1
     name = f"randomised Tukey HSD{', exact' * exact}"
     out = []
     for measure in range(m):
@@ -285,9 +282,9 @@ def randomised_tukey(
             out.append(Pairwise(name, np.full((k, k), NAN)))
             continue
         extreme = tried - np.searchsorted(ranges, np.abs(sums[:, None] - sums) - slack)
-        p = (extreme + seen) / (tried + seen)
+        p = deals.share(extreme, tried, exact=exact)
         np.fill_diagonal(p, 1.0)
-        rank = math.floor(round((1 - level) * (tried + seen) - seen, 9))
+        rank = deals.rank(1 - level, tried, exact=exact)
         critical = float(ranges[tried - rank]) / n if rank > 0 else math.inf
         out.append(Pairwise(name, p, critical))
     return out

@@ -9,6 +9,7 @@ method is chosen anywhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,8 @@ FEW_DEALT_OF_CELLS = 49
 #: and 91 to 95 times of 100 (shares, F1, MCC; ±1.4), these 93 to 98 times; of differences of two
 #: systems with 12 clusters 92 to 94 times, and 94 to 95. What has no influence says so.
 FEW_CLUSTERS = 50
+
+#: The methods that draw clusters anew.
 DRAWN = ("percentile", "turned", "turned on logits")
 
 #: With fewer rows a class, likely cells say too little of how several classes vary: of 30 classes
@@ -125,6 +128,12 @@ POWER = 0.8
 def randomisations(settings: Settings) -> int:
     """How many randomisations are tried."""
     return max(settings.resamples, LEAST_RANDOMISATIONS)
+
+
+def enough_for(tests: int, settings: Settings) -> int:
+    """So many replicates that the smallest p-value can decide after it was multiplied by the number
+    of tests."""
+    return max(settings.resamples, math.ceil(4 * tests / (1 - settings.level)))
 
 
 def mostly_ties(reading: Reading) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import short
+from calipers.report.names import joined, short
 from calipers.report.verdict import (
     Outcome,
     Show,
@@ -122,7 +122,7 @@ def _listed(names: Sequence[str]) -> str:
     """``a, b and c``; of many the first, and how many more there are."""
     if len(names) > _LISTED:
         return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return joined(names)
 
 
 def _mean(values: Sequence[float]) -> float:

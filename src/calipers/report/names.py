@@ -6,7 +6,7 @@ Every name passes through :func:`visible` before it reaches a terminal, a page o
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: Long enough for any honest name, short enough for a table.
 LIMIT = 60
@@ -64,3 +64,8 @@ def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
         taken.add(label)
         out[name] = label
     return out
+
+
+def joined(names: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

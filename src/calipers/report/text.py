@@ -122,18 +122,15 @@ def print_slices(slices: Slices, file: TextIO) -> None:
 
 
 def _print_slices(slices: Slices, console: Console) -> None:
-    by_column, left_out = tables.of_slices(slices)
-    for name, columns in by_column.items():
-        print_lines(["", f"Slices by {name}"], console, style="bold")
-        print_columns(columns, console)
-    if left_out:
-        print_lines(["", left_out], console)
-    within, left_out = tables.of_systems_within(slices)
-    for name, columns in within.items():
-        print_lines(["", f"Systems compared within slices by {name}"], console, style="bold")
-        print_columns(columns, console)
-    if left_out:
-        print_lines(["", left_out], console)
+    for title, (by_column, folded) in (
+        ("Slices by", tables.of_slices(slices)),
+        ("Systems compared within slices by", tables.of_systems_within(slices)),
+    ):
+        for name, columns in by_column.items():
+            print_lines(["", f"{title} {name}"], console, style="bold")
+            print_columns(columns, console)
+        if folded:
+            print_lines(["", folded], console)
 
 
 def console_of(file: TextIO) -> Console:
