@@ -233,6 +233,11 @@ pub struct Studentised<'a> {
     pub baseline: Option<usize>,
     /// How many units count, of each measure.
     pub units: &'a [f64],
+    /// What the values of each unit (rows) and measure have been multiplied by, 1 on average over
+    /// the units that count; empty where that is 1.
+    pub scales: &'a [f64],
+    /// The mean square of these, of each measure: how many units there are to one of Kish's.
+    pub heavy: &'a [f64],
     /// This share of the mean variance of a measure's differences is added to each variance.
     pub floor: f64,
 }
@@ -247,17 +252,21 @@ impl Studentised<'_> {
         }
     }
 
-    /// Of one measure the largest |t|, t and −t, from the sums of the systems and of the squared
-    /// differences of each pair.
-    fn largest(&self, units: f64, sums: &[f64], squares: &[f64]) -> [f64; 3] {
+    /// Of one measure the largest |t|, t and −t, from the sums of the systems, the same of values
+    /// scaled once more, and of the squared differences of each pair. Σk²(d − D)² of differences d
+    /// whose Σkd/Σk is D opens into these.
+    fn largest(&self, measure: usize, sums: &[f64], again: &[f64], squares: &[f64]) -> [f64; 3] {
+        let (units, heavy) = (self.units[measure], self.heavy[measure]);
         let pairs = || {
             (0..self.systems).flat_map(|system| {
                 self.others(system).filter_map(move |other| {
                     let apart = (sums[other] - sums[system]) / units;
                     let square = squares[system * self.systems + other] / units;
+                    let cross = (again[other] - again[system]) / units;
                     // What rounding leaves of a variance that is none is the same in every deal.
-                    let variance = (square - apart * apart).max(ROUNDING * square);
-                    (other != system).then_some((apart, variance / (units - 1.0)))
+                    let variance =
+                        (square - apart * (2.0 * cross - heavy * apart)).max(ROUNDING * square);
+                    (other != system).then_some((apart, variance / (units - heavy)))
                 })
             })
         };
@@ -291,15 +300,26 @@ pub fn dealt_maxima(
     let (systems, measures) = (of.systems, of.units.len());
     let room = || {
         let (sums, squares) = (vec![0.0; table.columns], vec![0.0; table.columns * systems]);
-        (sums, squares, vec![0.0; systems], vec![0; systems])
+        let again = vec![
+            0.0;
+            if of.scales.is_empty() {
+                0
+            } else {
+                table.columns
+            }
+        ];
+        (sums, again, squares, vec![0.0; systems], vec![0; systems])
     };
     crew.map_with(
         Chunks(maxima, 3 * measures),
         room,
-        |(sums, squares, unit, dealt), replicate, maxima| {
+        |(sums, again, squares, unit, dealt), replicate, maxima| {
             sums.fill(0.0);
+            again.fill(0.0);
             squares.fill(0.0);
+            let mut scales = of.scales.chunks_exact(measures);
             deal(crew, table, seed, replicate, dealt, |dealt, row| {
+                let scales = scales.next();
                 for measure in 0..measures {
                     for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
                         unit[system] = values[measure];
@@ -308,6 +328,12 @@ pub fn dealt_maxima(
                     sums.iter_mut()
                         .zip(&*unit)
                         .for_each(|(sum, value)| *sum += value);
+                    if let Some(scales) = scales {
+                        let again = &mut again[measure * systems..][..systems];
+                        for (sum, value) in again.iter_mut().zip(&*unit) {
+                            *sum += scales[measure] * value;
+                        }
+                    }
                     let squares = &mut squares[measure * systems * systems..];
                     for (system, squares) in
                         squares.chunks_exact_mut(systems).take(systems).enumerate()
@@ -321,9 +347,10 @@ pub fn dealt_maxima(
                 }
             });
             for (measure, maxima) in maxima.chunks_exact_mut(3).enumerate() {
-                let sums = &sums[measure * systems..][..systems];
+                let again = if again.is_empty() { &*sums } else { &*again };
+                let [sums, again] = [&*sums, again].map(|of| &of[measure * systems..][..systems]);
                 let squares = &squares[measure * systems * systems..][..systems * systems];
-                maxima.copy_from_slice(&of.largest(of.units[measure], sums, squares));
+                maxima.copy_from_slice(&of.largest(measure, sums, again, squares));
             }
         },
     );
@@ -452,11 +479,13 @@ pub fn randomised_ranges<'py>(
     )
 }
 
-/// `randomised_maxima(values, units, systems, baseline, floor, seed, replicates)`: of values as
-/// `randomised_ranges` takes them, dealt out in the same way, per replicate and measure the largest
-/// |t|, t and -t of the pairs of systems, the later less the earlier, or each less the baseline.
-/// `units` says of each measure how many units count.
+/// `randomised_maxima(values, units, systems, baseline, floor, seed, replicates, scales=None)`: of
+/// values as `randomised_ranges` takes them, dealt out in the same way, per replicate and measure
+/// the largest |t|, t and -t of the pairs of systems, the later less the earlier, or each less the
+/// baseline. `units` says of each measure how many units count, `scales` (units, measures) what
+/// their values have been multiplied by, so that their means are weighted.
 #[pyfunction]
+#[pyo3(signature = (values, units, systems, baseline, floor, seed, replicates, scales=None))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 pub fn randomised_maxima<'py>(
     py: Python<'py>,
@@ -467,8 +496,9 @@ pub fn randomised_maxima<'py>(
     floor: f64,
     seed: Option<u64>,
     replicates: usize,
+    scales: Option<PyReadonlyArray2<'py, f64>>,
 ) -> PyResult<Matrix<'py>> {
-    let columns = values.shape()[1];
+    let (rows, columns) = (values.shape()[0], values.shape()[1]);
     if systems < 2 || columns != systems * units.len() || baseline >= Some(systems) {
         return Err(PyValueError::new_err(format!(
             "{columns} columns are not {} measures of {systems} systems",
@@ -480,10 +510,26 @@ pub fn randomised_maxima<'py>(
         values: &values,
         columns,
     };
+    if scales
+        .as_ref()
+        .is_some_and(|of| of.shape() != [rows, units.len()])
+    {
+        return Err(PyValueError::new_err(
+            "there is no scale for each unit and measure",
+        ));
+    }
+    let scales = scales.map_or_else(Vec::new, |of| rows_of(&of).to_vec());
+    let heavy = |(measure, count): (usize, &f64)| match scales.get(measure..) {
+        None | Some([]) => 1.0,
+        Some(own) => own.iter().step_by(units.len()).map(|k| k * k).sum::<f64>() / count,
+    };
+    let heavy: Vec<_> = units.iter().enumerate().map(heavy).collect();
     let of = Studentised {
         systems,
         baseline,
         units: &units,
+        scales: &scales,
+        heavy: &heavy,
         floor,
     };
     let steps = [replicates, values.len(), systems];

@@ -204,5 +204,6 @@ def randomised_maxima(
     floor: float,
     seed: int | None,
     replicates: int,
+    scales: _Floats | None = None,
 ) -> _Floats: ...
 def poisson_counts(seed: int, replicate: int, units: int) -> npt.NDArray[np.uint8]: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from in_process import invoke
 
@@ -42,8 +43,53 @@ def test_the_command_gives_the_slices_of_the_library() -> None:
     }
 
 
-@pytest.mark.parametrize("options", ["--slice kind", "--topic-table t.csv"])
-def test_a_table_and_slices_go_together(options: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--slice kind", "name columns of --topic-table: give it, too"),
+        ("--weight length", "name columns of --topic-table: give it, too"),
+        ("--topic-table t.csv", "is there for --weight or --slice; neither is given"),
+    ],
+)
+def test_a_table_goes_with_what_names_its_columns(options: str, expected: str) -> None:
     done = invoke(["retrieval", "q.txt", "x.run", *options.split()])
     assert done.exit_code == 2
-    assert "--topic-table and --slice go together" in done.stderr
+    assert expected in done.stderr
+
+
+def test_the_command_weighs_topics_by_a_column() -> None:
+    Path("w.csv").write_text(f"{TABLE}q11,web,3\n")
+    line = "q.txt x.run -m AP -m NumRel --topic-table w.csv --weight length"
+    done = invoke(["retrieval", *line.split(), "--format", "json"])
+    assert done.exit_code == 0, done.stderr
+    made = json.loads(done.stdout)
+    ev = cal.retrieval(
+        "q.txt", "x.run", measures=["AP", "NumRel"], topic_table="w.csv", weight="length"
+    )
+    assert made["systems"] == json.loads(ev.to_json())["systems"]
+    assert made["provenance"]["conventions"]["weighted"] is True
+    assert made["provenance"]["inputs"][-1]["path"] == "w.csv"
+    assert ev.per_unit is not None
+    assert len(ev.per_unit.ids) == 12  # with the one of weight 0
+    weight = [float(row.rpartition(",")[2]) for row in Path("w.csv").read_text().split()[1:]]
+    values = dict(zip(ev.per_unit.ids, ev.per_unit.values["x"]["AP"], strict=True))
+    expected = np.average([values[f"q{k}"] for k in range(12)], weights=weight)
+    assert ev["AP"].value == pytest.approx(expected, abs=1e-15)
+    assert (ev["AP"].n, ev["AP"].of) == (11, 11)
+    assert ev["NumRel"].value == 11 + 6
+
+
+def test_compare_and_plan_weigh_topics_too() -> None:
+    Path("w.csv").write_text(f"{TABLE}q11,web,3\n")
+    Path("y.run").write_text(RUN.replace(" x\n", " y\n").replace(" 1 1 ", " 1 0.5 "))
+    weighted = "--topic-table w.csv --weight length"
+    line = f"compare retrieval q.txt x.run y.run -m AP {weighted} --format json"
+    done = invoke(line.split())
+    assert done.exit_code == 0, done.stderr
+    [row] = json.loads(done.stdout)["differences"]
+    ev = cal.retrieval(
+        "q.txt", ["x.run", "y.run"], measures=["AP"], topic_table="w.csv", weight="length"
+    )
+    assert row["value"] == pytest.approx(ev["y", "AP"].value - ev["x", "AP"].value, abs=1e-15)
+    done = invoke(f"plan retrieval q.txt x.run -m AP {weighted} --half-width 0.05".split())
+    assert done.exit_code == 0, done.stderr

@@ -116,7 +116,6 @@ _OF_OUTPUT = frozenset(
         "orientation",
         "slices",
         "slice_bins",
-        "topic_table",
         "incomplete",
         "unfound",
         "max_grade",

@@ -51,6 +51,7 @@ topic_options = stacked(
         "A table with a row a topic: a column topic, qid or query_id, and what else is known.",
         type=InFile(),
     ),
+    text("--weight", "COL", "Column of --topic-table: what topics count for in means; 0 for none."),
     texts(
         "--slice slices",
         "COL",
@@ -64,8 +65,11 @@ topic_options = stacked(
 def topic_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of an evaluation of topics, which are taken out of the options."""
     table, slices, bins = (options.pop(key) for key in ("topic_table", "slices", "slice_bins"))
-    if bool(table) != bool(slices):
-        raise click.UsageError("--topic-table and --slice go together")
+    named = bool(slices or options["weight"])
+    if table and not named:
+        raise click.UsageError("--topic-table is there for --weight or --slice; neither is given")
+    if named and not table:
+        raise click.UsageError("--weight and --slice name columns of --topic-table: give it, too")
     return {
         "topic_table": table,
         "slices": list(slices) or None,

@@ -11,12 +11,13 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference import policy
 from calipers.inference.settings import Settings
+from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
 from calipers.once import cached_property
 from calipers.readings.topics import Topics, of_topics
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 if TYPE_CHECKING:
     from calipers.results import Curve
@@ -40,6 +41,9 @@ class RankCurves(Sequence["Curve"]):
     judged_only: bool
     zero: bool
     settings: Settings
+    #: The places of the topics that count, if not all do; and what they count for, if not once.
+    kept: IntArray | None = None
+    importance: FloatArray | None = None
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
@@ -125,6 +129,8 @@ class RankCurves(Sequence["Curve"]):
         from calipers.results import Curve
 
         ranking, places = self.rankings[system], np.asarray(points, np.float64)
+        if self.kept is not None:
+            ranking = ranking.take(self.kept)
         along: dict[str, Any]
         if at == "recalls":
             name = "IPrec" if interpolated else "P@recall"
@@ -157,7 +163,12 @@ class RankCurves(Sequence["Curve"]):
             return _no_band()
         table = np.column_stack([self._filled(column) for column in precisions])
         columns = zip(measures, table.T, strict=True)
-        readings = of_topics([Topics(m, values, None, self.settings) for m, values in columns])
+        readings = of_topics(
+            [
+                Topics(m, values, None, self.settings, importance=self.importance)
+                for m, values in columns
+            ]
+        )
         made = [policy.interval(reading) for reading in readings]
         low, high = np.array([(i.low, i.high) for i in made]).T
         method = next((i.method for i in made if i.reason is None), "none")
@@ -169,8 +180,8 @@ class RankCurves(Sequence["Curve"]):
     def _means(self, columns: list[FloatArray]) -> FloatArray:
         """The mean of each column over the topics where it is defined."""
         filled = [self._filled(column) for column in columns]
-        defined = [column[~np.isnan(column)] for column in filled]
-        return np.array([column.mean() if len(column) else np.nan for column in defined])
+        mean = Summary("mean").value
+        return np.array([mean(column, None, self.importance) for column in filled])
 
 
 def _no_band() -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -204,7 +204,7 @@ def _as_floats(array: Array, what: str) -> Floats:
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused as such
             return array.astype(np.float64)
     values = array.ravel().tolist()
-    numbers = [_float(value) for value in values]
+    numbers = [as_number(value) for value in values]
     if None in numbers:
         place = numbers.index(None)
         row = place // (array.size // len(array))
@@ -212,7 +212,7 @@ def _as_floats(array: Array, what: str) -> Floats:
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
-def _float(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     """An object as a number; None of what is none."""
     if is_missing(value):
         return float("nan")
@@ -259,26 +259,31 @@ def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:
         return None
     weight = as_numbers(values, "weight").astype(np.float64)
     same_length(weight, rows, "weight")
-    _refuse(weight, weight < 0, "weight", "expected 0 or more")
+    for wrong, expected in wrong_weights(weight):
+        _refuse(weight, wrong, "weight", expected)
     if not weight.any():
         raise InputError("weight: all weights are 0")
-    low, high = WEIGHTS
-    _refuse(
-        weight,
-        (weight > 0) & ((weight < low) | (weight > high)),
-        "weight",
-        f"expected 0, or {low:g} to {high:g}; weights count relative to each other, so that all of "
-        "them can be multiplied by one number",
-    )
-    most = weight.max()
-    _refuse(
-        weight,
-        (weight > 0) & (weight < most * LEAST_SHARE),
-        "weight",
-        f"which is nothing beside the largest, {most:g}; expected 0, or {LEAST_SHARE:g} of it at "
-        "least",
-    )
     return None if (weight == 1).all() else weight
+
+
+def wrong_weights(weight: Floats) -> Iterator[tuple[Array, str]]:
+    """Which of finite numbers are no weights, and what was expected."""
+    yield weight < 0, "expected 0 or more"
+    (low, high), most = WEIGHTS, weight.max(initial=0.0)
+    yield (
+        (weight > 0) & ((weight < low) | (weight > high)),
+        (
+            f"expected 0, or {low:g} to {high:g}; weights count relative to each other, so that "
+            "all of them can be multiplied by one number"
+        ),
+    )
+    yield (
+        (weight > 0) & (weight < most * LEAST_SHARE),
+        (
+            f"which is nothing beside the largest, {most:g}; expected 0, or {LEAST_SHARE:g} of it "
+            "at least"
+        ),
+    )
 
 
 def more(rows: int) -> str:

@@ -35,6 +35,7 @@ class TopicTable:
     origin: Origin
     rows: pa.Table
     row_of: Mapping[str, int]
+    source: Source | None = None
 
     @property
     def where(self) -> str:
@@ -47,6 +48,14 @@ class TopicTable:
 
         places = pa.array([self.row_of.get(topic) for topic in topics], pa.int64())
         return column(self.rows, name, self.where).take(places)
+
+    def at(self, topic: str) -> str:
+        """Where a topic stands, in a message."""
+        row = self.row_of.get(topic)
+        if row is None:
+            return self.where
+        lines = None if self.source is None else _lines(self.source, len(self.row_of))
+        return f"{self.where}: row {row}" if lines is None else f"{self.where}:{lines[row]}"
 
     def notes(self, topics: Sequence[str]) -> list[str]:
         """Of topics of the table that have no judgments."""
@@ -76,9 +85,10 @@ def read_topic_table(given: Any) -> TopicTable:
         names = [text_of(name) for name in ids(rows, find(rows.column_names, TOPIC)).to_pylist()]
     row_of = _places(names, source.name, source)
     if not source.is_file:
-        return TopicTable(Origin(IN_MEMORY, source.name), rows, row_of)
+        return TopicTable(Origin(IN_MEMORY, source.name), rows, row_of, source)
     size, digest = file_digest(path)
-    return TopicTable(Origin(IN_MEMORY, path, bytes=size, sha256=digest), rows, row_of)
+    origin = Origin(IN_MEMORY, path, bytes=size, sha256=digest)
+    return TopicTable(origin, rows, row_of, source)
 
 
 def _places(names: Sequence[str], where: str, source: Source | None) -> dict[str, int]:

@@ -209,6 +209,8 @@ def _check_alike(first: Evaluation, second: Evaluation) -> None:
         raise InputError(f"system {apart!r} is in one of the two evaluations only")
     if first.per_unit is None or second.per_unit is None:
         raise InputError("an evaluation without values per topic: the order cannot be resampled")
+    if any(of.provenance.get("conventions", {}).get("weighted") for of in (first, second)):
+        raise InputError("order_agreement counts every topic once, and these are weighted")
     if first.per_unit.ids != second.per_unit.ids:
         raise InputError("the two evaluations are not of the same topics")
 

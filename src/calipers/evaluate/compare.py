@@ -168,7 +168,7 @@ def paired_comparison(
         baseline,
         primary=first,
         controls=controls,
-        notes=tuple(note for together in tested for note in together.notes),
+        notes=(*source.notes, *(note for together in tested for note in together.notes)),
         overall=Overalls(lambda: _overall(source, {m: made[m][0] for m in of}, settings)),
     )
 
@@ -229,11 +229,12 @@ class Asked:
     ) -> dict[Measure, list[Found]]:
         """What is known of each difference, by measure."""
         of: dict[Measure, list[Found]] = {}
-        applies = False
+        applies, weighted = False, False
         # One after another: what a difference has drawn goes with it.
         for pair, measure, reading in self.source.differences(pairs, self.settings):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test)
+            weighted = weighted or reading.weight is not None
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
@@ -241,7 +242,10 @@ class Asked:
             found = Found.of(reading, fields, error, with_vector=with_vectors and not alone)
             of.setdefault(measure, []).append(found)
         if of and not applies:
-            raise InputError(f"the test {self.question.test!r} applies to none of the measures")
+            why = "; it counts every unit once, and these are weighted" * weighted
+            raise InputError(
+                f"the test {self.question.test!r} applies to none of the measures{why}"
+            )
         return of
 
     def again(
@@ -333,6 +337,8 @@ def _overall(
     if len(systems) < 3:
         return ()
     for measure, like in units.items():
+        if source.importance_of(measure) is not None:  # which these tests do not know
+            continue
         values, better = source.values_of(measure), like.higher_is_better is not False
         table = None if values is None else values[~np.isnan(values).any(axis=1)]
         if table is None or len(table) < 2:

@@ -186,15 +186,27 @@ class Family:
             units, replicates = len(there[0]), randomisations(settings)
             if units <= MOST_DEALT_UNITS and units * len(self.all) * replicates <= MOST_DEALS:
                 at = None if self.baseline is None else source.systems.index(self.baseline)
-                return joint.dealt(np.stack(there, axis=2), at, replicates, settings.seed)
+                table, weight = np.stack(there, axis=2), self._importance(units)
+                return joint.dealt(table, at, replicates, settings.seed, weight)
+            weights = [source.importance_of(measure) for measure in self.found]
             vectors = [
-                joint.sketched(np.nan_to_num(of[:, first] - of[:, second] - one.value))
-                for of, at in zip(tables, self._places, strict=True)
+                joint.sketched(
+                    np.nan_to_num(of[:, first] - of[:, second] - one.value)
+                    * (1.0 if weight is None else weight)
+                )
+                for of, at, weight in zip(tables, self._places, weights, strict=True)
                 if of is not None
                 for one, (first, second) in zip(self.all[at], self._pairs(at), strict=True)
             ]
         oriented = [v if v is None else v * sign for v, sign in zip(vectors, signs, strict=True)]
         return joint.by_influence(oriented, settings.seed, [of.part for of in self.all])
+
+    def _importance(self, units: int) -> FloatArray | None:
+        """What units count for by measure, where not all count once."""
+        found = [self.source.importance_of(measure) for measure in self.found]
+        if all(weight is None for weight in found):
+            return None
+        return np.column_stack([np.ones(units) if w is None else w for w in found])
 
     def _pairs(self, at: slice) -> list[tuple[int, int]]:
         place = {name: j for j, name in enumerate(self.source.systems)}
@@ -242,6 +254,10 @@ class Family:
             part = replace(self, found={measure: found})
             values = self.source.values_of(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
+            weight = self.source.importance_of(measure)
+            if table is not None and values is not None and weight is not None:
+                own = weight[~np.isnan(values).any(axis=1)]
+                table = table * (own / own.mean())[:, None]  # whose means are weighted
             if table is None or not 0 < len(table) <= MOST_DEALT:
                 self.notes.append(
                     f"{measure} is adjusted by Holm: the randomised Tukey HSD takes values per "

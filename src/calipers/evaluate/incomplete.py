@@ -45,6 +45,7 @@ class Unknown:
         measures: Sequence[Measure],
         *,
         zero: bool,
+        importance: FloatArray | None,
     ) -> Evaluation:
         """The evaluation with what any completion of the judgments could make of each number."""
         measures = [m for m in measures if m.definition.on is JudgedRankings]
@@ -66,7 +67,9 @@ class Unknown:
                 if possible is None:
                     continue
                 name, summary = str(measure), measure.definition.summary
-                low, high = possible_mean(measure.apply(ranking), possible, summary, zero=zero)
+                low, high = possible_mean(
+                    measure.apply(ranking), possible, summary, zero=zero, importance=importance
+                )
                 now = estimates[system, name]
                 estimates[system, name] = replace(
                     now,

@@ -16,6 +16,7 @@ from calipers.data.errors import InputError
 from calipers.data.topic_table import read_topic_table
 from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
 from calipers.data.trec_tables import holds_columns
+from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
@@ -74,6 +75,7 @@ def retrieval(
     collection: int | None = None,
     topics: str = "qrels",
     topic_table: Any = None,
+    weight: Any = None,
     slices: Any = None,
     slice_bins: Mapping[str, Sequence[float]] | None = None,
     undefined: str = "nan",
@@ -118,6 +120,10 @@ def retrieval(
     topic_table
         What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with a row a topic and a column ``topic``, ``qid`` or ``query_id``.
+    weight
+        What topics count for in means and in all that follows from them: the name of a column of
+        ``topic_table``, or a dict ``{topic: weight}``. Importance weights, 0 or more, of which only
+        the proportions matter; a topic of weight 0 is left out. Sums such as ``NumRel`` stay sums.
     slices
         Names of columns of ``topic_table`` to cut the topics by, or a dict from names to dicts
         ``{topic: value}``: every mean on each part, and its difference to the other topics, in
@@ -185,36 +191,44 @@ def retrieval(
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
-    source = TopicScores.of(names, systems, chosen, settings, zero=zero)
+    table = None if topic_table is None else read_topic_table(topic_table)
+    weights = unit_weights(weight, names, table)
+    source = TopicScores.of(names, systems, chosen, settings, zero=zero).weighted(weights)
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     conventions = {
         "order": ORDER,
         "scores": "float32" if float32 else "float64",
         "topics": topics,
         "undefined": undefined,
+        **({"weight": weight} if isinstance(weight, str) else {}),
         **parameters,
     }
-    table = None if topic_table is None else read_topic_table(topic_table)
-    how: Sequence[str] = ()
+    how = [] if table is None else table.notes(names)
     by_slice = None
-    if any(given is not None for given in (slices, slice_bins, table)):
+    if slices is not None or slice_bins is not None:
         from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
 
-        cut_by, how = topic_cuts(slices, slice_bins, table, names)
-        by_slice = sliced_topics(source, cut_by)
+        cut_by, of_cuts = topic_cuts(slices, slice_bins, table, source.topics)
+        by_slice, how = sliced_topics(source, cut_by), [*of_cuts, *how]
     made = source.evaluation(
         "retrieval",
         conventions,
         [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
         comparison=comparison_if_several(source, baseline, settings, primary),
-        curves=RankCurves(rankings, rel, judged_only, zero, settings) if rankings else (),
+        curves=(
+            RankCurves(rankings, rel, judged_only, zero, settings, source.kept, source.importance)
+            if rankings
+            else ()
+        ),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen), *how),
         slices=by_slice,
     )
     told = tuple(made.estimates), made.comparison, made.slices
     spelling = partial(_spelling, qrels, named, names, read)
     made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
-    return made if unknown is None else unknown.bounded(made, rankings, chosen, zero=zero)
+    if unknown is None:
+        return made
+    return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
 
 
 def _spelling(

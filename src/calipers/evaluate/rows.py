@@ -26,6 +26,7 @@ class Rows:
     by_name: Mapping[str, Any]
     measures: Sequence[Measure]
     settings: Settings
+    notes: tuple[str, ...] = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -67,6 +68,9 @@ class Rows:
             return None
         table = np.column_stack([column for column in columns if column is not None])
         return np.asarray(table[~np.isnan(table).any(axis=1)])
+
+    def importance_of(self, measure: Measure) -> None:
+        """Rows that have values here count once."""
 
     def dealt(self, measure: Measure, settings: Settings) -> None:
         """Rows are too many to be dealt out anew."""

@@ -40,6 +40,10 @@ class Source(Protocol):
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of its units."""
+
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
     ) -> Iterable[tuple[tuple[str, str], Measure, Reading]]:
@@ -49,6 +53,9 @@ class Source(Protocol):
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each unit and system, shape (units, systems); None where there are none, or
         where units are not independent."""
+
+    def importance_of(self, measure: Measure) -> FloatArray | None:
+        """What each unit of such values counts for in a mean; None where all count once."""
 
     def dealt(self, measure: Measure, settings: Settings) -> FloatArray | None:
         """Values of units, shape (units, systems), that are as good as exchanged where systems do

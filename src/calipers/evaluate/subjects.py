@@ -15,13 +15,14 @@ from calipers import findings
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject
 from calipers.findings.answers import Tuned
-from calipers.findings.cells import Cells, ManyCells, TwoCells
+from calipers.findings.cells import Cells, ManyCells, TwoCells, effective
 from calipers.findings.chance import Numbers
 from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Ranked, Runs, TopicTable
+from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix, JudgedRankings
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from calipers.evaluate.topics import TopicScores
     from calipers.measures import Measure
     from calipers.results import Comparison, Estimate, Finding, Slices
-    from calipers.statistics import FloatArray
 
     #: What was computed.
     Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
@@ -151,17 +151,19 @@ def of_runs(
     none differ from those that would."""
     (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
-    whole: list[object] = [Topics(tuple(estimates)), Compared(comparison, slices)]
+    u = scores.importance
+    size = math.inf if u is None else effective(float(u.sum()), float(np.square(u).sum()))
+    whole: list[object] = [Topics(tuple(estimates), size), Compared(comparison, slices)]
     leading = next((m for m in shown if _is_mean(m)), None)
     if leading is not None:
         values = dict(zip(scores.systems, scores.values_of(leading).T, strict=True))
-        whole.append(TopicTable(str(leading), scores.topics, values, comparison))
+        whole.append(TopicTable(str(leading), scores.topics, values, comparison, u))
     ranked = {
         name: Ranked(
             one,
             runs[name].unjudged_topics,
             partial(spelling, name),
-            partial(_over_ties, leading, one),
+            partial(_over_ties, leading, one, scores),
             all(m.parameters.get("ties", "id") == "id" for m in shown),
         )
         for name, one in rankings.items()
@@ -179,13 +181,18 @@ def _is_mean(measure: Measure) -> bool:
     return d.higher_is_better is not None and d.summary == "mean" and d.interval != "none"
 
 
-def _over_ties(measure: Measure | None, of: JudgedRankings) -> tuple[str, float, float] | None:
+def _over_ties(
+    measure: Measure | None, of: JudgedRankings, scores: TopicScores
+) -> tuple[str, float, float] | None:
     """The lowest and the highest mean that the order of tied documents can make, where that is
     quickly found."""
     if measure is None or measure.definition.on is not JudgedRankings or not measure.monotone:
         return None
+    of = of if scores.kept is None else of.take(scores.kept)
     worst, best = (
-        _mean_of(measure.apply(of.rearranged(best_first=best_first)))
+        Summary("mean").value(
+            measure.apply(of.rearranged(best_first=best_first)), None, scores.importance
+        )
         for best_first in (False, True)
     )
     return str(measure), worst, best
@@ -213,9 +220,3 @@ def _of(
     subjects = [subject(s) for s in source.by_name.values()]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])
-
-
-def _mean_of(values: FloatArray) -> float:
-    """Of the topics that have a value."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")

@@ -53,8 +53,7 @@ def topic_cuts(
         name: {part: columns(part, given) for part, given in parts.items()}
         for name, parts in (slice_columns(slices) or {}).items()
     }
-    made, notes = cuts(asked or None, bins, len(topics), "topics")
-    return made, [*notes, *([] if table is None else table.notes(topics))]
+    return cuts(asked or None, bins, len(topics), "topics")
 
 
 def _told(topics: Sequence[str]) -> Callable[[str, Any], Any]:
@@ -146,7 +145,7 @@ class _Some:
     def _readings(self) -> dict[Measure, Reading]:
         source = self.parts.source
         of = [self._topics(j) for j in range(len(source.measures))]
-        return dict(zip(source.measures, map(_sized, of_topics(of)), strict=True))
+        return dict(zip(source.measures, of_topics(of), strict=True))
 
     def _topics(self, j: int) -> Topics:
         return self.parts.source.topics_of(self.parts.system, j, self.settings, self.places)
@@ -164,6 +163,8 @@ class _Some:
         whole = parts.source.topics_of(parts.system, j, self.settings)
         pooled = whole.summary.kind == "pooled"
         weight = whole.weight if pooled else None
+        if whole.importance is not None:
+            weight = whole.importance * (1.0 if weight is None else weight)
         values = whole.values if pooled else whole.summary.columns(whole.values)[0]
         deck = decks.deck(Losses(values, weight, None, self.settings))
         if deck is None:
@@ -183,11 +184,6 @@ class _Some:
             often = replace(self.settings, resamples=enough_for(self.parts.asked, self.settings))
             self._dealt.append(decks.lots(topics, size, often))
         return self._dealt[0]
-
-
-def _sized(reading: Reading) -> Reading:
-    """With its number of topics, which the interval of a difference of shares asks for."""
-    return replace(reading, sizes=lambda: (reading.n,))
 
 
 def _mean(summary: str) -> Any:

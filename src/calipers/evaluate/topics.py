@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,12 +12,13 @@ from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import glossary, provenance
 from calipers.measures import Measure
 from calipers.readings.topics import Topics, differences, of_topics
+from calipers.report.numbers import count
 from calipers.results import Estimate, Evaluation, PerUnit
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
-    from calipers.statistics import FloatArray, Statistic
+    from calipers.statistics import FloatArray, IntArray, Statistic
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 8_000_000
@@ -40,6 +41,11 @@ class TopicScores:
     weights: dict[str, dict[int, FloatArray]]
     settings: Settings
     unit: str = "topics"
+    #: What each topic counts for in means; None where all count once.
+    importance: FloatArray | None = None
+    #: Of weighted topics, these and those of weight 0, and the places of these there.
+    whole: TopicScores | None = None
+    kept: IntArray | None = None
 
     @classmethod
     def of(
@@ -72,6 +78,34 @@ class TopicScores:
             }
         return cls(topics, measures, values, reasons, weights, settings)
 
+    def weighted(self, importance: FloatArray | None) -> TopicScores:
+        """Topics that count for as much as that in means; those of weight 0 are left out of all but
+        the values per topic."""
+        if importance is None:
+            return self
+        kept = np.flatnonzero(importance)
+        own = importance[kept]
+        place = {int(old): new for new, old in enumerate(kept)}
+        return replace(
+            self,
+            topics=tuple(self.topics[j] for j in kept),
+            values={name: table[kept] for name, table in self.values.items()},
+            reasons={
+                name: [
+                    {why: [place[j] for j in of if j in place] for why, of in reasons.items()}
+                    for reasons in all_reasons
+                ]
+                for name, all_reasons in self.reasons.items()
+            },
+            weights={
+                name: {j: weight[kept] for j, weight in of.items()}
+                for name, of in self.weights.items()
+            },
+            importance=None if (own == own[0]).all() else own,
+            whole=self,
+            kept=kept,
+        )
+
     @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems."""
@@ -81,7 +115,7 @@ class TopicScores:
         self, system: str, j: int, settings: Settings, places: Any = slice(None)
     ) -> Topics:
         """The values of one measure, on some topics by their places or on all."""
-        weight = self.weights[system].get(j)
+        weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
         all_places = np.arange(len(self.topics))[places]
         counts = {
             reason: int(np.isin(topics, all_places).sum())
@@ -94,6 +128,7 @@ class TopicScores:
             settings,
             self.unit,
             {reason: n for reason, n in counts.items() if n},
+            importance=None if importance is None else importance[places],
         )
 
     def estimates(self) -> tuple[Estimate, ...]:
@@ -110,6 +145,8 @@ class TopicScores:
 
     def per_unit(self) -> PerUnit:
         """The values themselves."""
+        if self.whole is not None:
+            return self.whole.per_unit()
         names = [str(measure) for measure in self.measures]
         return PerUnit(
             self.unit,
@@ -126,6 +163,9 @@ class TopicScores:
     ) -> Evaluation:
         """The evaluation of these values; ``more`` are what else it has."""
         shared = {"definitions": glossary(self.measures), **more}
+        if self.whole is not None:
+            conventions = {**conventions, "weighted": True}
+            shared["notes"] = (*self.notes, *shared.get("notes", ()))
         return Evaluation(
             task=task,
             level=self.settings.level,
@@ -135,6 +175,30 @@ class TopicScores:
             sources=self,
             **shared,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know of weights."""
+        out, unit = [], self.unit
+        left_out = 0 if self.whole is None else len(self.whole.topics) - len(self.topics)
+        if left_out:
+            out.append(f"Left out because their weight is 0: {count(left_out, unit)}.")
+        if self.importance is None:
+            return tuple(out)
+        size = self.importance.sum() ** 2 / np.square(self.importance).sum()
+        out.append(
+            f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
+            f"which say as much as {size:,.1f} of equal weight (Kish)."
+        )
+        sums = [str(m) for m in self.measures if m.definition.summary == "sum"]
+        if sums:
+            out.append(f"Sums know no weights: {', '.join(sums)}.")
+        if len(self.values) > 2:
+            out.append(
+                f"Friedman's test and the analysis of variance count all {unit} alike, and are "
+                "left out."
+            )
+        return tuple(out)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -155,7 +219,8 @@ class TopicScores:
             )
             for system in self.values
         }
-        step = max(1, _AT_ONCE // (4 * len(judged) * settings.resamples))
+        width = 4 if self.importance is None else 8
+        step = max(1, _AT_ONCE // (width * len(judged) * settings.resamples))
         for begin in range(0, len(pairs), step):
             asked = [(pair, j) for pair in pairs[begin : begin + step] for j in judged]
             both = [(readings[a][j], readings[b][j]) for (a, b), j in asked]
@@ -167,17 +232,21 @@ class TopicScores:
         j = self.measures.index(measure)
         return np.column_stack([table[:, j] for table in self.values.values()])
 
+    def importance_of(self, measure: Measure) -> FloatArray | None:
+        """What each topic counts for; None where all count once, as in sums."""
+        return None if measure.definition.summary == "sum" else self.importance
+
     def dealt(self, measure: Measure, settings: Settings) -> FloatArray:
         """The same as values of whose mean the summary is made, by how much each topic moves it."""
         j = self.measures.index(measure)
         columns = []
         for system, table in self.values.items():
-            [reading] = of_topics([self.topics_of(system, j, settings)])
-            has = ~np.isnan(table[:, j])
-            n = int(has.sum())
+            topics = self.topics_of(system, j, settings)
+            [reading] = of_topics([topics])
             assert reading.influence is not None
             moved = reading.influence()
             assert moved is not None
-            own = reading.value + moved.column * np.sqrt(n * (n - 1.0))
-            columns.append(np.where(has, own, np.nan))
+            own = np.full(len(table), np.nan)
+            own[topics.has] = reading.value + moved.column[topics.has] / topics.steps
+            columns.append(own)
         return np.column_stack(columns)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.unit_weights import unit_weights
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.several import comparison_if_several
@@ -32,6 +33,7 @@ def from_values(
     measure: str = "value",
     lower_is_better: str | Sequence[str] = (),
     unit: str = "topics",
+    weight: Any = None,
     baseline: str | None = None,
     primary: str | None = None,
     interval: str | Sequence[str] = "auto",
@@ -57,6 +59,10 @@ def from_values(
         has its own direction; of others higher is better, and a note says so.
     unit
         What the units are called.
+    weight
+        What units count for in means and in all that follows from them: a dict from units to
+        weights or, where values are arrays, an array in their order. Importance weights, 0 or more,
+        of which only the proportions matter; a unit of weight 0 is left out.
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
@@ -95,9 +101,11 @@ def from_values(
         ]
         for system, table in tables.items()
     }
+    numbered = read.units == tuple(str(place + 1) for place in range(len(read.units)))
+    weights = unit_weights(weight, read.units, unit=unit.removesuffix("s"), in_order=numbered)
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
-    )
+    ).weighted(weights)
     return source.evaluation(
         "values",
         {"unit": unit},

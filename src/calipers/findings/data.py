@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,6 +36,8 @@ class Topics:
     """What was estimated over topics."""
 
     estimates: tuple[Estimate, ...]
+    #: Of how many topics of equal weight they say as much, where that is fewer than there are.
+    size: float = math.inf
 
 
 @rule("imbalance", "information", Classes)
@@ -88,13 +91,16 @@ def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
 
 @rule("few-topics", "caution", Topics, counts=True)
 def few_topics(_: Subject, topics: Topics) -> Iterator[Said]:
-    """There are fewer than {FEW_TOPICS} topics."""
+    """There are fewer than {FEW_TOPICS} topics (effective topics where they are weighted)."""
     resting = [e for e in topics.estimates if e.unit == "topics" and e.no_interval != "exact_count"]
     n = max((e.n for e in resting), default=0)
-    if 0 < n < FEW_TOPICS:
+    if 0 < min(n, topics.size) < FEW_TOPICS:
+        few = (
+            f", whose weights make them count as {topics.size:.3g}" if topics.size < n else " only"
+        )
         yield Said(
-            f"The means rest on {count(n, 'topics')} only: another set of topics could order "
+            f"The means rest on {count(n, 'topics')}{few}: another set of topics could order "
             "systems otherwise.",
-            {"topics": n},
+            {"topics": n, **({"effective topics": topics.size} if topics.size < n else {})},
             tuple(dict.fromkeys(e.measure for e in resting)),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from calipers.report.verdict import outcome
 if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.results import Comparison, Difference
-    from calipers.statistics import FloatArray, JudgedRankings
+    from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
 #: So many of the first documents are looked at.
 TOP = 10
@@ -70,6 +69,12 @@ class TopicTable:
     topics: tuple[str, ...]
     values: Mapping[str, FloatArray]
     comparison: Comparison | None
+    #: What topics count for, if not once.
+    importance: FloatArray | None = None
+
+    def weights(self, places: IntArray) -> FloatArray:
+        """What some of the topics count for."""
+        return np.ones(len(places)) if self.importance is None else self.importance[places]
 
 
 @rule("nothing-judged", "warning", Ranked, counts=True)
@@ -159,16 +164,21 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
     """Of {FEW_TO_COMPARE} topics or more, one alone makes more than half of a system's mean on the
     leading measure."""
     for name, values in table.values.items():
-        at = int(np.argmax(np.nan_to_num(values, nan=-math.inf)))
-        n, total = int(np.isfinite(values).sum()), float(np.nansum(values))
-        if n < FEW_TO_COMPARE or np.nanmin(values) < 0 or not 2 * values[at] > total:
+        has = np.flatnonzero(np.isfinite(values))
+        n, w = len(has), table.weights(has)
+        if n < FEW_TO_COMPARE or np.nanmin(values) < 0:
             continue
-        rest = (total - float(values[at])) / (n - 1)
+        part = w * values[has]
+        total, most = float(part.sum()), int(np.argmax(part))
+        if not 2 * part[most] > total:
+            continue
+        at, mean = int(has[most]), total / float(w.sum())
+        rest = (total - float(part[most])) / float(w.sum() - w[most])
         yield Said(
-            f"{who(name)} owes its {short(table.measure)} of {number(total / n)} mostly to topic "
+            f"{who(name)} owes its {short(table.measure)} of {number(mean)} mostly to topic "
             f"{quoted(table.topics[at])}: without it, it would be {number(rest)}.",
             {
-                table.measure: total / n,
+                table.measure: mean,
                 "value of the topic": float(values[at]),
                 f"{table.measure} without it": rest,
                 "topics": n,
@@ -193,22 +203,33 @@ def topic_decides(s: Subject, table: TopicTable) -> Iterator[Said]:
         if n < FEW_TO_COMPARE:
             continue
         x = apart[has]
-        mean = (x.sum() - x) / (n - 1)
-        squares = np.square(x - x.mean())
-        # Without one topic, the sum of squares falls by n/(n − 1) of its own.
-        spread = np.maximum(squares.sum() - squares * n / (n - 1), 0.0)
-        error = np.sqrt(spread / (n - 2) / (n - 1))
+        mean, error, size = _without_each(x, table.weights(has))
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
         at = int(np.argmax(t))
         level = corrected(s.level, n * len(pairs))
-        made = intervals.student(float(mean[at]), float(error[at]), n - 1, level)
+        made = intervals.student(float(mean[at]), float(error[at]), float(size[at]), level)
         rest = Valued.within(float(mean[at]), made)
         if not (rest.low > 0 or rest.high < 0):
             continue
         turned = rest.value * d.value < 0
         if turned or not outcome(d).decided:
             yield _deciding(d, table, int(has[at]), float(x[at]), rest, level)
+
+
+def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The weighted mean without each of the values, its standard error, and Kish's number of those
+    that are left."""
+    apart, total, square = x - np.average(x, weights=w), w.sum() - w, np.square(w)
+    mean = -w * apart / total  # about the mean of all
+    squares, cross, both = (
+        of.sum() - of for of in (square, square * apart, square * np.square(apart))
+    )
+    spread = np.maximum(both - 2 * mean * cross + mean**2 * squares, 0.0)
+    n = total**2 / squares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(spread * n / np.where(n > 1, n - 1, np.nan)) / total
+    return np.average(x, weights=w) + mean, error, n
 
 
 def _deciding(

@@ -45,9 +45,11 @@ def bayesian(
     return Interval(low, high, METHOD, se=of.spread).around(mean)
 
 
-def spread(values: FloatArray, ends: tuple[float, float]) -> float:
+def spread(
+    values: FloatArray, ends: tuple[float, float], weight: FloatArray | None = None
+) -> float:
     """The standard deviation of that mean, which is above 0 wherever the ends are apart."""
-    of = _Mean.of(values, ends)
+    of = _Mean.of(values, ends, weight)
     return 0.0 if of is None else of.spread
 
 

@@ -95,14 +95,22 @@ def _as_normal(t: FloatArray, degrees: FloatArray) -> FloatArray:
 # ------------------------------------------------------------------------------------------ topics
 
 
-def dealt(table: FloatArray, baseline: int | None, replicates: int, seed: int) -> Maxima:
+def dealt(
+    table: FloatArray,
+    baseline: int | None,
+    replicates: int,
+    seed: int,
+    weight: FloatArray | None = None,
+) -> Maxima:
     """Of values of units, shape (units, systems, measures): were the systems the same, their values
     on a unit could be dealt out to them in any way, all measures together. Each difference is
     studentised, with a share :data:`FLOOR` of the mean variance of its measure added to its own,
     without which pairs that hardly differ break the test. All (k!)ⁿ deals are tried where they are
     no more than the replicates.
 
-    A system without a value on a unit (NaN) takes the mean of the others there.
+    A system without a value on a unit (NaN) takes the mean of the others there. ``weight``, shape
+    (units, measures), is what units count for: weighted means then take the place of means, with
+    their standard errors.
 
     >>> table = np.random.default_rng(1).normal(size=(30, 4, 2))
     >>> found = dealt(table, None, 2000, seed=0)
@@ -118,9 +126,14 @@ def dealt(table: FloatArray, baseline: int | None, replicates: int, seed: int) -
     centred = np.where(np.isnan(table), 0.0, table - middle[:, None, :])
     number, exact = deals.number(units, systems, replicates)
     counted = (present > 1).sum(axis=0).astype(np.float64)
+    scales: tuple[FloatArray, ...] = ()
+    if weight is not None:  # their means are 1
+        own = np.where(present > 1, weight, 0.0)
+        own = own * (counted / np.maximum(own.sum(axis=0), np.finfo(float).tiny))
+        centred, scales = centred * own[:, None, :], (own,)
     flat = centred.reshape(units, systems * measures)
     found = _core.randomised_maxima(
-        flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number
+        flat, counted.tolist(), systems, baseline, FLOOR, None if exact else seed, number, *scales
     )
     pairs = systems - 1 if baseline is not None else systems * (systems - 1) // 2
     drawn = np.nan_to_num(found.reshape(number, measures, 3)).max(axis=1)

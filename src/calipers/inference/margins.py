@@ -81,10 +81,15 @@ def by_replicates(replicates: FloatArray) -> Shifted:
 
 
 def by_units(
-    differences: FloatArray, test: str = "t", resamples: int = 10_000, seed: int = 0
+    differences: FloatArray,
+    test: str = "t",
+    resamples: int = 10_000,
+    seed: int = 0,
+    weight: FloatArray | None = None,
 ) -> Shifted:
     """By per-unit differences less ``at``: ``"t"``, ``"wilcoxon"`` or ``"randomisation"``. The last
-    two take the differences to be spread evenly about their centre. NaN do not count.
+    two take the differences to be spread evenly about their centre. NaN do not count. ``weight``,
+    which the randomisation knows, is what units count for.
 
     >>> import numpy as np
     >>> differences = np.array([0.2, 0.1, 0.4, 0.3, -0.1])
@@ -95,7 +100,8 @@ def by_units(
         "t": lambda at, alternative: paired.paired_t(differences - at, alternative),
         "wilcoxon": lambda at, alternative: paired.wilcoxon(differences - at, alternative),
         "randomisation": lambda at, alternative: paired.randomisation(
-            differences[:, None], resamples, seed, alternative, margin=at
+            ((differences - at) * (1.0 if weight is None else weight))[:, None],
+            *(resamples, seed, alternative),
         )[0],
     }
     if test not in shifted:

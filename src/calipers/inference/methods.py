@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -157,13 +156,14 @@ def ends_of_difference(reading: Reading, values: FloatArray) -> tuple[float, flo
 def _paired_shares(reading: Reading, level: float) -> Interval | None:
     """Of units that count 0 or 1 for either system."""
     if reading.discordant is not None:
-        found: Iterable[float] = reading.discordant()
-    elif reading.units is not None:
-        found = (float((reading.units.values == side).sum()) for side in (1, -1))
-    else:
+        up, down = (of / reading.n for of in reading.discordant())
+        return _scaled(reading, proportions.paired_shares(up, down, reading.n, level))
+    if reading.units is None:
         return None
-    up, down = (of / reading.n for of in found)
-    return _scaled(reading, proportions.paired_shares(up, down, reading.n, level))
+    values, weight = reading.units.values, reading.units.weight
+    up, down = (float(np.average(values == side, weights=weight)) for side in (1, -1))
+    n = reading.units.moments.effective_size
+    return _scaled(reading, proportions.paired_shares(up, down, n, level))
 
 
 def _stratified(reading: Reading, level: float) -> Interval | None:

@@ -66,7 +66,8 @@ def standard_error(reading: Reading) -> Error:
     used = way(reading)
     if used == "bayesian" and reading.units is not None and mostly_ties(reading):
         values, own = reading.units.values, reading.units.error
-        se = max(own.se, dirichlet.spread(values, ends_of_difference(reading, values)))
+        ends = ends_of_difference(reading, values)
+        se = max(own.se, dirichlet.spread(values, ends, reading.units.weight))
         return Error(se * reading.scale, own.name, own.degrees)
     # The error of what goes by replicates is not looked at, as it may be dear.
     if used != "percentile" and isinstance(reading.found_error, Error):
@@ -190,7 +191,8 @@ def _shifted(reading: Reading, name: str) -> Shifted:
         of_units = reading.units.error.shifted(reading.units.mean)
     else:
         tries = randomisations(reading.settings)
-        of_units = margins.by_units(reading.units.values, name, tries, reading.settings.seed)
+        values, weight = reading.units.values, reading.units.weight
+        of_units = margins.by_units(values, name, tries, reading.settings.seed, weight)
     return lambda at, towards: of_units(at / reading.scale, towards)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,36 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
+
+
+def weighted_means(
+    columns: Sequence[FloatArray], weight: FloatArray, settings: Settings
+) -> tuple[FloatArray, FloatArray]:
+    """Bootstrap replicates of the weighted mean of each column, shape (B, columns), and the
+    standard error of each, √(Σw²(x − m)²·n/(n − 1))/Σw with Kish's n; a unit without a value (NaN)
+    has no weight in its column.
+
+    Σw²(x − m)² of a replicate opens into means of five parts; x about the mean, so that nothing
+    cancels.
+    """
+    from calipers import _core
+
+    made = []
+    for column in columns:
+        has = ~np.isnan(column)
+        centre = np.average(column[has], weights=weight[has]) if has.any() else 0.0
+        x, w = column - centre, np.where(has, weight, np.nan)
+        parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2, has])
+        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+        total, sums, squares, cross, both, share = drawn.T
+        with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
+            apart, number = sums / total, share * len(column)
+            spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
+            n = number * total**2 / squares  # Kish's size
+            errors = np.sqrt(spread / number * n / np.maximum(n - 1, 1e-12)) / total
+        made.append((centre + apart, errors))
+    means, errors = (np.column_stack(of) for of in zip(*made, strict=True))
+    return means, errors
 
 
 def row_means(

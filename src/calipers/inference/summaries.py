@@ -7,6 +7,8 @@ bootstrap distribution.
     sum          Σ v
     geometric    exp(Σ ln max(v, 10⁻⁵) / n), the floor being trec_eval's
     pooled       Σ w v / Σ w, for a weight per unit: the measure of all units put together
+
+Where units are of unequal importance u, the means are Σ u x / Σ u; a sum knows none.
 """
 
 from __future__ import annotations
@@ -46,8 +48,14 @@ class Summary:
                 return np.asarray(first / means[..., 1])
         return np.asarray(first)
 
-    def value(self, values: FloatArray, weight: FloatArray | None = None) -> float:
-        """The summary of the values that are defined; NaN where there is none."""
+    def value(
+        self,
+        values: FloatArray,
+        weight: FloatArray | None = None,
+        importance: FloatArray | None = None,
+    ) -> float:
+        """The summary of the values that are defined; NaN where there is none. ``importance`` is
+        what each unit counts for in the means."""
         defined = ~np.isnan(values)
         n = int(defined.sum())
         if n == 0:
@@ -55,4 +63,8 @@ class Summary:
         if self.kind == "sum":  # adding up counts is exact
             return float(values[defined].sum())
         columns = self.columns(values[defined], None if weight is None else weight[defined])
-        return float(self.of_means(np.array([column.mean() for column in columns]), n))
+        own = None if importance is None else importance[defined]
+        means = [
+            column.mean() if own is None else np.average(column, weights=own) for column in columns
+        ]
+        return float(self.of_means(np.array(means), n))

@@ -126,13 +126,10 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             if errors is None or not math.hypot(*errors) > 0:
                 return None
             return _normal(value, math.hypot(*errors), "delta, two samples", level)
-        case "mean of a value per row":
-            errors = _errors(first, second) or (math.nan, math.nan)
+        case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
-            return unpaired.welch(value, errors, (n, m), level)
-        case "mean over topics" | "topics pooled":
             errors = _errors(first, second) or (math.nan, math.nan)
-            return unpaired.welch(value, errors, (first.n, second.n), level)
+            return unpaired.welch(value, errors, (n, m), level)
     return _areas(first, second, level)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.inference import dirichlet, intervals, means
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, Units
-from calipers.inference.resampling import row_means
+from calipers.inference.resampling import row_means, weighted_means
 from calipers.inference.spaces import Error, Influence, OfMeans
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
@@ -312,15 +312,5 @@ class _Losses:
         if weight is None:
             means, errors = _core.bootstrap_means(loss[:, None], settings.seed, settings.resamples)
             return means[:, 0], errors[:, 0]
-        # Σw²(x − m)² of a replicate, from means of the parts that it opens into; x about the mean,
-        # so that nothing cancels.
-        x, w = loss[weight > 0] - self.moments.mean, weight[weight > 0]
-        parts = np.column_stack([w, w * x, w**2, w**2 * x, (w * x) ** 2])
-        drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
-        total, sums, squares, cross, both = drawn.T
-        with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be of one row alone
-            apart = sums / total
-            spread = np.maximum(both - 2 * apart * cross + apart**2 * squares, 0.0)
-            n = len(x) * total**2 / squares  # Kish's size
-            errors = np.sqrt(spread / len(x) * n / np.maximum(n - 1, 1e-12)) / total
-        return self.moments.mean + apart, errors
+        means, errors = weighted_means([loss[weight > 0]], weight[weight > 0], settings)
+        return means[:, 0], errors[:, 0]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from calipers.inference.spaces import Influence, Space
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
 from calipers.readings.shares import share_methods
+from calipers.statistics import Moments
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Summed:
     """The values of a measure per topic, NaN where there is none; with the weight of each topic
-    where topics are pooled."""
+    where topics are pooled, and how important each is where some are more so than others."""
 
     measure: MeasureLike
     values: FloatArray
     weight: FloatArray | None
     settings: Settings
+    importance: FloatArray | None = field(default=None, kw_only=True)
 
     @property
     def summary(self) -> Summary:
@@ -46,6 +49,26 @@ class Summed:
         """What the summary takes the means of, of the topics that have a value."""
         own = np.column_stack(self.summary.columns(self.values, self.weight))
         return np.asarray(own[self.has])
+
+    @cached_property
+    def own(self) -> FloatArray | None:
+        """The importance of the topics that have a value."""
+        return None if self.importance is None else self.importance[self.has]
+
+    @cached_property
+    def first(self) -> Moments:
+        """The moments of the first column."""
+        return Moments.from_rows(self.columns[:, 0], self.own)
+
+    @property
+    def steps(self) -> FloatArray:
+        """How far a mean moves with each topic that has a value, u/Σu, times √(n/(n − 1)), n being
+        Kish's number of topics."""
+        u, n = (
+            np.ones(len(self.columns)) if self.own is None else self.own,
+            self.first.effective_size,
+        )
+        return np.asarray(u / u.sum() * np.sqrt(n / (n - 1) if n > 1 else np.nan))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +89,8 @@ class OfTopics:
         columns, n = self.topics.columns, len(self.topics.columns)
         moved = np.zeros(len(self.topics.values))
         if n:
-            own = moved_by(self.topics.summary, columns, self.value)
-            moved[self.topics.has] = own / n * np.sqrt(n / (n - 1) if n > 1 else np.nan)
+            own = moved_by(self.topics.summary, columns, self.value, self.topics.own)
+            moved[self.topics.has] = own * self.topics.steps
         return Influence(moved, Space(), "Student t")
 
     def methods(self) -> dict[str, Limits]:
@@ -75,7 +98,7 @@ class OfTopics:
         n = len(self.topics.columns)
         shares: dict[str, Limits] = {}
         if self.topics.measure.definition.share_of == "topics":
-            shares = share_methods(self.value, n)
+            shares = share_methods(self.value, self.topics.first.effective_size)
         pooled = self.topics.summary.kind == "pooled"
         made = self._of_ratio() if pooled else self._of_the_mean()
         if n < 2:
@@ -98,7 +121,7 @@ class OfTopics:
             "bca": lambda level: self._of_mean(self._bca(level)),
             "studentised": lambda level: self._of_mean(self._studentised(level)),
             "student": lambda level: self._of_mean(
-                intervals.student(self._mean, self._se, len(self._first), level)
+                intervals.student(self._mean, self._se, self.topics.first.effective_size, level)
             ),
         }
 
@@ -107,8 +130,9 @@ class OfTopics:
         """What the topics have, what they weigh, and the mean of it."""
         topics = self.topics
         if topics.summary.kind != "pooled" or topics.weight is None:
-            return self._first, None, self._mean
-        return topics.values[topics.has], topics.weight[topics.has], self.value
+            return self._first, topics.own, self._mean
+        weight = topics.weight[topics.has] * (1.0 if topics.own is None else topics.own)
+        return topics.values[topics.has], weight, self.value
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -125,7 +149,7 @@ class OfTopics:
     def _bayesian(self, level: float) -> Interval:
         values, weight, _ = self._values
         made = dirichlet.bayesian(values, self._ends, level, weight)
-        return made if weight is not None else self._of_mean(made)
+        return made if self.topics.summary.kind == "pooled" else self._of_mean(made)
 
     @cached_property
     def _apart(self) -> FloatArray:
@@ -141,7 +165,9 @@ class OfTopics:
         if not np.isfinite(self.topics.measure.definition.range).all():
             return np.inf
         ends, squares = np.array(self._ends), float(np.square(self._apart).sum())
-        added = float(np.square(ends - self._values[2]).sum()) / 2
+        # Of topics of unequal importance an end weighs as much as one of fewer.
+        heavy = len(self.topics.columns) / self.topics.first.effective_size
+        added = float(np.square((ends - self._values[2]) * heavy).sum()) / 2
         return added / squares if squares > 0 else np.inf
 
     @property
@@ -151,11 +177,11 @@ class OfTopics:
 
     @property
     def _mean(self) -> float:
-        return float(self._first.mean())
+        return float(self.topics.first.mean)
 
     @property
     def _se(self) -> float:
-        return float(self._first.std(ddof=1) / np.sqrt(len(self._first)))
+        return self.topics.first.standard_error
 
     def _of_mean(self, made: Interval) -> Interval:
         """An interval of the mean as one of the summary."""
@@ -170,31 +196,39 @@ class OfTopics:
         return intervals.bootstrap_t(self._mean, self._se, means, errors, level)
 
     def _bca(self, level: float) -> Interval:
-        accelerated = intervals.acceleration(self._first - self._mean)
+        accelerated = intervals.acceleration(self._apart)
         return intervals.bca(self._mean, self.drawn()[0][:, 0], accelerated, level)
 
     def _pooled_bca(self, level: float) -> Interval:
-        columns, n = self.topics.columns, len(self.topics.columns)
+        columns, n = self._counted, len(self.topics.columns)
         rest = columns.sum(axis=0) - columns
         moved = intervals.left_out(self.topics.summary.of_means(rest, n))
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 
     def _pooled_t(self, level: float) -> Interval:
-        return pooled_t(self.topics.columns, self.value, self.topics.settings, level)
+        return pooled_t(self._counted, self.value, self.topics.settings, level)
 
     def _pooled_student(self, level: float) -> Interval:
         """Of its linear part."""
-        columns, n = self.topics.columns, len(self.topics.columns)
-        part = moved_by(self.topics.summary, columns, self.value)
-        return intervals.student(self.value, float(part.std(ddof=1)) / np.sqrt(n), n, level)
+        n = self.topics.first.effective_size
+        return intervals.student(self.value, self.influence().error.se, n, level)
+
+    @property
+    def _counted(self) -> FloatArray:
+        """The columns, each topic as much as it counts for."""
+        own = self.topics.own
+        return self.topics.columns if own is None else self.topics.columns * own[:, None]
 
 
-def moved_by(summary: Summary, columns: FloatArray, value: float) -> FloatArray:
-    """By how much each topic moves a summary of this value, times their number."""
-    first = columns[:, 0]
+def moved_by(
+    summary: Summary, columns: FloatArray, value: float, importance: FloatArray | None = None
+) -> FloatArray:
+    """By how much each topic moves a summary of this value, times their number, or over its share
+    of the importance of all."""
+    first, mean = columns[:, 0], partial(np.average, weights=importance)
     if summary.kind == "pooled":
-        return np.asarray((first - value * columns[:, 1]) / columns[:, 1].mean())
-    return np.asarray((first - first.mean()) * rate(summary, value, len(first)))
+        return np.asarray((first - value * columns[:, 1]) / mean(columns[:, 1]))
+    return np.asarray((first - mean(first)) * rate(summary, value, len(first)))
 
 
 def rate(summary: Summary, value: float, n: int) -> float:

@@ -12,6 +12,7 @@ from calipers.inference import dirichlet, paired
 from calipers.inference.intervals import Interval
 from calipers.inference.policy import randomisations
 from calipers.inference.reading import Reading, Units
+from calipers.inference.resampling import weighted_means
 from calipers.inference.spaces import Error
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
@@ -39,7 +40,7 @@ class Topics(Summed):
             kind = "share of topics"
         elif self.summary.kind == "pooled":
             kind = "topics pooled"
-        value = self.summary.value(self.values, self.weight)
+        value = self.summary.value(self.values, self.weight, self.importance)
         of = OfTopics(self, value, lambda: draws.of(place))
         return Reading(
             value=value,
@@ -51,6 +52,8 @@ class Topics(Summed):
             higher_is_better=definition.higher_is_better,
             undefined=self.undefined,
             of=len(self.values),
+            weight=self.importance,
+            sizes=lambda: (self.first.effective_size,),
             law=self,
             skew=of.skewness,
             room=of.room,
@@ -69,10 +72,12 @@ class Topics(Summed):
 @dataclass(frozen=True, eq=False)
 class Draws:
     """Replicates of the means of columns, and their standard errors: topics are drawn once for all
-    of them. ``tables`` has the columns of each reading; NaN where a topic has no value."""
+    of them. ``tables`` has the columns of each reading; NaN where a topic has no value. Where
+    ``importance`` has what topics count for, that is so of each reading."""
 
     tables: Sequence[Sequence[FloatArray]]
     settings: Settings
+    importance: Sequence[FloatArray | None]
 
     def of(self, place: int) -> tuple[FloatArray, FloatArray]:
         """Those of one reading."""
@@ -82,6 +87,12 @@ class Draws:
     def _drawn(self) -> list[tuple[FloatArray, FloatArray]]:
         from calipers import _core
 
+        if any(weight is not None for weight in self.importance):
+            ones = np.ones(len(self.tables[0][0]))
+            return [
+                weighted_means(columns, ones if weight is None else weight, self.settings)
+                for columns, weight in zip(self.tables, self.importance, strict=True)
+            ]
         flat = np.column_stack([column for columns in self.tables for column in columns])
         means, errors = _core.bootstrap_means(flat, self.settings.seed, self.settings.resamples)
         # Each column's replicates side by side, as they are read.
@@ -93,7 +104,9 @@ class Draws:
 def of_topics(all_topics: Sequence[Topics]) -> list[Reading]:
     """The readings of several measures on the same topics, drawn together."""
     draws = Draws(
-        [of.summary.columns(of.values, of.weight) for of in all_topics], all_topics[0].settings
+        [of.summary.columns(of.values, of.weight) for of in all_topics],
+        all_topics[0].settings,
+        [of.importance for of in all_topics],
     )
     return [of.reading(draws, place) for place, of in enumerate(all_topics)]
 
@@ -106,8 +119,12 @@ def differences(pairs: Sequence[tuple[Reading, Reading]], settings: Settings) ->
     see the same draws of topics and the same signs, made once for all of them."""
     both = [_Pair.of(first, second) for first, second in pairs]
     # Columns of what the summaries need: of sums and means the difference itself.
-    draws = Draws([pair.drawn_columns() for pair in both], settings)
-    signs = _Signs([pair.apart for pair in both], settings)
+    counts = [pair.importance for pair in both]
+    draws = Draws([pair.drawn_columns() for pair in both], settings, counts)
+    signs = _Signs(
+        [pair.apart if u is None else pair.apart * u for pair, u in zip(both, counts, strict=True)],
+        settings,
+    )
     for place, pair in enumerate(both):
         yield pair.difference(draws, signs, place)
 
@@ -138,6 +155,7 @@ class _Pair:
     summary: Summary
     a: list[FloatArray]
     b: list[FloatArray]
+    importance: FloatArray | None
 
     @classmethod
     def of(cls, first: Reading, second: Reading) -> _Pair:
@@ -150,7 +168,7 @@ class _Pair:
             of.summary.columns(np.where(absent, np.nan, of.values), of.weight)
             for of in (ours, theirs)
         )
-        return cls(first, second, ours.summary, a, b)
+        return cls(first, second, ours.summary, a, b, ours.importance)
 
     @property
     def apart(self) -> FloatArray:
@@ -167,6 +185,7 @@ class _Pair:
         a, b = (np.column_stack(columns) for columns in (self.a, self.b))
         has = ~np.isnan(a[:, 0])
         a, b, n = a[has], b[has], int(has.sum())
+        own = None if self.importance is None else self.importance[has]
         ours, theirs = self.first.law, self.second.law
         assert isinstance(ours, Topics)
         assert isinstance(theirs, Topics)
@@ -174,21 +193,19 @@ class _Pair:
             "undefined": self.first.undefined,
             "raw": (ours.values - theirs.values)[has],
             "shares": ours.measure.definition.share_of == "topics",
+            "sizes": lambda: (n if own is None else float(own.sum() ** 2 / np.square(own).sum()),),
         }
         if n == 0:
             parts: dict[str, Any] = {"value": np.nan}
         elif self.summary.kind in ("mean", "sum"):
-            parts = self._of_means(a[:, 0] - b[:, 0], draws, signs, place)
+            parts = self._of_means(Units(a[:, 0] - b[:, 0], own), draws, signs, place)
         else:
-            parts = self._of_functions(a, b, draws, signs, place)
+            parts = self._of_functions(a, b, own, draws, signs, place)
         return self.first.difference(self.second, n=n, **shared, **parts)
 
-    def _of_means(
-        self, apart: FloatArray, draws: Draws, signs: _Signs, place: int
-    ) -> dict[str, Any]:
+    def _of_means(self, units: Units, draws: Draws, signs: _Signs, place: int) -> dict[str, Any]:
         """Of means, or sums."""
-        units, n = Units(apart), len(apart)
-        scale = n if self.summary.kind == "sum" else 1
+        scale = len(units.values) if self.summary.kind == "sum" else 1
 
         def studentised() -> tuple[float, FloatArray, FloatArray]:
             means, errors = draws.of(place)
@@ -198,18 +215,26 @@ class _Pair:
             "value": units.mean * scale,
             "units": units,
             "scale": scale,
-            "error": lambda: Error(units.error.se * scale, "Student t", n - 1),
+            "error": lambda: Error(units.error.se * scale, "Student t", units.error.degrees),
             "replicates": lambda: draws.of(place)[0][:, 0] * scale,
             "studentised": studentised,
             "swapped": lambda towards: signs.test(place, towards),
         }
 
     def _of_functions(
-        self, a: FloatArray, b: FloatArray, draws: Draws, signs: _Signs, place: int
+        self,
+        a: FloatArray,
+        b: FloatArray,
+        own: FloatArray | None,
+        draws: Draws,
+        signs: _Signs,
+        place: int,
     ) -> dict[str, Any]:
         """Of exponentials of means, or ratios of means."""
         summary, settings, n = self.summary, self.first.settings, len(a)
-        of = [float(summary.of_means(table.mean(axis=0), n)) for table in (a, b)]
+        of = [
+            float(summary.of_means(np.average(table, axis=0, weights=own), n)) for table in (a, b)
+        ]
 
         def replicates() -> FloatArray:
             means, width = draws.of(place)[0], a.shape[1]
@@ -217,12 +242,12 @@ class _Pair:
             return summary.of_means(first, n) - summary.of_means(second, n)
 
         def moved() -> FloatArray:
-            return moved_by(summary, a, of[0]) - moved_by(summary, b, of[1])
+            return moved_by(summary, a, of[0], own) - moved_by(summary, b, of[1], own)
 
         def bayesian(level: float) -> Interval:
             values = value + moved()
             ends = dirichlet.reach(values, high - low)
-            made = dirichlet.bayesian(values, (-ends, ends), level)
+            made = dirichlet.bayesian(values, (-ends, ends), level, own)
             return replace(made, method=f"{made.method}, paired")
 
         low, high = self.first.bounds
@@ -230,19 +255,23 @@ class _Pair:
         parts: dict[str, Any] = {
             "value": value,
             "methods": {"bayesian": bayesian},
-            "error": lambda: Error(Units(moved()).error.se, "Student t", n - 1),
-            "jackknife": lambda: (moved(), None),
+            "error": lambda: replace(Units(moved(), own).error, name="Student t"),
+            "jackknife": lambda: (Units(moved(), own).moved, None),
             "replicates": replicates,
         }
         if summary.kind == "geometric":
             return {
                 **parts,
-                "units": Units(a[:, 0] - b[:, 0]),
+                "units": Units(a[:, 0] - b[:, 0], own),
                 "units_make_value": False,
                 "swapped": lambda towards: signs.test(place, towards),
             }
-        tries = randomisations(settings)
+        tries, (first, second) = randomisations(settings), (a, b)
+        if own is not None:
+            first, second = (table * own[:, None] for table in (a, b))
         return {
             **parts,
-            "swapped": lambda towards: paired.swapped_ratios(a, b, tries, settings.seed, towards),
+            "swapped": lambda towards: paired.swapped_ratios(
+                first, second, tries, settings.seed, towards
+            ),
         }

@@ -98,7 +98,12 @@ def possible_values(
 
 
 def possible_mean(
-    values: FloatArray, possible: Possible, summary: str = "mean", *, zero: bool = False
+    values: FloatArray,
+    possible: Possible,
+    summary: str = "mean",
+    *,
+    zero: bool = False,
+    importance: FloatArray | None = None,
 ) -> tuple[float, float]:
     """The smallest and the largest mean over topics that completions could give.
 
@@ -106,9 +111,11 @@ def possible_mean(
     the high ends. A topic that is undefined so far may stay so or become defined: where undefined
     topics are left out of the mean, it is left out or counted, whichever moves the mean further;
     with ``zero`` it counts as 0 as long as it is undefined. ``summary`` may be "sum" or "geometric"
-    (as of gm-AP) instead.
+    (as of gm-AP) instead. ``importance`` is what topics count for in means; one of 0 is left out.
     """
     low, high, nothing = possible.low, possible.high, 0.0
+    weight = np.ones(len(values)) if importance is None else importance
+    values, low, high, weight = (of[weight > 0] for of in (values, low, high, weight))
     if summary == "geometric":
         low, high, nothing = (
             np.log(np.maximum(low, GEOMETRIC_FLOOR)),
@@ -116,23 +123,31 @@ def possible_mean(
             float(np.log(GEOMETRIC_FLOOR)),
         )
     counted = zero or summary == "sum"
-    least = _least(np.isnan(values), low, nothing if counted else None, summary)
-    most = -_least(np.isnan(values), -high, -nothing if counted else None, summary)
+    absent = np.isnan(values)
+    least = _least(absent, low, nothing if counted else None, summary, weight)
+    most = -_least(absent, -high, -nothing if counted else None, summary, weight)
     return (float(np.exp(least)), float(np.exp(most))) if summary == "geometric" else (least, most)
 
 
 def _least(
-    absent: npt.NDArray[np.bool_], end: FloatArray, as_absent: float | None, summary: str
+    absent: npt.NDArray[np.bool_],
+    end: FloatArray,
+    as_absent: float | None,
+    summary: str,
+    weight: FloatArray,
 ) -> float:
     """The least mean (or sum); what is absent counts as a value, or may be left out."""
     if as_absent is not None:
         end = np.where(absent, np.fmin(end, as_absent), end)
         absent = np.zeros_like(absent)
-    sure, optional = end[~absent], np.sort(end[absent & ~np.isnan(end)])
-    totals = sure.sum() + np.concatenate([[0.0], np.cumsum(optional)])
     if summary == "sum":
-        return float(totals[0])
-    counts = len(sure) + np.arange(len(totals))
+        return float(end[~absent].sum())
+    optional = np.flatnonzero(absent & ~np.isnan(end))
+    optional = optional[np.argsort(end[optional], kind="stable")]
+    totals, counts = (
+        of[~absent].sum() + np.concatenate([[0.0], np.cumsum(of[optional])])
+        for of in (end * weight, weight)
+    )
     means = totals[counts > 0] / counts[counts > 0]
     return float(means.min()) if len(means) else np.nan
 
