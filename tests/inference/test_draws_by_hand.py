@@ -18,6 +18,7 @@ import calipers as cal
 from calipers import _core
 from calipers.inference.dirichlet import bayesian
 from calipers.inference.settings import Settings
+from calipers.readings.counts import ClassCounts
 from calipers.readings.topics import Topics, of_topics
 
 DRAWS = 300
@@ -209,11 +210,49 @@ def test_cells_of_three_classes() -> None:
     counts = np.array([[21, 3, 1], [4, 18, 0], [2, 0, 15]])
     truth, said = (np.repeat(of.ravel(), counts.ravel()) for of in np.indices((3, 3)))
     prior = np.where(np.eye(3) > 0, 1 / 3, 1 / 6)
-    drawn = np.random.default_rng(0).standard_gamma(counts + prior, (200_000, 3, 3))
+    drawn = np.random.default_rng(0).standard_gamma(counts + prior, (80_000, 3, 3))
     hits = np.diagonal(drawn, axis1=1, axis2=2)
     macro = (2 * hits / (drawn.sum(axis=1) + drawn.sum(axis=2))).mean(axis=1)
-    made = cal.classification(truth, said, measures=["macro-F1"], resamples=100_000, curves=False)
-    assert limits(made["macro-F1"]) == pytest.approx(ends(macro), abs=1.5e-3)
+    made = cal.classification(truth, said, measures=["macro-F1"], resamples=40_000, curves=False)
+    assert limits(made["macro-F1"]) == pytest.approx(ends(macro), abs=2.5e-3)
+
+
+@pytest.mark.parametrize("weighs", [False, True])
+def test_a_perfect_table_of_clusters(weighs: bool) -> None:
+    """Kish's number of clusters are its rows; F1 is 2s/(1 + s) of a share that is Beta."""
+    truth, cluster = np.repeat([1, 0], [12, 18]), np.arange(30) ** 2 // 7 % 8
+    w = np.where(np.arange(30) % 3, 1.0, 2.5) if weighs else np.ones(30)
+    own = np.bincount(cluster, w)
+    n = own.sum() ** 2 / (own**2).sum()
+    made = cal.classification(
+        truth, truth, cluster=cluster, weight=w, measures=["F1"], resamples=40_000, curves=False
+    )["F1"]
+    share = stats.beta.ppf(0.025, n * w[truth == 1].sum() / w.sum() + 0.5, 1)
+    assert made.low == pytest.approx(2 * share / (1 + share), abs=6e-3)
+    assert made.high == 1
+    assert made.method == "Jeffreys, of the cells, effective rows"
+
+
+def test_classes_that_do_not_occur_take_nothing_of_the_prior() -> None:
+    """Of two that occur each has ½ for what is right and ½ for what is wrong."""
+    truth = np.array([0, 1])
+    of = ClassCounts.from_codes(truth, truth, ("0", "1", "2"), Settings(resamples=4_000))
+    drawn = []
+    for cells, some in of.cells.as_likely(of.settings):
+        matrix = cells.by_margins(some, of.matrix.labels)
+        drawn.append(matrix.hits[:, 0] / matrix.truth[:, 0])
+    assert np.concatenate(drawn).mean() == pytest.approx(1.5 / 2, abs=0.012)
+
+
+@pytest.mark.parametrize("classes", [5, 60])
+def test_as_many_are_drawn_as_are_asked_for(classes: int) -> None:
+    """Some at a time where classes are many."""
+    code = np.arange(300) % classes
+    of = ClassCounts.from_codes(code, np.roll(code, 7), tuple(map(str, range(classes))), Settings())
+    for settings in (Settings(resamples=1_250), Settings(resamples=1_999)):
+        assert sum(len(some) for some in of.cells.drawn(settings)) == settings.resamples
+        made = sum(len(some) for _, some in of.cells.as_likely(settings))
+        assert made == settings.resamples
 
 
 @pytest.mark.parametrize(("rows", "few"), [(19, True), (20, False)])

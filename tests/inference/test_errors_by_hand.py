@@ -17,6 +17,8 @@ from scipy import stats
 from sklearn.metrics import top_k_accuracy_score
 
 import calipers as cal
+from calipers.inference.settings import Settings
+from calipers.readings.counts import ClassCounts
 
 DESIGNS = ("plain", "weighted", "clustered", "both")
 data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
@@ -341,6 +343,39 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
         theirs = top_k_accuracy_score(truth, p, k=2, sample_weight=w)
         assert found.value == pytest.approx(theirs, rel=1e-9)
         assert limits(of_three(rows, measure, design)) == near(*by_hand.wilson(value, n))
+
+
+@pytest.mark.parametrize("measure", ["macro-F1", "weighted-F1", "kappa", "MCC", "accuracy"])
+@pytest.mark.parametrize("classes", [4, 120])
+def test_what_moves_a_table_of_many_classes(measure: str, classes: int) -> None:
+    k = np.arange(2 * classes + 40)
+    truth = np.where(k < 2 * classes, k, k * k) % classes
+    said = np.where(k % 4 > 0, truth, (truth + 1 + k % 3) % classes)
+    said[:classes] = np.arange(classes)
+    own, other = np.eye(classes)[truth], np.eye(classes)[said]
+
+    def formula(w: Any) -> Any:
+        n = w.sum(axis=-1)
+        t, p, h = w @ own, w @ other, w @ (own * other)
+        each, right, chance = 2 * h / (t + p), h.sum(axis=-1), (t * p).sum(axis=-1)
+        if measure == "macro-F1":
+            return each.mean(axis=-1)
+        if measure == "weighted-F1":
+            return (t * each).sum(axis=-1) / n
+        if measure == "kappa":
+            return (right / n - chance / n**2) / (1 - chance / n**2)
+        if measure == "accuracy":
+            return right / n
+        margins = (n**2 - (t**2).sum(axis=-1)) * (n**2 - (p**2).sum(axis=-1))
+        return (n * right - chance) / np.sqrt(margins)
+
+    names = tuple(map(str, range(classes)))
+    w = np.where(k % 3, 1.0, 2.0)
+    reading = ClassCounts.from_codes(truth, said, names, Settings(), w).reading(
+        cal.measure(measure)
+    )
+    assert reading.value == pytest.approx(float(formula(w)), rel=1e-9)
+    np.testing.assert_allclose(reading.influence().moved, by_hand.moved(formula, w), atol=2e-9)
 
 
 # --- Labels ---------------------------------------------------------------------------------------

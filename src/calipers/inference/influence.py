@@ -49,10 +49,6 @@ class ByScore(NamedTuple):
     positive: FloatArray
     negative: FloatArray
 
-    def __sub__(self, other: ByScore) -> ByScore:
-        """Of a difference of two measures of the same table."""
-        return ByScore(self.positive - other.positive, self.negative - other.negative)
-
     def of_rows(
         self,
         positive: npt.NDArray[np.bool_],
