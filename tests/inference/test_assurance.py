@@ -52,6 +52,42 @@ def test_two_shares_by_every_pair_of_counts(width: float) -> None:
     assert assurance.of_two_shares(share, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [4, 9, 16])
+def test_widths_that_are_just_reached(n: int) -> None:
+    """Those that the counts have themselves, and a hair less."""
+    counts, chance = np.arange(n + 1), stats.binom.pmf(np.arange(n + 1), n, 0.3)
+    of_counts = np.array([half(wilson(k / n, n, 0.95)) for k in counts])
+    tables = [(u, d) for u, d in product(counts, repeat=2) if u + d <= n]
+    # Bonett and Price's, before it is cut off at -1 and 1.
+    a, b = (np.array(tables).T + 1) / (n + 2)
+    of_tables = stats.norm.ppf(0.975) * np.sqrt((a + b - (a - b) ** 2) / (n + 2))
+    each = stats.multinomial.pmf([(u, d, n - u - d) for u, d in tables], n, [0.2, 0.2, 0.6])
+    for hair in (1e-10, -1e-6):
+        for width in of_counts * (1 + hair):
+            exact = chance[of_counts <= width].sum()
+            assert assurance.of_share(0.3, n, width, 0.95) == pytest.approx(exact, abs=1e-9)
+        for width in of_tables * (1 + hair):
+            exact = each[of_tables <= width].sum()
+            made = assurance.of_paired_shares(0.4, n, width, 0.95)
+            assert made == pytest.approx(exact, abs=1e-9)
+
+
+def test_quantiles_of_an_area() -> None:
+    """Where the interval is as long as the area is large, by the normal on the logit scale."""
+    for area in (0.6, 0.8, 0.9):
+        scale = 0.05 / (area * (1 - area))
+        exact = stats.norm.cdf((np.log(0.7 / 0.3) - np.log(area / (1 - area))) / scale)
+        made = assurance.of_area(area, lambda _: 0.05, lambda a: a, 0.7)
+        assert made == pytest.approx(exact, abs=1 / 790)
+    assert assurance.of_area(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
+
+
+def test_the_mean_of_two_units() -> None:
+    """s² of two is χ² with 1 degree of freedom."""
+    exact = stats.chi2.cdf((5.0 * math.sqrt(2) / stats.t.ppf(0.975, 1)) ** 2, 1)
+    assert assurance.of_mean(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
+
+
 def test_a_mean_by_simulation() -> None:
     """20,000 samples of 30 normal units (±0.0035), whose intervals SciPy computes."""
     random, n, width = np.random.default_rng(8), 30, 0.38

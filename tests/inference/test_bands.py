@@ -9,7 +9,13 @@ from scipy.stats import kstwo, norm
 import calipers as cal
 from calipers import _core
 from calipers.curves import scored
-from calipers.inference.bands import Counted, kolmogorov_distance, precision_limits, roc_limits
+from calipers.inference.bands import (
+    Counted,
+    kolmogorov_distance,
+    pointwise,
+    precision_limits,
+    roc_limits,
+)
 from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
 
@@ -22,6 +28,35 @@ def test_the_distance_is_kolmogorovs_or_more(n: int) -> None:
     for level in (0.8, 0.95, 0.99):
         exact = kstwo.ppf(level, n)
         assert exact <= kolmogorov_distance(n, level) <= 1.12 * exact
+
+
+def test_a_replicate_by_hand() -> None:
+    """5 positives and 5 negatives; two scores lie between the last places."""
+    positive, negative = np.array([[0.0, 2, 3, 5]]), np.array([[0.0, 1, 1, 5]])
+    drawn = Counted(np.array([0, 1, 2, 4]), positive, negative)
+    at = np.array([1, 2])
+    tpr, fpr = drawn.rates(at)
+    assert (tpr.tolist(), fpr.tolist()) == ([[0.4, 0.6]], [[0.2, 0.2]])
+    np.testing.assert_allclose(drawn.tpr(np.array([0.1, 0.2, 0.6])), [[0.2, 0.6, 0.8]])
+    np.testing.assert_allclose(
+        drawn.precision(np.array([0.4, 0.5, 0.8, 0.9])),
+        [[2 / 3, 3 / 4, 4 / (4 + 3), 4.5 / (4.5 + 4)]],
+    )
+    np.testing.assert_allclose(drawn.gain(np.array([0.15, 0.35, 0.7])), [[0.2, 0.5, 0.8]])
+    benefit = drawn.net_benefit(at, np.array([0.2, 0.4]))
+    np.testing.assert_allclose(benefit, [[(2 - 1 / 4) / 10, (3 - 2 / 3) / 10]])
+
+
+def test_percentiles_at_each_place() -> None:
+    """Of those that have a value, where these are 95 of 100."""
+    x = np.arange(100.0)[:, None] * [1, 2, 3]
+    x[:5, 1], x[:6, 2] = np.nan, np.nan
+    low, high = pointwise(x, 0.9)
+    for place in (0, 1):
+        some = x[np.isfinite(x[:, place]), place]
+        expected = np.quantile(some, [0.05, 0.95])
+        assert [low[place], high[place]] == pytest.approx(expected)
+    assert np.isnan([low[2], high[2]]).all()
 
 
 def points(table: ScoreTable) -> tuple[np.ndarray, np.ndarray]:

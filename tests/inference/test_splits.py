@@ -35,6 +35,7 @@ def test_alpaydins_f_by_hand() -> None:
     assert found.test.p == pytest.approx(stats.f.sf(f, 10, 5))
     assert found.interval.reason == "no_interval_of_test"
     # The folds of a repetition may stand in any order.
+    assert found.summary == "averaged over 10 splits"
     assert splits.five_by_two_f(TABLE[::-1, ::-1]).test.p == pytest.approx(found.test.p)
 
 
@@ -49,6 +50,14 @@ def test_nadeau_and_bengio_by_scipy(side: str) -> None:
     towards = {"two-sided": 2 * stats.t.sf(abs(t), 9), "greater": stats.t.sf(t, 9)}
     assert corrected.test.p == pytest.approx(towards.get(side, stats.t.cdf(t, 9)), rel=1e-9)
     assert corrected.test.alternative == side
+
+
+def test_two_splits_by_hand() -> None:
+    """(1/2 + 1/4)·s², on 1 degree of freedom."""
+    found = splits.corrected_t(np.array([0.02, 0.05]), train=80, test=20)
+    t = 0.035 / np.sqrt(0.75 * 0.00045)
+    assert found.test.p == pytest.approx(2 * stats.t.sf(t, 1), rel=1e-9)
+    assert found.summary == "averaged over 2 splits"
 
 
 def test_intervals_and_tests_agree() -> None:
