@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import kstwo, norm
+from scipy.stats import binomtest, kstwo, norm
 
 import calipers as cal
 from calipers import _core
@@ -15,6 +15,7 @@ from calipers.inference.bands import (
     pointwise,
     precision_limits,
     roc_limits,
+    simultaneous,
 )
 from calipers.inference.settings import Settings
 from calipers.statistics import ScoreTable
@@ -62,6 +63,43 @@ def test_percentiles_at_each_place() -> None:
 def points(table: ScoreTable) -> tuple[np.ndarray, np.ndarray]:
     matrix = table.confusion()
     return matrix.fp / matrix.negative, matrix.tp / matrix.positive
+
+
+def test_the_precision_band_of_rectangles_and_prevalences() -> None:
+    """The most and the least of πr/(πr + (1 − π)f) within rectangles about the points, π within
+    Clopper and Pearson's limits; each of the three at the cube root of the level."""
+    generator = np.random.default_rng(1)
+    truth = generator.random(400) < 0.3
+    fpr, tpr = points(ScoreTable.from_rows(truth, 2 * truth + generator.normal(size=400)))
+    p, n = int(truth.sum()), int((~truth).sum())
+    low, high = precision_limits(fpr, tpr, (p, n), INNER, 0.9)
+    each = 0.9 ** (1 / 3)
+    tall, wide = (np.sqrt(np.log(2 / (1 - each)) / (2 * k)) for k in (p, n))
+    rare, common = binomtest(p, p + n).proportion_ci(each, "exact")
+    for r, a, b in zip(INNER, low, high, strict=True):
+        below, above = tpr[tpr < r - tall], tpr[tpr > r + tall]
+        least = max(fpr[len(below) - 1] - wide, 0) if len(below) else 0.0
+        most = min(fpr[len(fpr) - len(above)] + wide, 1) if len(above) else 1.0
+        assert a == pytest.approx(rare * r / (rare * r + (1 - rare) * most), rel=1e-9)
+        assert b == pytest.approx(common * r / (common * r + (1 - common) * least), rel=1e-9)
+
+
+@pytest.mark.parametrize("replicates", [40, 61])
+@pytest.mark.parametrize("level", [0.3, 0.75, 0.9, 0.99])
+def test_a_simultaneous_band_by_trying_all_ranks(replicates: int, level: float) -> None:
+    """With ties, and 5% of the replicates without a value."""
+    x = np.round(np.random.default_rng(2).normal(size=(replicates, 4)), 1)
+    x[:2] = np.nan
+    whole = np.sort(x[2:], axis=0)
+    ranks = [
+        k for k in range((len(whole) - 1) // 2 + 1)
+        if k == 0 or ((x[2:] >= whole[k]) & (x[2:] <= whole[-1 - k])).all(axis=1).mean() >= level
+    ]  # fmt: skip
+    low, high = simultaneous(x, level)
+    np.testing.assert_array_equal(low, whole[max(ranks)])
+    np.testing.assert_array_equal(high, whole[-1 - max(ranks)])
+    x[:4] = np.nan
+    assert np.isnan(simultaneous(x, level)).all()
 
 
 def test_the_roc_band_is_the_union_of_rectangles() -> None:

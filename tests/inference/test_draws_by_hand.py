@@ -369,6 +369,13 @@ def test_one_cluster_says_nothing() -> None:
             truth, probability=said, cluster=["a"] * 6, measures=measures, curves=False
         )
         assert {e.no_interval for e in made if np.isfinite(e.value)} <= {"too_few_clusters"}
+    for interval in ("percentile", "bca"):
+        made = cal.classification(
+            truth, probability=p, measures=["PR-AUC-DG"], cluster=["a"] * 6, interval=interval
+        )
+        assert made["PR-AUC-DG"].no_interval == "too_few_clusters"
+    made = cal.classification(truth, probability=truth * 0.9, measures=["AUC"], interval="delta")
+    assert made["AUC"].no_interval == "area_at_its_limit"
     given: dict[str, Any] = {"interval": "delta", "cluster": ["a"] * 6, "curves": False}
     [found] = cal.classification(truth, probability=p, measures=["calibration-slope"], **given)
     assert found.no_interval == "too_few_clusters"

@@ -438,6 +438,38 @@ def test_sums() -> None:
         assert found.p == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, rel=1e-9)
 
 
+@pytest.mark.parametrize(("up", "down", "n"), [(4, 1, 12), (0, 3, 9)])
+def test_shares_of_topics(up: int, down: int, n: int) -> None:
+    """As of rows: a topic added to each of the two sets on which only one succeeds."""
+    a = np.r_[np.ones(up), np.zeros(down), np.ones(n - up - down)]
+    b = np.r_[np.zeros(up), np.ones(down), np.ones(n - up - down)]
+    made = cal.from_values({"a": a, "b": b}, measure="Success@1", resamples=DRAWS)
+    found = made.compare(baseline="b")["a", "b", "Success@1"]
+    p, q = (up + 1) / (n + 2), (down + 1) / (n + 2)
+    half = Z * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
+    assert limits(found) == near(p - q - half, p - q + half)
+
+
+def test_one_topic_says_nothing_of_a_difference() -> None:
+    made = cal.from_values({"a": [0.5], "b": [0.2]}, measure="likes", interval="studentised")
+    assert made.compare(baseline="b")["a", "b", "likes"].no_interval == "too_few_units"
+
+
+def test_the_error_of_a_sum_of_which_most_tie() -> None:
+    """The spread of the Bayesian bootstrap, where that is larger: half a topic at either end."""
+    apart = np.array([0, 0, 0, 0, 0, 0, 1, 0], float)
+    qrels = {f"q{t}": {"x": 1} for t in range(8)}
+    runs = {
+        n: {f"q{t}": {"x" if n == "a" and t == 6 else "y": 1.0} for t in range(8)} for n in "ab"
+    }
+    made = cal.retrieval(qrels, runs, measures=["NumRelRet"], resamples=DRAWS)
+    found = made.compare(baseline="b")["a", "b", "NumRelRet"]
+    at, shape = np.append(apart, [-3, 3]), np.append(np.ones(8), [0.5, 0.5])
+    mean = shape @ at / 9
+    spread = np.sqrt(shape @ (at - mean) ** 2 / 9 / 10)
+    assert found.standard_error == pytest.approx(8 * spread, rel=1e-9)
+
+
 def test_geometric_means() -> None:
     """exp of means of logarithms: by the derivative of exp."""
     logs = {n: np.log([0.5 / r if r else 1e-5 for r in of]) for n, of in RANKS.items()}
