@@ -19,17 +19,19 @@ OF_TOPIC_TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap")
 OF_ROW_TESTS = ("normal", "bootstrap", "mcnemar", "mid-p")
 
 
-def topic_pairs(number: int, first: PerTopic, second: PerTopic) -> World:
-    """Two runs on the same topics, whose values go together."""
+def topic_pairs(number: int, first: PerTopic, second: PerTopic, *, weighted: bool = False) -> World:
+    """Two runs on the same topics, whose values go together; topics may have exponential weights."""
     null = first is second or second is UNEQUAL
 
     def draw(random: Random) -> Evaluate:
         common, own = random.normal(size=number), random.normal(size=(2, number))
         u = special.ndtr(np.sqrt(0.7) * common + np.sqrt(0.3) * own)
         values = {"base": second.quantile(u[1]), "new": first.quantile(u[0])}
-        return partial(cal.from_values, values, measure=first.measure)
+        weight = random.exponential(size=number) if weighted else None
+        return partial(cal.from_values, values, measure=first.measure, weight=weight)
 
     design = f"{first.name} twice" if first is second else f"{first.name} and {second.name}"
+    design += ", weighted" * weighted
     return World(
         kind="pairs",
         design=design,
@@ -186,8 +188,10 @@ def worlds() -> list[World]:
             for shift in (0.0, 0.1)
             for n in (25, 50, 100)
         ),
+        *(topic_pairs(n, of, of, weighted=True) for of in TOPICS for n in (25, 50, 100)),
         *(topic_pairs(n, TOPICS[0], UNEQUAL) for n in (25, 50, 250)),
         *(topic_pairs(n, BETTER, TOPICS[0]) for n in (25, 50, 250)),
+        *(topic_pairs(n, BETTER, TOPICS[0], weighted=True) for n in (25, 50, 100)),
         *(
             score_pairs(n, share, auc, auc)
             for auc in (0.76, 0.92)

@@ -71,17 +71,18 @@ BETTER = PerTopic("Beta(0.7, 1)", "AP", lambda u: special.betaincinv(0.7, 1.0, u
 OF_TOPICS = ("student", "percentile", "bca", "studentised", "bayesian")
 
 
-def topics(number: int, of: PerTopic) -> World:
-    """The mean over topics."""
+def topics(number: int, of: PerTopic, *, weighted: bool = False) -> World:
+    """The mean over topics, which may have exponential weights: half as many by Kish."""
 
     def draw(random: Random) -> Evaluate:
         values = of.quantile(random.random(number))
-        return partial(cal.from_values, {"one": values}, measure=of.measure)
+        weight = random.exponential(size=number) if weighted else None
+        return partial(cal.from_values, {"one": values}, measure=of.measure, weight=weight)
 
     ways = (*SHARES, *OF_TOPICS) if of.measure == "Success@10" else OF_TOPICS
     return World(
         kind="topics",
-        design=of.name,
+        design=f"{of.name}, weighted" if weighted else of.name,
         size=f"{number} topics",
         found=lambda: {of.measure: of.mean},
         draw=draw,
@@ -145,6 +146,7 @@ def worlds() -> list[World]:
     return [
         *(topics(n, of) for of in TOPICS for n in (10, 25, 50, 250)),
         *(topics(n, of) for of in AT_AN_END for n in (25, 50, 100)),
+        *(topics(n, of, weighted=True) for of in (*TOPICS, AT_AN_END[2]) for n in (25, 50, 100)),
         *(geometric(n) for n in (10, 25, 50, 250)),
         *(pooled(n) for n in (10, 25, 50, 250)),
     ]

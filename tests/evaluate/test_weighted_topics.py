@@ -275,7 +275,7 @@ def test_students_t_with_kishs_degrees() -> None:
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
 def test_tests_that_know_no_weights_say_so(test: str) -> None:
-    with pytest.raises(InputError, match="counts every unit once, and these are weighted"):
+    with pytest.raises(InputError, match="counts every unit alike, and these are weighted"):
         pair(test=test)
 
 
@@ -552,3 +552,11 @@ def test_weights_of_values_come_in_their_order() -> None:
         cal.from_values({"a": A}, measure="AP", unit="users", weight=[1, -1, *W[2:]])
     with pytest.raises(InputError, match="expected a dict from topics to weights, or an array"):
         cal.from_values({"a": A}, measure="AP", weight="w")
+
+
+def test_topics_of_which_none_has_a_value() -> None:
+    """Neither a warning nor a number."""
+    qrels, runs = data()
+    ev = cal.retrieval(qrels, runs, measures=["AP"], rel=5, weight=WEIGHT)
+    for adjust in ("joint", "tukey", "holm"):
+        assert all(np.isnan(d.value) for d in ev.compare(adjust=adjust))

@@ -223,12 +223,6 @@ def test_the_sides_of_a_randomisation_meet(drawn: bool) -> None:
     assert (np.add(p["greater"], p["less"]) >= 1).all()
 
 
-def test_a_margin_moves_the_differences() -> None:
-    d = np.random.default_rng(23).normal(0.1, 1, (40, 2))
-    moved = paired.randomisation(d, 2000, 5, "greater", margin=-0.3)
-    assert moved == paired.randomisation(d + 0.3, 2000, 5, "greater")
-
-
 def test_units_without_a_value_do_not_count() -> None:
     generator = np.random.default_rng(24)
     d = generator.normal(0.3, 1, (200, 3))

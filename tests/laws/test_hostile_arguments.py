@@ -90,11 +90,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.retrieval,
         {"qrels": QRELS, "runs": RUN, "incomplete": True, "measures": ["P@2", "AP"], **QUICK},
     ),
+    "retrieval of weighted topics": (
+        cal.retrieval,
+        {
+            "qrels": QRELS,
+            "runs": {"r": RUN, "s": RUN},
+            "topic_table": {"topic": list("0123"), "w": [1, 2, 0.5, 0]},
+            "weight": "w",
+            "measures": ["AP"],
+            **QUICK,
+        },
+    ),
     "overlap": (cal.overlap, {"runs": {"r": RUN, "s": RUN}, **QUICK}),
     "rbo": (cal.rbo, {"first": ["a", "b"], "second": ["b", "c"], **QUICK}),
     "from_values": (
         cal.from_values,
-        {"values": {"old": SCORE, "new": OTHER}, "measure": "AP", **QUICK},
+        {"values": {"old": SCORE, "new": OTHER}, "measure": "AP", "weight": SCORE, **QUICK},
     ),
     "compare": (cal.compare, {"evaluation": two_classes}),
     "compare topics": (cal.compare, {"evaluation": ranked}),

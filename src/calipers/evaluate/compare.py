@@ -234,7 +234,7 @@ class Asked:
         for pair, measure, reading in self.source.differences(pairs, self.settings):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test)
-            weighted = weighted or reading.weight is not None
+            weighted = weighted or (reading.units is not None and not reading.units.plain)
             # A difference that is a family by itself is adjusted for nothing.
             leads = not of if primary is None else primary == str(measure)
             alone = len(pairs) == 1 and leads
@@ -242,7 +242,7 @@ class Asked:
             found = Found.of(reading, fields, error, with_vector=with_vectors and not alone)
             of.setdefault(measure, []).append(found)
         if of and not applies:
-            why = "; it counts every unit once, and these are weighted" * weighted
+            why = "; it counts every unit alike, and these are weighted or in clusters" * weighted
             raise InputError(
                 f"the test {self.question.test!r} applies to none of the measures{why}"
             )

@@ -255,7 +255,7 @@ class Family:
             values = self.source.values_of(measure)
             table = None if values is None else values[~np.isnan(values).any(axis=1)]
             weight = self.source.importance_of(measure)
-            if table is not None and values is not None and weight is not None:
+            if table is not None and len(table) and values is not None and weight is not None:
                 own = weight[~np.isnan(values).any(axis=1)]
                 table = table * (own / own.mean())[:, None]  # whose means are weighted
             if table is None or not 0 < len(table) <= MOST_DEALT:

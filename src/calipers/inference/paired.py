@@ -69,14 +69,13 @@ def randomisation(
     resamples: int,
     seed: int,
     alternative: str = "two-sided",
-    margin: float = 0.0,
 ) -> list[Test]:
     """Fisher's paired randomisation test of each column of per-unit differences, shape (n, m).
 
     Under no difference the sign of each unit's difference is arbitrary. All 2ⁿ patterns are tried
     when they are no more than ``resamples``; else p = (b + 1)/(B + 1). Every column sees the same
     signs. Units without a value (NaN) do not count; a column of none has no p-value, nor one with
-    an infinite value. With a ``margin`` the test is whether differences are spread evenly about it.
+    an infinite value.
 
     Sources: Fisher 1935, The Design of Experiments, §21; Smucker, Allan and Carterette 2007.
 
@@ -87,13 +86,13 @@ def randomisation(
     from calipers import _core
 
     side, two_sided = _side(alternative), alternative == "two-sided"
-    shifted = (differences - margin) * (side or 1)
-    defined = ~np.isnan(shifted)
-    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(shifted).any(axis=0))
+    turned = differences * (side or 1)
+    defined = ~np.isnan(turned)
+    sizes, sound = defined.sum(axis=0), np.asarray(~np.isinf(turned).any(axis=0))
     exactly = [n <= 30 and 2 ** int(n) <= resamples for n in sizes]
     drawn = np.flatnonzero(~np.array(exactly, bool))
     # A unit without a value adds nothing, whatever its sign.
-    table = np.where(defined[:, drawn], shifted[:, drawn], 0.0)
+    table = np.where(defined[:, drawn], turned[:, drawn], 0.0)
     counted = np.zeros(len(sizes), np.int64)
     counted[drawn] = _core.randomisation(table, seed, resamples, two_sided)
     out = []
@@ -102,7 +101,7 @@ def randomisation(
         if n == 0 or not sound[column]:
             p = NAN
         elif exact:
-            part = shifted[defined[:, column], column][:, None]
+            part = turned[defined[:, column], column][:, None]
             p = float(_core.randomisation_exact(part, two_sided)[0]) / 2.0**n
         else:
             p = (int(counted[column]) + 1) / (resamples + 1)

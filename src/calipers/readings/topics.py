@@ -17,6 +17,7 @@ from calipers.inference.spaces import Error
 from calipers.inference.summaries import Summary
 from calipers.once import cached_property
 from calipers.readings.summed import OfTopics, Summed, moved_by
+from calipers.statistics import Moments
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -193,7 +194,7 @@ class _Pair:
             "undefined": self.first.undefined,
             "raw": (ours.values - theirs.values)[has],
             "shares": ours.measure.definition.share_of == "topics",
-            "sizes": lambda: (n if own is None else float(own.sum() ** 2 / np.square(own).sum()),),
+            "sizes": lambda: (Moments.from_rows(a[:, 0], own).effective_size,),
         }
         if n == 0:
             parts: dict[str, Any] = {"value": np.nan}
