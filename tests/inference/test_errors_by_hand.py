@@ -245,7 +245,7 @@ def test_recalibration(measure: str, rows: Rows, design: str) -> None:
 def test_recalibration_of_certain_probabilities(measure: str) -> None:
     """Moved by Δ; what weighs nothing is not looked at."""
     rows, w = LARGER, LARGER.weight.copy()
-    p = np.where(rows.a > 0.93, 1.0, np.where(rows.a < 0.1, 0.0, rows.a))
+    p = np.where(rows.a > 0.9, 1.0, np.where(rows.a < 0.1, 0.0, rows.a))
     w[:3], p[:3] = 0.0, (1.0, 0.0, 1.0)
     moved_by = 0.02
     name = (
