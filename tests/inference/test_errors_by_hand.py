@@ -18,6 +18,7 @@ from sklearn.metrics import top_k_accuracy_score
 
 import calipers as cal
 from calipers.inference.settings import Settings
+from calipers.inference.spaces import Influence, OfMeans, Space
 from calipers.readings.counts import ClassCounts
 
 DESIGNS = ("plain", "weighted", "clustered", "both")
@@ -211,6 +212,19 @@ def test_functions_of_means(measure: str, rows: Rows, design: str) -> None:
     assert found.value == pytest.approx(value, rel=1e-12)
     assert found.standard_error == pytest.approx(rate * se, rel=1e-9)
     assert limits(found) == near(*ends)
+
+
+@data
+@pytest.mark.parametrize("design", ["plain", "weighted"])
+def test_a_mean_less_what_is_none(rows: Rows, design: str) -> None:
+    """Its rows take their n/(n − 1) along."""
+    x, w = (rows.a - rows.b) ** 2, weight_of(rows, design)
+    weight = rows.weight if design == "weighted" else None
+    n, other = by_hand.kish(w), w * (rows.truth - rows.a) / rows.n
+    part = np.sqrt(n / (n - 1)) * w * (x - np.average(x, weights=w)) / w.sum()
+    first, second = Influence(x, OfMeans(weight)), Influence(other, Space(weight))
+    for made, expected in ((first - second, part - other), (first + second, part + other)):
+        assert made.error.se == pytest.approx(np.sqrt((expected**2).sum()), rel=1e-9)
 
 
 # --- Recalibration --------------------------------------------------------------------------------

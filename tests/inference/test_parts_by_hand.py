@@ -13,7 +13,7 @@ from scipy import optimize, stats
 
 import calipers as cal
 from calipers import _core
-from calipers.inference import paired, policy, two_samples
+from calipers.inference import paired, policy, two_samples, unpaired
 from calipers.inference.clusters import Clusters, two_parts_error
 from calipers.inference.intervals import Interval
 from calipers.inference.settings import Settings
@@ -220,6 +220,9 @@ def test_means_of_few() -> None:
         assert made.reason == "no_spread"
         assert test.p == pytest.approx(p, nan_ok=True)
     assert compared(regression([1.0]), regression([1.0, 2.0]))[0].reason == "too_few_rows"
+    for value, p in ((0.0, 1.0), (0.1, np.nan)):
+        test = unpaired.by_error(value, 0.0, 5, 0.95, "clustered")[1]
+        assert test.p == pytest.approx(p, nan_ok=True)
     right = Rows(*(np.repeat(of, 4) for of in (1, 0.9, 0.1, 1.0, 0)))
     assert compared(counts(right, "accuracy"), counts(right, "accuracy"))[1].p == 1
 
