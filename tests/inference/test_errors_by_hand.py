@@ -359,7 +359,9 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
         assert limits(of_three(rows, measure, design)) == near(*by_hand.wilson(value, n))
 
 
-@pytest.mark.parametrize("measure", ["macro-F1", "weighted-F1", "kappa", "MCC", "accuracy"])
+@pytest.mark.parametrize(
+    "measure", ["macro-F1", "weighted-F1", "macro-MCC", "F1[1]", "kappa", "MCC", "accuracy"]
+)
 @pytest.mark.parametrize("classes", [4, 120])
 def test_what_moves_a_table_of_many_classes(measure: str, classes: int) -> None:
     k = np.arange(2 * classes + 40)
@@ -374,6 +376,11 @@ def test_what_moves_a_table_of_many_classes(measure: str, classes: int) -> None:
         each, right, chance = 2 * h / (t + p), h.sum(axis=-1), (t * p).sum(axis=-1)
         if measure == "macro-F1":
             return each.mean(axis=-1)
+        if measure == "macro-MCC":
+            n = n[..., None]
+            return ((n * h - t * p) / np.sqrt(t * p * (n - t) * (n - p))).mean(axis=-1)
+        if measure == "F1[1]":
+            return each[..., 1]
         if measure == "weighted-F1":
             return (t * each).sum(axis=-1) / n
         if measure == "kappa":
