@@ -18,6 +18,7 @@ import calipers as cal
 from calipers import _core
 from calipers.inference.dirichlet import bayesian
 from calipers.inference.settings import Settings
+from calipers.inference.summaries import Summary
 from calipers.readings.counts import ClassCounts
 from calipers.readings.topics import Topics, of_topics
 
@@ -508,6 +509,10 @@ def test_geometric_means(topics: int) -> None:
     expected = bayesian(logs("b"), (float(np.log(1e-5)), 0.0), 0.95)
     made = of_ranks("gm-AP")["b", "gm-AP"]
     assert limits(made) == near(np.exp(expected.low), np.exp(expected.high))
+
+
+def test_a_sum_is_as_many_means() -> None:
+    assert Summary("sum").of_means(np.array([[0.5], [2.0]]), 8).tolist() == [4, 16]
 
 
 def test_a_share_of_topics() -> None:

@@ -183,6 +183,7 @@ def test_accuracies(measure: str, rows: Rows) -> None:
     tail = stats.binom.sf(max(up, down) - 1, up + down, 0.5)
     assert found.p == pytest.approx(min(1, 2 * tail), rel=1e-9)
     assert (found.wins, found.losses) == ((up, down) if measure == "accuracy" else (down, up))
+    assert found.ties == rows.n - up - down
 
 
 # --- Losses ---------------------------------------------------------------------------------------
@@ -436,6 +437,9 @@ def test_sums() -> None:
         assert limits(found) == near(*expected)
         assert found.standard_error == pytest.approx(se, rel=1e-9)
         assert found.p == pytest.approx(stats.ttest_1samp(apart, 0).pvalue, rel=1e-9)
+        found = made.compare(baseline="b", test="t", margin=3.0)["a", "b", "NumRelRet"]
+        p = stats.t.sf((apart.sum() + 3) / se, 7)
+        assert found.p_not_inferior == pytest.approx(p, rel=1e-9)
 
 
 @pytest.mark.parametrize(("up", "down", "n"), [(4, 1, 12), (0, 3, 9)])
@@ -448,6 +452,15 @@ def test_shares_of_topics(up: int, down: int, n: int) -> None:
     p, q = (up + 1) / (n + 2), (down + 1) / (n + 2)
     half = Z * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
     assert limits(found) == near(p - q - half, p - q + half)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_wins_and_losses(lower: bool) -> None:
+    values = {"a": [0.5, 0.2, 0.2, 0.9, 0.4, 0.3, 0.8], "b": [0.4, 0.2, 0.1, 0.7, 0.4, 0.5, 0.1]}
+    made = cal.from_values(values, measure="likes", lower_is_better=["likes"] * lower)
+    found = made.compare(baseline="b")["a", "b", "likes"]
+    wins, losses = (1, 4) if lower else (4, 1)
+    assert (found.wins, found.ties, found.losses) == (wins, 2, losses)
 
 
 def test_one_topic_says_nothing_of_a_difference() -> None:
