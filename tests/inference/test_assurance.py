@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import calipers as cal
 from calipers.inference import assurance, sizes
@@ -86,6 +86,36 @@ def test_the_mean_of_two_units() -> None:
     """s² of two is χ² with 1 degree of freedom."""
     exact = stats.chi2.cdf((5.0 * math.sqrt(2) / stats.t.ppf(0.975, 1)) ** 2, 1)
     assert assurance.of_mean(1.0, 2, 5.0, 0.95, 1) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("area", [0.6, 0.85])
+def test_errors_of_areas_by_integration(area: float) -> None:
+    """P(two of a class stand right of one of the other), of exponential and of normal scores."""
+    p, n = 30, 70
+    d = math.sqrt(2) * stats.norm.ppf(area)
+    both = integrate.quad(lambda y: stats.norm.pdf(y) * stats.norm.cdf(d - y) ** 2, -9, 9)[0]
+    for made, one, other in (
+        (sizes.auc_error(area, 0.3, 100), area / (2 - area), 2 * area**2 / (1 + area)),
+        (sizes.normal_auc_error(area, 0.3, 100), both, both),
+    ):
+        spread = area * (1 - area) + (p - 1) * (one - area**2) + (n - 1) * (other - area**2)
+        assert made == pytest.approx(math.sqrt(spread / (p * n)), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [2, 3, 12])
+def test_expected_half_widths(n: int) -> None:
+    """E[s] of normal units is that of χ with n - 1 degrees of freedom."""
+    expected = stats.t.ppf(0.975, n - 1) * 0.3 * stats.chi.mean(n - 1) / math.sqrt((n - 1) * n)
+    assert sizes.mean_half_width(0.3, n) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("wanted", [0.3, 0.5, 0.77])
+def test_sizes_beyond_the_teeth(wanted: float) -> None:
+    def power(n: int) -> float:
+        return n / 200 + 0.02 * (n * 7 % 5) / 5
+
+    steady = max(n for n in range(2, 300) if power(n) < wanted) + 1
+    assert sizes.steadily_needed(power, wanted) == steady
 
 
 def test_a_mean_by_simulation() -> None:

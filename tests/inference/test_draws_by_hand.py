@@ -304,6 +304,20 @@ def test_losses(rows: Rows, design: str) -> None:
 
 
 @data
+def test_stratified_counts(rows: Rows) -> None:
+    """As many rows of either class as there are."""
+    generator, said, parts = np.random.Generator(np.random.Philox(0)), rows.a >= 0.5, []
+    for side in (0, 1):
+        of_class = np.array(
+            [(~said & (rows.truth == side)).sum(), (said & (rows.truth == side)).sum()]
+        )
+        parts.append(generator.multinomial(of_class.sum(), of_class / of_class.sum(), DRAWS))
+    fp, (fn, tp) = parts[0][:, 1], parts[1].T
+    found = of(rows, "F1", interval="stratified")
+    assert limits(found) == near(*ends(2 * tp / (2 * tp + fp + fn)))
+
+
+@data
 def test_studentised_counts(rows: Rows) -> None:
     """F1 = 2tp/(2tp + fp + fn); each replicate by the delta method in its own counts."""
     generator = np.random.Generator(np.random.Philox(0))

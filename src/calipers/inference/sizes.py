@@ -57,8 +57,6 @@ def steadily_needed(power: Callable[[int], float], wanted: float, least: int = 2
         n += 1
         if power(n) < wanted:
             clear = n + 1
-    while clear > least and power(clear - 1) >= wanted:
-        clear -= 1
     return clear
 
 
