@@ -79,7 +79,7 @@ def precision_area(truth: Any, score: Any, name: str) -> Formula:
     AP-DG (along it everywhere), from the highest score down."""
     levels = np.unique(score)[::-1]
     at = score[:, None] == levels
-    node, part = np.polynomial.legendre.leggauss(24)
+    node, part = np.polynomial.legendre.leggauss(14)
     node, part = (node + 1) / 2, part / 2
 
     def of(w: Any) -> Any:

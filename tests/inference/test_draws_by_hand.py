@@ -6,6 +6,7 @@ its error, what is left out for the acceleration, the quantiles and what is done
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,13 @@ def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
     return made[measure]
 
 
+@cache
 def poisson(units: int) -> Any:
     """How often each unit comes in each replicate."""
     return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
 
 
+@cache
 def drawn_means(rows: int) -> Any:
     """The same where means of so many rows are drawn."""
     return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows

@@ -3,6 +3,7 @@ rows written out anew: by what each row moves either of the two, and in the same
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,10 +49,12 @@ def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
     return made.compare(baseline="b")["a", "b", measure]
 
 
+@cache
 def poisson(units: int) -> Any:
     return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
 
 
+@cache
 def drawn_means(rows: int) -> Any:
     return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
 
