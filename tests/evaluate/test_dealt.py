@@ -18,7 +18,7 @@ from calipers.readings import dealt
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.scores import ScoredRows
-from calipers.readings.sets import LabelCounts
+from calipers.readings.sets import LabelCounts, RowValues
 
 SETTINGS = Settings(resamples=20_000)
 Floats = npt.NDArray[np.float64]
@@ -103,6 +103,14 @@ def test_what_is_as_far_off_counts(found: float, p: float, scale: float) -> None
     low, high = np.quantile(drawn, [0.05, 0.95])
     assert interval.low == pytest.approx(found * scale - high)
     assert interval.high == pytest.approx(found * scale - low)
+
+
+def test_rows_without_a_value_weigh_nothing() -> None:
+    values, w = np.array([1.0, np.nan, 3.0, np.nan]), np.array([2.0, 5.0, 1.0, 7.0])
+    deck = dealt.deck(RowValues(values, w, None, SETTINGS))
+    assert isinstance(deck, dealt._Losses)
+    assert deck.sums[:2, 0].tolist() == [3, 5]
+    assert dealt.deck(RowValues(values, w * [1, 1, 0, 0], None, SETTINGS)) is None
 
 
 def test_a_lot_has_the_value_of_its_rows() -> None:
