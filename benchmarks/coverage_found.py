@@ -24,7 +24,21 @@ CHANCE = 1 / 40
 ENOUGH = 2000
 
 #: Why a default misses, in one line: by patterns of the measure and of the world's name.
-EXPLAINED: Mapping[tuple[str, str], str] = {}
+EXPLAINED: Mapping[tuple[str, str], str] = {
+    ("AUC", "areas: *0.995*"): "Of two intervals the wider is taken near 1.",
+    ("*@precision=*", "points: *"): "The value is next to its limit on the data.",
+    ("*@volume=*", "points: *"): "The value is next to its limit on the data.",
+    ("KS", "points: *"): "A maximum of few rows is too high by more than replicates show.",
+    ("ECE", "probabilities: *"): "ECE is biased upward, which turning takes off in part.",
+    ("*MSE", "numbers: *"): "Of a heavy tail few data sets hold the largest losses.",
+    ("Success*", "topics: *"): "Of few topics a share has few values, and coverage jumps.",
+    ("RR", "topics: RR, nearly perfect*"): "Of few topics with an error the mean has few values.",
+    ("micro-*", "topics: precision pooled*"): "Few large topics carry what is pooled.",
+    (
+        "*",
+        "pairs: * tie",
+    ): "Of few topics that do not tie nothing shorter holds both these and better.",
+}
 
 
 @dataclass(frozen=True)

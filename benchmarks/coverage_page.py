@@ -121,14 +121,15 @@ ADVICE = """## Which to trust when
   MAE suffers less.
 - **Calibration**: slope and intercept can be trusted. ECE is biased; its interval holds 0 where
   Spiegelhalter's test leaves calibration possible, and says “but a biased measure” elsewhere.
-- **Means over topics**: bootstrap-t, the default, from 25 topics on.
-- **Rows in clusters**: with 20 clusters the bootstrap is a little short.
-- **Two systems**: the usual test. McNemar's exact one and tests of few topics with many ties are
-  cautious. The bootstrap of few topics finds too much. The sign test asks another
+- **Means over topics**: the default, from 25 topics on; bootstrap-t is short, or has no interval,
+  where values crowd at an end of the range.
+- **Rows in clusters**: the default; below 50 clusters the bootstrap is a little short.
+- **Two systems**: the usual test. McNemar's exact one is cautious, and so is the default interval of
+  topics most of which tie: nothing that is shorter holds the truth there. The bootstrap of few topics finds too much. The sign test asks another
   question than whether means differ, and answers it with “yes” where one run is merely spread
   differently.
-- **Several systems**: without adjustment one of many pairs is found too often; Tukey, Holm and
-  Nemenyi do not do that.
+- **Several systems**: the joint adjustment, the default. Without adjustment one of many pairs is
+  found too often, and a bootstrap of topics with Holm finds too much as well.
 - **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. Of
   classifiers that are erratic on the rows they are trained on the corrected t finds somewhat too
   much on repeated hold-out, and both 5×2 tests much too much.

@@ -56,7 +56,7 @@ def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
         return CLASSIFICATION(truth, predicted, labels=names, measures=OF_CLASSES)
 
     even = "even" if np.ptp(p) < 1e-9 else f"rarest {p.min():.0%}"
-    large = rows * p.min() >= 20
+    large = rows >= 100 and rows * p.min() >= 20
     found = partial(at_infinity, cells, OF_CLASSES)
     size, good = f"{rows} rows", f", {accuracy:.0%} right" * (accuracy > 0.9)
     return World("classes", f"{k} classes, {even}{good}", size, found, draw, large, ways=COUNTS[4:])
