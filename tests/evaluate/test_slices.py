@@ -17,7 +17,7 @@ from sklearn import metrics
 
 import calipers as cal
 from calipers.evaluate.cuts import cuts
-from calipers.inference import intervals, unpaired
+from calipers.inference import intervals, limits, unpaired
 from calipers.inference.scores import Drawn
 from calipers.report.slices import slice_groups
 from calipers.results import Slices
@@ -653,8 +653,10 @@ def test_tables_have_a_row_for_each_measure_of_each_slice() -> None:
     assert {"slice", "difference", "p_adjusted"} <= set(frame.columns)
 
 
-def test_a_scarce_label_leaves_an_average_its_test() -> None:
-    """By the errors of both parts, of which the bootstrap says nothing for a macro average."""
+def test_a_scarce_label_leaves_an_average_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many rows by the errors of both parts, of which the bootstrap says nothing for a macro
+    average."""
+    monkeypatch.setattr(limits, "FEW_DEALT_OF_LABEL", 0)
     random = np.random.default_rng(0)
     truth = random.random((1200, 3)) < [0.4, 0.3, 0.012]
     said = np.where(random.random((1200, 3)) < 0.85, truth, ~truth)
@@ -665,6 +667,7 @@ def test_a_scarce_label_leaves_an_average_its_test() -> None:
     found = cal.multilabel(*columns, slices={"site": site}, **options).slices
     assert found is not None
     row = found["site", "a", "macro-F1"].to_rest
+    assert row.method == "delta, two samples, but a rare label"
     parts = [
         cal.multilabel(
             *({name: of[part] for name, of in column.items()} for column in columns),

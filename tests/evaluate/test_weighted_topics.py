@@ -18,8 +18,8 @@ from calipers import _core
 from calipers.data.errors import InputError
 from calipers.findings.rankings import _without_each
 from calipers.inference import proportions
+from calipers.inference.limits import FLOOR
 from calipers.inference.paired import ROUNDING
-from calipers.inference.policy import FLOOR
 from calipers.statistics import FloatArray
 
 MEASURES = ["NumRel", "AP", "Success@1", "gm-AP", "micro-SetP", "RR"]

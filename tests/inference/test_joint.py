@@ -11,7 +11,7 @@ from scipy import stats
 import calipers as cal
 from calipers import _core
 from calipers.inference import joint
-from calipers.inference.policy import FLOOR
+from calipers.inference.limits import FLOOR
 from calipers.inference.settings import Settings
 from calipers.readings.scores import ScoredRows
 from calipers.report.verdict import outcome

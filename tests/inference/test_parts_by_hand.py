@@ -16,6 +16,7 @@ from calipers import _core
 from calipers.inference import paired, policy, two_samples, unpaired
 from calipers.inference.clusters import Clusters, two_parts_error
 from calipers.inference.intervals import Interval
+from calipers.inference.limits import FEW_DEALT_OF_CELLS
 from calipers.inference.settings import Settings
 from calipers.readings.calibration import ProbableRows
 from calipers.readings.counts import ClassCounts
@@ -238,7 +239,12 @@ class Chance:
 
 
 def beside(first: Any, second: Any, p: float) -> tuple[Interval, paired.Test]:
-    return two_samples.compared(first, second, lambda: policy.interval(second), lambda: Chance(p))
+    return two_samples.compared(
+        first,
+        second,
+        lambda: policy.interval(second),
+        lambda most: Chance(p) if min(first.n, second.n) <= most else None,
+    )
 
 
 @pytest.mark.parametrize("p", [1e-6, 0.9999])
@@ -253,7 +259,7 @@ def test_the_larger_p_value_of_two_counts(p: float) -> None:
         for said in (np.repeat([0.9, 0.1], 50), np.tile([0.9, 0.1], 50))
     )
     assert compared(right, wrong)[1].p == pytest.approx(2 / (DRAWS + 1))
-    few = replace(right, n=policy.FEW_DEALT_OF_CELLS)
+    few = replace(right, n=FEW_DEALT_OF_CELLS)
     assert beside(few, wrong, p)[1].p == p
 
 

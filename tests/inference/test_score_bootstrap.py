@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers import _core
@@ -160,6 +161,15 @@ def test_replicates_without_a_value_are_counted() -> None:
     ev = cal.classification(truth, score=-np.arange(100.0), measures=measures, interval="bootstrap")
     assert all(e.value == 1.0 for e in ev)
     assert all(e.no_interval in ("degenerate_replicates", "no_spread") for e in ev)
+
+
+@pytest.mark.parametrize("name", ["EER", "KS", "max-F1", "recall@FPR=0.1", "precision@volume=0.2"])
+def test_separated_classes_have_an_interval(name: str) -> None:
+    """Of as many trials as the smaller class has rows, as no replicate differs."""
+    truth = np.arange(100) < 30
+    own = cal.classification(truth, score=-np.arange(100.0), measures=[name])[name]
+    low, high = proportion_confint(30 * own.value, 30, method="wilson")
+    assert (own.low, own.high) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_intervals_and_differences_of_every_measure_of_scores() -> None:

@@ -12,15 +12,15 @@ import numpy as np
 
 from calipers.inference import joint, many, margins
 from calipers.inference.joint import Maxima
-from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
-from calipers.inference.paired import ROUNDING, Test
-from calipers.inference.policy import (
+from calipers.inference.limits import (
     MOST_DEALS,
     MOST_DEALT,
     MOST_DEALT_UNITS,
     enough_for,
     randomisations,
 )
+from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
+from calipers.inference.paired import ROUNDING, Test
 from calipers.inference.questions import detectable
 from calipers.inference.spaces import Error
 from calipers.once import cached_property

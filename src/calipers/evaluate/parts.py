@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from calipers.evaluate.estimates import estimate
+from calipers.inference.limits import enough_for
 from calipers.inference.others import Others
-from calipers.inference.policy import FEW_DEALT, enough_for
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
@@ -287,13 +287,13 @@ class Rest:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
         return self._once(measure, lambda: self.parts.line_without(self.which, measure))
 
-    def dealt(self, measure: Measure, value: float) -> Dealt | None:
+    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
         """The part, whose value this is, less these rows, were the smaller of the two made up by
-        chance; None where it has many rows, and where rows come in clusters."""
+        chance; None where it has more rows than ``most``, and where rows come in clusters."""
         parts, codes = self.parts, self.parts.cut.small
         inside, rows = len(parts.cut.rows[self.which]), len(codes)
         size, turned = min(inside, rows - inside), inside > rows - inside
-        if parts.system.clusters is not None or not 0 < size <= FEW_DEALT:
+        if parts.system.clusters is not None or not 0 < size <= most:
             return None
         deck = parts.deck(measure)
         if deck is None:

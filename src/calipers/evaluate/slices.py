@@ -13,6 +13,7 @@ from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
 from calipers.inference import intervals, policy, two_samples
 from calipers.inference.intervals import Interval
+from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
@@ -40,9 +41,9 @@ class Outside(Protocol):
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure there, and how it varies."""
 
-    def dealt(self, measure: Measure, value: float) -> two_samples.Anew | None:
-        """The part, whose value this is, less what is outside, were one of them made up by
-        chance."""
+    def dealt(self, measure: Measure, value: float, most: int) -> two_samples.Anew | None:
+        """The part, whose value this is, less what is outside, were one of them made up by chance;
+        None where both have more units than ``most``."""
 
 
 class Halves(Protocol):
@@ -98,7 +99,7 @@ def untold(slices: Slices, comparison: Comparison | None) -> list[str]:
     """That systems are so many that they are not compared within slices."""
     if comparison is None or not len(comparison) or slices.differences:
         return []
-    most = policy.MOST_PAIRS_WITHIN
+    most = MOST_PAIRS_WITHIN
     return [f"Systems are not compared within slices: there are more than {most} pairs of them."]
 
 
@@ -172,7 +173,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimat
             part,
             other,
             lambda: _of_rest(rest, measure),
-            lambda: rest.dealt(measure, part.value),
+            lambda most: rest.dealt(measure, part.value, most),
         )
     return Difference(
         measure=own.measure,

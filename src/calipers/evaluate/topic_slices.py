@@ -13,7 +13,7 @@ from calipers.data.errors import InputError, shown
 from calipers.evaluate.cuts import Bins, Cut, cuts, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.slices import slices_of
-from calipers.inference.policy import FEW_DEALT, enough_for
+from calipers.inference.limits import enough_for
 from calipers.once import cached_property
 from calipers.readings import dealt as decks
 from calipers.readings.losses import Losses
@@ -150,14 +150,14 @@ class _Some:
     def _topics(self, j: int) -> Topics:
         return self.parts.source.topics_of(self.parts.system, j, self.settings, self.places)
 
-    def dealt(self, measure: Measure, value: float) -> Dealt | None:
+    def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
         """The part, whose value this is, less these topics, were the smaller of the two made up by
         chance; None where it has many topics."""
         parts = self.parts
         inside, outside = parts.cut.rows[self.part], self.places
         turned = len(inside) > len(outside)
         few = outside if turned else inside
-        if len(few) > FEW_DEALT:
+        if len(few) > most:
             return None
         j = parts.source.measures.index(measure)
         whole = parts.source.topics_of(parts.system, j, self.settings)

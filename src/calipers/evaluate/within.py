@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from calipers.evaluate.compare import Asked
 from calipers.evaluate.families import JOINT, Family, Found, families
 from calipers.evaluate.rows import Rows
-from calipers.inference.policy import MOST_PAIRS_WITHIN
+from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.questions import BY_REPLICATES, USUAL
 from calipers.results import Comparison, Difference, SliceDifference
 

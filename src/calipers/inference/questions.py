@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from calipers.inference import dirichlet, intervals, margins, paired
+from calipers.inference.limits import POWER, mostly_ties, randomisations
 from calipers.inference.margins import Shifted
 from calipers.inference.methods import ends_of_difference
 from calipers.inference.paired import Test
-from calipers.inference.policy import POWER, mostly_ties, randomisations, way
+from calipers.inference.policy import way
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import NAN, Error
 from calipers.statistics import FloatArray

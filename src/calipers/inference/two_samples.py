@@ -13,6 +13,7 @@ import numpy as np
 from calipers.inference import intervals, paired, policy, proportions, unpaired
 from calipers.inference.clusters import two_parts_error
 from calipers.inference.intervals import Interval
+from calipers.inference.limits import FEW_POSITIVES_OF_PARTS, most_dealt
 from calipers.inference.paired import Test
 from calipers.inference.reading import Reading, difference_of
 from calipers.inference.spaces import Error
@@ -37,22 +38,21 @@ def compared(
     first: Reading,
     second: Reading,
     of_second: Callable[[], Interval],
-    dealt: Callable[[], Anew | None] = lambda: None,
+    dealt: Callable[[int], Anew | None] = lambda most: None,
 ) -> tuple[Interval, Test]:
     """Interval and test of first minus second: by what their laws know, else by the bootstrap of
     both, else from the intervals of the two; ``of_second`` gives that of the second.
 
-    Where ``dealt`` says what the difference of few rows would be by chance, that takes the place of
-    Welch's test and of bootstraps. With other tests the larger p-value counts: theirs may be too
-    small of few rows, and that of rows dealt anew of parts that vary differently.
+    Where ``dealt``, given how many units are few, says what the difference would be by chance, that
+    takes the place of Welch's test, of bootstraps, and of errors where a label is rare. With other
+    tests the larger p-value counts: theirs may be too small of few rows, and that of rows dealt
+    anew of parts that vary differently.
     """
-    drawn_alone = first.likely is not None and first.kind == "measure of counts"
-    enough = drawn_alone and min(first.n, second.n) > policy.FEW_DEALT_OF_CELLS
-    anew = None if enough else dealt()
+    anew = dealt(most_dealt(first, second))
     if anew is None:
         return _compared(first, second, of_second)
     made, test = anew.compared(first.settings.level)
-    if made.reason is None and first.kind in _MEANS:
+    if made.reason is None and (first.kind in _MEANS or first.few() or second.few()):
         return _possible(made, first), test
     own, of_own = _compared(first, second, of_second)
     drawn = "[B]" in own.method and not first.settings.prefers_bootstrap
@@ -125,7 +125,8 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             errors = _errors(first, second)
             if errors is None or not math.hypot(*errors) > 0:
                 return None
-            return _normal(value, math.hypot(*errors), "delta, two samples", level)
+            made, test = _normal(value, math.hypot(*errors), "delta, two samples", level)
+            return made.but("a rare label"), test
         case "mean of a value per row" | "mean over topics" | "topics pooled":
             (n,), (m,) = first.sizes(), second.sizes()
             errors = _errors(first, second) or (math.nan, math.nan)
@@ -212,7 +213,7 @@ def _limits(reading: Reading) -> _Limits | None:
     if reading.kind in ("AUC", "Gini"):
         enough = made.method == "DeLong, logit"
     else:
-        enough = reading.sizes()[1] >= policy.FEW_POSITIVES_OF_PARTS
+        enough = reading.sizes()[1] >= FEW_POSITIVES_OF_PARTS
     found = reading.found_error if enough else None
     se = found.se if isinstance(found, Error) else 0.0
     if not se > 0:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.inference import policy
+from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading, weighted
 
 if TYPE_CHECKING:
@@ -44,4 +47,22 @@ def of_scores(
     if any(reading.undefined for _, reading in terms):
         nothing = {"class_without_value": rows}
         return replace(made, value=float("nan"), undefined=nothing, influence=None)
-    return replace(made, transform="logit" if definition.range == (0, 1) else None)
+    return replace(
+        made,
+        transform="logit" if definition.range == (0, 1) else None,
+        methods={"of terms": partial(_of_terms, terms)},
+    )
+
+
+def _of_terms(terms: Sequence[tuple[float, Reading]], level: float) -> Interval:
+    """The limits of the terms, averaged: as if all were too low, or too high, at once. That is more
+    than they can be off together, and has a length where all are perfect."""
+    found = [policy.interval(reading, level) for _, reading in terms]
+    absent = [of for of in found if of.reason]
+    if absent:
+        return absent[0]
+    low, high = (
+        sum(weight * end for (weight, _), end in zip(terms, ends, strict=True))
+        for ends in ([of.low for of in found], [of.high for of in found])
+    )
+    return Interval(low, high, "limits of each, averaged")

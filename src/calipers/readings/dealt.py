@@ -187,8 +187,9 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
     columns = np.hstack([sample.truth & sample.predicted, sample.truth, sample.predicted])
     weight = np.ones(len(columns)) if sample.weight is None else sample.weight
     parts = np.column_stack([columns * weight[:, None], weight])
-    for lot in _chunks(taken, parts.shape[1] * taken.shape[1]):
-        sums = parts[lot].sum(axis=1)
+    for lot in _chunks(taken, len(parts)):
+        times = _sums(lot, None, len(parts))  # how often each row is in a lot: once or never
+        sums = times @ parts
         (hit, y, z), total = np.split(sums[:, :-1], 3, axis=1), sums[:, -1:]
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12, 0.0, counts).reshape(*hit.shape, 2, 2)

@@ -190,7 +190,9 @@ class _OfScores:
         """What the law of an area has of its own, and that of a maximum."""
         clusters, area = self.rows.clusters, self.measure.definition.area
         if self.measure.definition.at_corner:
-            return {"turned on logits": self._turned}
+            return {"turned on logits": self._turned, "of the smaller class": self._of_smaller}
+        if (area is None or area.name == "pAUC") and self.measure.definition.range == (0, 1):
+            return {"of the smaller class": self._of_smaller}
         if clusters is None:
             return _of_areas(self.measure, self.value, self._table)
         if area is None:
@@ -201,6 +203,14 @@ class _OfScores:
             )
             return {"of positives": partial(_of_positives, self.value, positives)}
         return {"delong": self._obuchowski, "area": self._on_logits}
+
+    def _of_smaller(self, level: float) -> Interval:
+        """As of a share of the rows, or clusters, of the class that has fewer."""
+        clusters = self.rows.clusters
+        sizes = intervals.class_sizes(self._table)
+        if clusters is not None:
+            sizes = clusters.numbers_by_class(self.rows.positive) if clusters.number > 1 else (0, 0)
+        return _of_rows(self.value, min(sizes), "of the smaller class", level)
 
     def _on_logits(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
@@ -263,12 +273,17 @@ class _OfScores:
         return float(own.error(self._table)), replicates, errors
 
 
-def _of_positives(value: float, positives: float, level: float) -> Interval:
-    """As of a share of the positives, whose precisions an area is the mean of."""
-    if not positives > 0:
+def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
+    """As of a share of so many rows."""
+    if not rows > 0:
         return intervals.missing("none", "too_few_clusters")
-    made = proportions.wilson(value, positives, level)
-    return replace(made, method=f"{made.method}, of positives")
+    made = proportions.wilson(value, rows, level)
+    return replace(made, method=f"{made.method}, {which}")
+
+
+def _of_positives(value: float, positives: float, level: float) -> Interval:
+    """As of the positives, whose precisions an area is the mean of."""
+    return _of_rows(value, positives, "of positives", level)
 
 
 def _made_of(area: Any, found: Interval) -> Interval:

@@ -3,13 +3,16 @@ which some have none."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.inference import intervals
 from calipers.inference.gradients import class_gradient
-from calipers.inference.policy import FEW_OF_LABEL, MOST_REDRAWN
+from calipers.inference.intervals import Interval
+from calipers.inference.limits import FEW_OF_LABEL, MOST_REDRAWN
 from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, Space
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 
+#: By truth and prediction.
+_ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
+
+
 @dataclass(frozen=True, eq=False)
 class LabelCounts:
     """Which labels rows have, and which a system says that they have, shape (rows, labels)."""
@@ -35,6 +42,7 @@ class LabelCounts:
     weight: FloatArray | None
     clusters: Clusters | None
     settings: Settings
+    _kept: dict[float, LabelMatrices] = field(default_factory=dict, repr=False)
 
     @cached_property
     def matrices(self) -> LabelMatrices:
@@ -49,15 +57,17 @@ class LabelCounts:
     def per_row(self, measure: MeasureLike) -> None:
         """No average over labels is a mean over rows."""
 
+    @property
+    def _long(self) -> bool:
+        """Whether redrawing all labels takes too long."""
+        return self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+
     def _by_error(self, measure: Any) -> bool:
         """Whether an average of counts goes by the delta method, unless the bootstrap is asked for:
         of scarce labels, and where redrawing all labels takes too long."""
-        if self.settings.prefers_bootstrap:
-            return False
-        each = self.matrices.one_vs_rest()
-        rows = (each.positive + each.fp)[each.positive + each.fp > 0]
-        scarce = measure.average == "macro" and bool((rows < FEW_OF_LABEL).any())
-        return scarce or self.truth.size * 3 * self.settings.resamples > MOST_REDRAWN
+        return not self.settings.prefers_bootstrap and (
+            self._long or _scarce(measure, self.matrices)
+        )
 
     @cached_property
     def drawn(self) -> LabelMatrices:
@@ -70,6 +80,40 @@ class LabelCounts:
         counts = np.where(counts < 1e-12, 0.0, counts) * float(self.matrices.one_vs_rest().total[0])
         counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
         return replace(self.matrices, counts=counts, squares=counts)
+
+    def _likely(self, share: float) -> LabelMatrices:
+        """The same with half a row that is right either way and a quarter of either error added to
+        each label that occurs, or a ``share`` of that: gamma numbers, so that what a label has in a
+        cell varies as by a Dirichlet prior of as much, while labels go together as rows have
+        them."""
+        if share not in self._kept:
+            unit = 1.0 if self.weight is None else np.square(self.weight).sum() / self.weight.sum()
+            seed = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
+            random = np.random.Generator(np.random.Philox(seed))
+            added = random.gamma(share * _ADDED, unit, self.drawn.counts.shape)
+            added *= (_rows(self.matrices) > 0)[:, None, None]
+            counts = self.drawn.counts + added
+            self._kept[share] = replace(self.drawn, counts=counts, squares=counts)
+        return self._kept[share]
+
+    def likely(self, measure: Any) -> FloatArray:
+        """An average of counts that may be behind these. The bootstrap draws too few other counts
+        where a label has few rows, and none where all of them are right."""
+        occurring = np.count_nonzero(_rows(self.matrices))
+        return np.asarray(
+            measure.apply(self._likely(1 / occurring if measure.average == "micro" else 1.0))
+        )
+
+    def _both(self, measure: Any, level: float) -> Interval:
+        """As far as percentiles of likely counts and of replicates reach: of nearly perfect labels
+        the first end below the truth, and the second hardly vary."""
+        name = "bootstrap with pseudo-counts [B]"
+        made = intervals.percentile(self.likely(measure), level, name)
+        plain = intervals.percentile(measure.apply(self.drawn), level)
+        if made.reason or plain.reason:
+            return made
+        low, high = min(made.low, plain.low), max(made.high, plain.high)
+        return replace(made, low=low, high=high)
 
     def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
         """By how much each row moves an average of counts over labels; ``whole`` are the counts of
@@ -96,10 +140,12 @@ class LabelCounts:
             bounds=definition.range,
             undefined=reasons(measure, matrices, rows),
             higher_is_better=definition.higher_is_better,
+            few=lambda: not settings.prefers_bootstrap and _scarce(measure, matrices),
         )
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of an average of counts."""
+        both = partial(self._both, measure)
         return replace(
             self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
@@ -107,7 +153,20 @@ class LabelCounts:
             few=lambda: self._by_error(measure),
             influence=lambda: self.influence(measure),
             replicates=lambda: measure.apply(self.drawn),
+            methods={} if self._long or self.clusters else {"pseudo-counts": both},
         )
+
+
+def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
+    """Whether a label that counts as much as any other has few rows."""
+    rows = _rows(matrices)
+    return measure.average == "macro" and bool((rows[rows > 0] < FEW_OF_LABEL).any())
+
+
+def _rows(matrices: LabelMatrices) -> FloatArray:
+    """How many rows have each label, or are said to."""
+    each = matrices.one_vs_rest()
+    return np.asarray(each.positive + each.fp)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.inference import dirichlet, paired
 from calipers.inference.intervals import Interval
-from calipers.inference.policy import randomisations
+from calipers.inference.limits import randomisations
 from calipers.inference.reading import Reading, Units
 from calipers.inference.resampling import weighted_means
 from calipers.inference.spaces import Error
