@@ -65,6 +65,7 @@ RUN = {
     for t, of in QRELS.items()
 }
 NUMBERS = RANDOM.normal(size=(2, N))
+LABELS = RANDOM.random((N, 3)) < 0.3
 
 
 def task_of(name: str) -> str:
@@ -85,6 +86,8 @@ def test_the_default_intervals(name: str, method: str) -> None:
         ev = cal.regression(*NUMBERS, measures=measures)
     elif task == "retrieval":
         ev = cal.retrieval(QRELS, RUN, measures=measures)
+    elif "pseudo-counts" in method:
+        ev = cal.multilabel(LABELS, LABELS ^ (RANDOM.random((N, 3)) < 0.1), measures=measures)
     elif method.startswith("Dirichlet") or name.startswith("macro"):
         ev = cal.classification(CLASS, probability=OF_CLASSES, curves=False, measures=measures)
     else:
