@@ -87,3 +87,29 @@ def test_a_slice_without_a_rare_label_is_compared() -> None:
         assert row.to_rest.test == "rows dealt anew"
         assert row.to_rest.p > 0.05
         assert row.to_rest.low <= 0 <= row.to_rest.high
+
+
+def test_the_difference_of_a_slice_holds_its_value() -> None:
+    """Also where chance alone makes differences of one side."""
+    truth = np.arange(100)[:, None] < 7
+    said = truth.copy()
+    said[[7, 52]] = True
+    sides = {"side": ["left"] * 52 + ["right"] * 48}
+    ev = cal.multilabel(truth, said, measures=["macro-F1"], slices=sides)
+    for row in ev.slices:
+        assert -1 <= row.to_rest.low <= row.to_rest.value <= row.to_rest.high <= 1
+    assert str(cal.from_json(ev.to_json())) == str(ev)
+
+
+def test_weights_have_no_scale() -> None:
+    """What is rare is so by rows, not by what they weigh."""
+    random = np.random.default_rng(0)
+    truth = np.column_stack([random.random((200, 2)) < 0.5, np.arange(200) < 8])
+    a, b = (truth ^ (random.random(truth.shape) < [0.1, 0.1, 0]) for _ in "ab")
+    found = [
+        cal.multilabel(
+            truth, {"a": a, "b": b}, weight=np.full(200, weight), measures=["macro-F1"]
+        ).comparison["macro-F1"]
+        for weight in (1.0, 1 / 256, 1024.0)
+    ]
+    assert len({(d.method, d.low, d.high, d.p) for d in found}) == 1

@@ -172,6 +172,15 @@ def test_separated_classes_have_an_interval(name: str) -> None:
     assert (own.low, own.high) == (pytest.approx(low), pytest.approx(high))
 
 
+def test_what_rounding_leaves_is_no_length() -> None:
+    """Weighted rates of separated classes differ from replicate to replicate by a hair."""
+    random = np.random.default_rng(0)
+    truth, weight = np.arange(100) < 50, random.random(100) + 0.1
+    own = cal.classification(truth, score=truth - 0.0, weight=weight, measures=["EER"])["EER"]
+    assert own.method == "Wilson [W], of the smaller class"
+    assert own.high > 0.05
+
+
 def test_intervals_and_differences_of_every_measure_of_scores() -> None:
     random = np.random.default_rng(1)
     truth = random.random(500) < 0.4

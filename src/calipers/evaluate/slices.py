@@ -175,6 +175,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimat
             lambda: _of_rest(rest, measure),
             lambda most: rest.dealt(measure, part.value, most),
         )
+        made = made.around(value)
     return Difference(
         measure=own.measure,
         system=own.system,

@@ -29,6 +29,7 @@ from calipers.inference.limits import (
     HEAVY_TAIL,
 )
 from calipers.inference.methods import offers
+from calipers.inference.paired import ROUNDING
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 
@@ -302,13 +303,20 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
         return WITHOUT[reading.kind]
     for row in rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
-        if made is not None and not (row.tries and (made.reason or made.low == made.high)):
+        if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
             made = row.caution(reading, made.within(*reading.bounds))
             if row.method in DRAWN and _few_clusters(reading):
                 made = made.but("few clusters")
             made = made.but(reading.caution) if reading.caution else made
             return made.around(reading.value)
     return intervals.missing("none", "no_analytic_interval")
+
+
+def _flat(reading: Reading, made: Interval) -> bool:
+    """Whether an interval has no length but what rounding leaves."""
+    low, high = reading.bounds
+    size = high - low if np.isfinite(high - low) else max(abs(made.low), abs(made.high))
+    return made.high - made.low <= ROUNDING * size
 
 
 def rows(reading: Reading) -> Sequence[Row]:

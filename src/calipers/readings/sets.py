@@ -160,11 +160,13 @@ class LabelCounts:
 def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
     """Whether a label that counts as much as any other has few rows."""
     rows = _rows(matrices)
-    return measure.average == "macro" and bool((rows[rows > 0] < FEW_OF_LABEL).any())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effective = np.square(rows) / _rows(matrices.squared)
+    return measure.average == "macro" and bool((effective[rows > 0] < FEW_OF_LABEL).any())
 
 
 def _rows(matrices: LabelMatrices) -> FloatArray:
-    """How many rows have each label, or are said to."""
+    """What rows that have each label, or are said to, weigh in all."""
     each = matrices.one_vs_rest()
     return np.asarray(each.positive + each.fp)
 
