@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
+
+from calipers import _core
 
 Z = stats.norm.ppf(0.975)
 Formula = Callable[[Any], Any]
@@ -56,6 +60,73 @@ def _larger(n: int) -> Rows:
 #: With ties, more than 100 rows and more than 30 positives.
 LARGER = _larger(130)
 BOTH = {"small": SMALL, "larger": LARGER}
+
+
+# --- What tests by hand share ---------------------------------------------------------------------
+
+DRAWS = 300
+DESIGNS = ("plain", "weighted", "clustered", "both")
+data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
+designs = pytest.mark.parametrize("design", DESIGNS)
+
+
+def near(*expected: float, rel: float = 1e-7) -> Any:
+    return pytest.approx(expected, rel=rel, abs=1e-9)
+
+
+def limits(found: Any) -> tuple[float, float]:
+    return found.low, found.high
+
+
+def options(rows: Rows, design: str) -> dict[str, Any]:
+    return {
+        "weight": rows.weight if design in ("weighted", "both") else None,
+        "cluster": rows.cluster if design in ("clustered", "both") else None,
+    }
+
+
+def weight_of(rows: Rows, design: str) -> Any:
+    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
+
+
+def two_labels(rows: Rows) -> tuple[Any, dict[str, Any]]:
+    """Rows of two labels, and what two systems say of them."""
+    k = np.arange(rows.n)
+    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
+    return truth, {
+        "a": np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3]),
+        "b": np.column_stack([rows.b > 0.5, (k * k + (k % 4 == 0)) % 7 < 3]),
+    }
+
+
+@cache
+def poisson(units: int) -> Any:
+    """How often each unit comes in each replicate."""
+    return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
+
+
+@cache
+def drawn_means(rows: int) -> Any:
+    """The same where means of so many rows are drawn."""
+    return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
+
+
+def weights(rows: Rows, design: str, order: Any = None) -> Any:
+    """What each row weighs in each replicate; rows are drawn in this order, or by cluster."""
+    if design in ("clustered", "both"):
+        times = poisson(int(rows.cluster.max()) + 1)[:, rows.cluster]
+    else:
+        times = np.zeros((DRAWS, rows.n))
+        times[:, np.arange(rows.n) if order is None else order] = poisson(rows.n)
+    return times * weight_of(rows, design)
+
+
+def ends(drawn: Any) -> tuple[float, float]:
+    low, high = np.quantile(drawn[np.isfinite(drawn)], [0.025, 0.975])
+    return float(low), float(high)
+
+
+# --- Measures -------------------------------------------------------------------------------------
 
 
 # --- Measures -------------------------------------------------------------------------------------

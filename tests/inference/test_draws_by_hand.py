@@ -6,46 +6,36 @@ its error, what is left out for the acceleration, the quantiles and what is done
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import rows_by_hand as by_hand
-from rows_by_hand import BOTH, LARGER, Rows, Z
+from rows_by_hand import (
+    DESIGNS,
+    DRAWS,
+    LARGER,
+    Rows,
+    Z,
+    data,
+    designs,
+    drawn_means,
+    ends,
+    limits,
+    near,
+    options,
+    two_labels,
+    weight_of,
+    weights,
+)
 from scipy import stats
 
 import calipers as cal
-from calipers import _core
 from calipers.inference.dirichlet import bayesian
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.readings.counts import ClassCounts
 from calipers.readings.topics import Topics, of_topics
-
-DRAWS = 300
-DESIGNS = ("plain", "weighted", "clustered", "both")
-data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
-designs = pytest.mark.parametrize("design", DESIGNS)
-
-
-def near(*expected: float, rel: float = 1e-7) -> Any:
-    return pytest.approx(expected, rel=rel, abs=1e-9)
-
-
-def limits(found: Any) -> tuple[float, float]:
-    return found.low, found.high
-
-
-def options(rows: Rows, design: str) -> dict[str, Any]:
-    return {
-        "weight": rows.weight if design in ("weighted", "both") else None,
-        "cluster": rows.cluster if design in ("clustered", "both") else None,
-    }
-
-
-def weight_of(rows: Rows, design: str) -> Any:
-    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
@@ -54,37 +44,10 @@ def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
     return made[measure]
 
 
-@cache
-def poisson(units: int) -> Any:
-    """How often each unit comes in each replicate."""
-    return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
-
-
-@cache
-def drawn_means(rows: int) -> Any:
-    """The same where means of so many rows are drawn."""
-    return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
-
-
-def weights(rows: Rows, design: str, order: Any = None) -> Any:
-    """What each row weighs in each replicate; rows are drawn in this order, or by cluster."""
-    if design in ("clustered", "both"):
-        times = poisson(int(rows.cluster.max()) + 1)[:, rows.cluster]
-    else:
-        times = np.zeros((DRAWS, rows.n))
-        times[:, np.arange(rows.n) if order is None else order] = poisson(rows.n)
-    return times * weight_of(rows, design)
-
-
 def by_score(rows: Rows, design: str) -> Any:
     """From the highest score down; among equal ones positives first, where a table says it all."""
     last = np.arange(rows.n) if design == "weighted" else 1 - rows.truth
     return weights(rows, design, np.lexsort((last, -rows.a)))
-
-
-def ends(drawn: Any) -> tuple[float, float]:
-    low, high = np.quantile(drawn[np.isfinite(drawn)], [0.025, 0.975])
-    return float(low), float(high)
 
 
 # --- Scores ---------------------------------------------------------------------------------------
@@ -413,9 +376,8 @@ def test_how_few_clusters_are_few() -> None:
 @data
 @designs
 def test_averages_over_labels(rows: Rows, design: str) -> None:
-    k = np.arange(rows.n)
-    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
-    said = np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3])
+    truth, systems = two_labels(rows)
+    said = systems["a"]
     clustered, w = design in ("clustered", "both"), weight_of(rows, design)
     times = weights(rows, design) if clustered else drawn_means(rows.n) * w
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 import rows_by_hand as by_hand
 import statsmodels.api as sm
-from rows_by_hand import BOTH, LARGER, Rows, Z
+from rows_by_hand import (
+    LARGER,
+    Rows,
+    Z,
+    data,
+    designs,
+    limits,
+    near,
+    options,
+    weight_of,
+)
 from scipy import stats
 from sklearn.metrics import top_k_accuracy_score
 
@@ -20,29 +30,6 @@ import calipers as cal
 from calipers.inference.settings import Settings
 from calipers.inference.spaces import Influence, OfMeans, Space
 from calipers.readings.counts import ClassCounts
-
-DESIGNS = ("plain", "weighted", "clustered", "both")
-data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
-designs = pytest.mark.parametrize("design", DESIGNS)
-
-
-def near(*expected: float, rel: float = 1e-7) -> Any:
-    return pytest.approx(expected, rel=rel, abs=1e-9)
-
-
-def limits(found: Any) -> tuple[float, float]:
-    return found.low, found.high
-
-
-def options(rows: Rows, design: str) -> dict[str, Any]:
-    return {
-        "weight": rows.weight if design in ("weighted", "both") else None,
-        "cluster": rows.cluster if design in ("clustered", "both") else None,
-    }
-
-
-def weight_of(rows: Rows, design: str) -> Any:
-    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:

@@ -3,43 +3,36 @@ rows written out anew: by what each row moves either of the two, and in the same
 
 from __future__ import annotations
 
-from functools import cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 import rows_by_hand as by_hand
-from rows_by_hand import BOTH, Rows, Z
+from rows_by_hand import (
+    DESIGNS,
+    DRAWS,
+    Rows,
+    Z,
+    data,
+    designs,
+    drawn_means,
+    ends,
+    limits,
+    two_labels,
+    weight_of,
+    weights,
+)
 from scipy import special, stats
 
 import calipers as cal
-from calipers import _core
 from calipers.inference.dirichlet import bayesian
 
-DRAWS = 300
-DESIGNS = ("plain", "weighted", "clustered", "both")
-data = pytest.mark.parametrize("rows", BOTH.values(), ids=BOTH)
-designs = pytest.mark.parametrize("design", DESIGNS)
-
-
-def near(*expected: float, rel: float = 1e-6) -> Any:
-    return pytest.approx(expected, rel=rel, abs=1e-9)
-
-
-def limits(found: Any) -> tuple[float, float]:
-    return found.low, found.high
+near = partial(by_hand.near, rel=1e-6)
 
 
 def options(rows: Rows, design: str) -> dict[str, Any]:
-    return {
-        "weight": rows.weight if design in ("weighted", "both") else None,
-        "cluster": rows.cluster if design in ("clustered", "both") else None,
-        "resamples": DRAWS,
-    }
-
-
-def weight_of(rows: Rows, design: str) -> Any:
-    return rows.weight if design in ("weighted", "both") else np.ones(rows.n)
+    return {**by_hand.options(rows, design), "resamples": DRAWS}
 
 
 def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
@@ -47,30 +40,6 @@ def of(rows: Rows, measure: str, design: str = "plain", **others: Any) -> Any:
     said = {"a": rows.a, "b": rows.b}
     made = cal.classification(rows.truth, probability=said, measures=[measure], **given)
     return made.compare(baseline="b")["a", "b", measure]
-
-
-@cache
-def poisson(units: int) -> Any:
-    return np.array([_core.poisson_counts(0, b, units) for b in range(DRAWS)], float)
-
-
-@cache
-def drawn_means(rows: int) -> Any:
-    return _core.bootstrap_means(np.eye(rows), 0, DRAWS)[0] * rows
-
-
-def weights(rows: Rows, design: str) -> Any:
-    """What each row weighs in each replicate, drawn by row or by cluster."""
-    if design in ("clustered", "both"):
-        times = poisson(int(rows.cluster.max()) + 1)[:, rows.cluster]
-    else:
-        times = poisson(rows.n)
-    return times * weight_of(rows, design)
-
-
-def ends(drawn: Any) -> tuple[float, float]:
-    low, high = np.quantile(drawn[np.isfinite(drawn)], [0.025, 0.975])
-    return float(low), float(high)
 
 
 def of_replicates(drawn: Any) -> float:
@@ -305,12 +274,8 @@ def test_several_classes(measure: str, rows: Rows, design: str) -> None:
 @data
 @designs
 def test_averages_over_labels(rows: Rows, design: str) -> None:
-    k, w = np.arange(rows.n), weight_of(rows, design)
-    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
-    said = {
-        "a": np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3]),
-        "b": np.column_stack([rows.b > 0.5, (k * k + (k % 4 == 0)) % 7 < 3]),
-    }
+    w = weight_of(rows, design)
+    truth, said = two_labels(rows)
     made = cal.multilabel(truth, said, measures=["macro-F1"], curves=False, **options(rows, design))
     clustered = design in ("clustered", "both")
     times = weights(rows, design) if clustered else drawn_means(rows.n) * w
@@ -327,12 +292,8 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
 @designs
 def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
     """A mean over the rows that have one, which need not be the same for both systems."""
-    k, w = np.arange(rows.n), weight_of(rows, design)
-    truth = np.column_stack([rows.truth, (k * k) % 7 < 3]).astype(bool)
-    said = {
-        "a": np.column_stack([rows.a > 0.5, (k * k + (k % 5 == 0)) % 7 < 3]),
-        "b": np.column_stack([rows.b > 0.5, (k * k + (k % 4 == 0)) % 7 < 3]),
-    }
+    w = weight_of(rows, design)
+    truth, said = two_labels(rows)
     made = cal.multilabel(
         truth, said, measures=["example-precision"], curves=False, **options(rows, design)
     )

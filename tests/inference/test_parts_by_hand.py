@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import rows_by_hand as by_hand
-from rows_by_hand import LARGER, Rows
+from rows_by_hand import DRAWS, LARGER, Rows, limits, near
 from scipy import optimize, stats
 
 import calipers as cal
@@ -27,16 +27,6 @@ from calipers.readings.sets import LabelCounts
 from calipers.readings.topics import Topics, of_topics
 from calipers.readings.whole import of_statistic
 from calipers.statistics import Moments
-
-DRAWS = 300
-
-
-def near(*expected: float, rel: float = 1e-7) -> Any:
-    return pytest.approx(expected, rel=rel, abs=1e-9)
-
-
-def limits(found: Any) -> tuple[float, float]:
-    return found.low, found.high
 
 
 def part(k: int, rows: Rows = LARGER, step: int = 3) -> Rows:

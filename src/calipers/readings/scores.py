@@ -191,26 +191,27 @@ class _OfScores:
         clusters, area = self.rows.clusters, self.measure.definition.area
         if self.measure.definition.at_corner:
             return {"turned on logits": self._turned, "of the smaller class": self._of_smaller}
-        if (area is None or area.name == "pAUC") and self.measure.definition.range == (0, 1):
-            return {"of the smaller class": self._of_smaller}
+        if area is None:
+            share = self.measure.definition.range == (0, 1)
+            return {"of the smaller class": self._of_smaller} if share else {}
         if clusters is None:
             return _of_areas(self.measure, self.value, self._table)
-        if area is None:
-            return {}
         if area.name != "AUC":
-            positives = (
-                0 if clusters.number < 2 else clusters.numbers_by_class(self.rows.positive)[0]
-            )
-            return {"of positives": partial(_of_positives, self.value, positives)}
+            return {"of positives": partial(_of_positives, self.value, self._sizes[0])}
         return {"delong": self._obuchowski, "area": self._on_logits}
 
-    def _of_smaller(self, level: float) -> Interval:
-        """As of a share of the rows, or clusters, of the class that has fewer."""
+    @property
+    def _sizes(self) -> tuple[float, float]:
+        """How many positives and negatives there are, or clusters that have such; one cluster says
+        nothing."""
         clusters = self.rows.clusters
-        sizes = intervals.class_sizes(self._table)
-        if clusters is not None:
-            sizes = clusters.numbers_by_class(self.rows.positive) if clusters.number > 1 else (0, 0)
-        return _of_rows(self.value, min(sizes), "of the smaller class", level)
+        if clusters is None:
+            return intervals.class_sizes(self._table)
+        return clusters.numbers_by_class(self.rows.positive) if clusters.number > 1 else (0, 0)
+
+    def _of_smaller(self, level: float) -> Interval:
+        """As of a share of the class that has fewer rows, or clusters."""
+        return _of_rows(self.value, min(self._sizes), "of the smaller class", level)
 
     def _on_logits(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
