@@ -126,11 +126,21 @@ def by_row(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 
 
+def test_the_line_of_units_is_at_the_difference_that_is_reported() -> None:
+    """Not at the mean of the bars, where units weigh differently."""
+    values = {"a": [0.1, 0.2, 0.9, 0.8], "b": [0.2, 0.4, 0.5, 0.3]}
+    evaluation = cal.from_values(values, measure="nDCG@10", weight=[1, 1, 20, 20])
+    (figure,) = units.unit_figures(evaluation)
+    (line,) = (of for of in figure.spec["layer"] if "data" in of)
+    ((drawn,),) = (list(row.values()) for row in line["data"]["values"])
+    assert abs(drawn) == pytest.approx((-0.1 - 0.2 + 20 * 0.4 + 20 * 0.5) / 42, rel=1e-4)
+
+
 def test_units_are_sorted_and_thinned() -> None:
     evaluation = retrieval(topics=1000)
     assert evaluation.per_unit is not None
     rows = units.unit_differences(evaluation.per_unit, "nDCG@10", "dense", "bm25")
-    spec = units.unit_chart(rows, True)
+    spec = units.unit_chart(rows, 0.1, True)
     values = [row["difference"] for row in spec["data"]["values"]]
     assert len(values) == units.MOST_BARS
     assert values == sorted(values, reverse=True)

@@ -12,7 +12,6 @@ from calipers.report.figures.differences import by_measure
 from calipers.report.figures.figure import Figure
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.names import labels, short, visible
-from calipers.report.rows import definitions_of
 from calipers.report.verdict import pairs
 from calipers.results import Comparison, Difference, Evaluation, PerUnit
 
@@ -45,9 +44,7 @@ def unit_figures(evaluation: Evaluation) -> Iterator[Figure]:
         shared = (m for m in evaluation.measures if m in compared)
         measure = next((m for m in shared if unit_differences(per_unit, m, *pair)), None)
         if measure is not None:
-            definition = definitions_of(evaluation).get(measure)
-            better = definition.higher_is_better if definition else None
-            yield _figure(per_unit, measure, pair, better, MOST_ROWS)
+            yield _figure(per_unit, next(d for d in own if d.measure == measure), MOST_ROWS)
 
 
 def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
@@ -67,9 +64,8 @@ def every_unit_figure(comparison: Comparison) -> tuple[list[Figure], int]:
     for own in list(of.values())[:room]:
         shown = [d for d in own[:most] if math.isfinite(d.value)]
         for d in shown:
-            pair = (d.system, d.baseline)
-            figure = _figure(per_unit, d.measure, pair, d.higher_is_better, FEW_ROWS)
-            names = labels(pair)
+            figure = _figure(per_unit, d, FEW_ROWS)
+            names = labels((d.system, d.baseline))
             choice = f"{names[d.system]} - {names[d.baseline]}" if len(shown) > 1 else ""
             kind = f"units of {d.measure}"
             made.append(replace(figure, choice=choice, chosen_from=kind, chosen_by="Pair"))
@@ -81,25 +77,20 @@ def _has_units(per_unit: PerUnit, d: Difference) -> bool:
     return all(d.measure in per_unit.values.get(name, {}) for name in (d.system, d.baseline))
 
 
-def _figure(
-    per_unit: PerUnit,
-    measure: str,
-    pair: tuple[str, str],
-    higher_is_better: bool | None,
-    most: int,
-) -> Figure:
-    rows = unit_differences(per_unit, measure, *pair)
+def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
+    pair = (d.system, d.baseline)
+    rows = unit_differences(per_unit, d.measure, *pair)
     names = labels(pair)
-    system, baseline = names[pair[0]], names[pair[1]]
-    units, name = short(per_unit.unit), short(measure)
+    system, baseline = names[d.system], names[d.baseline]
+    units, name = short(per_unit.unit), short(d.measure)
     sentence = _gains(rows, numbers.count(len(rows), units), f"{name} of {system} minus {baseline}")
     thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are drawn, evenly spaced."
     digits = numbers.Rounding(numbers.MOST)
     return Figure(
         title=f"{name} by {units.removesuffix('s')}",
         label=sentence,
-        caption=f"{sentence}{thin} Dashed: the mean.",
-        spec=unit_chart(rows, higher_is_better),
+        caption=f"{sentence}{thin} Dashed: the difference over all {units}.",
+        spec=unit_chart(rows, d.value, d.higher_is_better),
         head=(units, "difference", system, baseline),
         rows=tuple(
             (visible(unit)[:80], digits(a - b), digits(a), digits(b))
@@ -132,9 +123,9 @@ def extremes(rows: list[Row], most: int) -> list[Row]:
     return rows if len(rows) <= most else rows[: most // 2] + rows[-(most // 2) :]
 
 
-def unit_chart(rows: Sequence[Row], higher_is_better: bool | None = None) -> Spec:
-    """The differences as bars with the id of the unit under the pointer, and a dashed line at their
-    mean."""
+def unit_chart(rows: Sequence[Row], overall: float, higher_is_better: bool | None = None) -> Spec:
+    """The differences as bars with the id of the unit under the pointer, and a dashed line at that
+    over all units, which need not be their mean: some may count for more than others."""
     data = [
         {"i": i, "unit": visible(unit)[:80], "system": finite(a, 4), "baseline": finite(b, 4),
          "difference": finite(a - b, 4), "sign": (a > b) - (a < b)}
@@ -151,13 +142,10 @@ def unit_chart(rows: Sequence[Row], higher_is_better: bool | None = None) -> Spe
         tooltip=tips,
     )
     layers = [bars]
-    if rows:
-        mean = math.fsum(a - b for _, a, b in rows) / len(rows)
+    if math.isfinite(overall):
         mark = vega.rule(strokeDash=[6, 3], opacity=0.8)
-        at = {**y, "field": "mean"}
-        layers.append(
-            vega.layer([{"mean": finite(mean)}], mark, y=at, tooltip=vega.tooltip(("mean", "mean")))
-        )
+        at, tip = {**y, "field": "overall"}, vega.tooltip(("overall", "over all"))
+        layers.append(vega.layer([{"overall": finite(overall)}], mark, y=at, tooltip=tip))
     return vega.whole(
         width=900 if len(data) > FEW_BARS else 410,
         height=260,
