@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
+    from calipers.evaluate.ranking import ranking
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
@@ -54,6 +55,7 @@ _HOMES = {
     "evaluate.operating": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
     "evaluate.plan": "plan",
+    "evaluate.ranking": "ranking",
     "evaluate.regression": "regression",
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
@@ -86,6 +88,7 @@ __all__ = [
     "overlap",
     "plan",
     "rank_correlation",
+    "ranking",
     "rbo",
     "regression",
     "retrieval",

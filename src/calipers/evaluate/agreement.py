@@ -10,10 +10,10 @@ import numpy as np
 from calipers.data.arrays import as_quantities
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.assumed import parsed
 from calipers.evaluate.shared import make_settings
 from calipers.inference.intervals import Interval, missing, z_of
 from calipers.inference.summaries import Summary
-from calipers.measures import TASKS, parse
 from calipers.measures.agreement import CORRELATIONS
 from calipers.results import Estimate, Evaluation
 from calipers.statistics import FloatArray
@@ -224,7 +224,7 @@ def _columns(evaluation: Evaluation, name: str) -> FloatArray:
         raise InputError(
             f"{name!r} is not among the measures: {', '.join(evaluation.measures)}"
         ) from None
-    definition = parse(found, TASKS[evaluation.task]).definition
+    definition = parsed(found, prefer=evaluation.task).definition
     if definition.summary == "pooled":
         raise InputError(f"{found} is no mean over topics: its order cannot be resampled")
     if definition.higher_is_better is None:

@@ -113,6 +113,9 @@ def compare(
     check_option("test", test, TESTS)
     check_option("alternative", alternative, ALTERNATIVES)
     check_option("adjust", adjust, WAYS)
+    primary = None if primary is None else evaluation.named(primary)
+    if isinstance(margin, Mapping):
+        margin = {evaluation.named(name): value for name, value in margin.items()}
     question, own = Question(test, alternative), evaluation.comparison
     usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
     if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):

@@ -21,7 +21,7 @@ from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.outputs import Outputs
-from calipers.findings.rankings import TOP, Ranked, Runs, TopicTable
+from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix, JudgedRankings
@@ -149,29 +149,62 @@ def of_runs(
 ) -> tuple[Finding, ...]:
     """Of runs: ``spelling`` of a run and ``"documents"`` or ``"topics"`` says how ids that match
     none differ from those that would."""
+    ranked = {
+        name: _ranked(scores, one, runs[name].unjudged_topics, partial(spelling, name))
+        for name, one in rankings.items()
+    }
+    whole: list[object] = []
+    if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
+        whole.append(Runs(ranked, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+    return _of_topics(scores, told, ranked, whole)
+
+
+def of_rankings(
+    scores: TopicScores,
+    told: Told,
+    rankings: Mapping[str, JudgedRankings],
+    truth: npt.NDArray[Any],
+    said: Mapping[str, npt.NDArray[Any]],
+) -> tuple[Finding, ...]:
+    """Of systems whose scores order the rows of each group, every one of which has a grade."""
+    ranked = {name: _ranked(scores, one, 0, lambda _: "") for name, one in rankings.items()}
+    one = next(iter(rankings.values()))
+    graded = Graded(one if scores.kept is None else one.take(scores.kept))
+    outputs = Outputs(truth, {name: [x] for name, x in said.items()}, {}, clustered=True)
+    return _of_topics(scores, told, ranked, [graded, outputs])
+
+
+def _ranked(
+    scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
+) -> Ranked:
+    """What findings look at in the rankings of a system."""
+    by_id = all(m.parameters.get("ties", "id") == "id" for m in scores.measures)
+    return Ranked(
+        one, unjudged, spelling, partial(_over_ties, _leading(scores), one, scores), by_id
+    )
+
+
+def _leading(scores: TopicScores) -> Measure | None:
+    """The first measure that is a mean over topics, of which one can be better than another."""
+    return next((m for m in scores.measures if _is_mean(m)), None)
+
+
+def _of_topics(
+    scores: TopicScores, told: Told, ranked: Mapping[str, Ranked], more: list[object]
+) -> tuple[Finding, ...]:
+    """Of values per topic, and of the rankings that they are of."""
     (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
     u = scores.importance
     size = math.inf if u is None else effective(float(u.sum()), float(np.square(u).sum()))
-    whole: list[object] = [Topics(tuple(estimates), size), Compared(comparison, slices)]
-    leading = next((m for m in shown if _is_mean(m)), None)
+    unit = scores.unit
+    whole: list[object] = [Topics(tuple(estimates), size, unit), Compared(comparison, slices)]
+    leading = _leading(scores)
     if leading is not None:
         values = dict(zip(scores.systems, scores.values_of(leading).T, strict=True))
-        whole.append(TopicTable(str(leading), scores.topics, values, comparison, u))
-    ranked = {
-        name: Ranked(
-            one,
-            runs[name].unjudged_topics,
-            partial(spelling, name),
-            partial(_over_ties, leading, one, scores),
-            all(m.parameters.get("ties", "id") == "id" for m in shown),
-        )
-        for name, one in rankings.items()
-    }
-    if ranked and not any(m.parameters.get("judged_only") for m in shown):
-        whole.append(Runs(ranked, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+        whole.append(TopicTable(str(leading), scores.topics, values, comparison, u, unit))
     subjects = [Subject(n, settings.level, (r,), shown) for n, r in ranked.items()]
-    of_all = Subject(None, settings.level, tuple(whole), shown, inference=inference)
+    of_all = Subject(None, settings.level, (*whole, *more), shown, inference=inference)
     return findings.of([*subjects, of_all])
 
 

@@ -107,7 +107,8 @@ class _Parts:
 
     def estimate(self, part: int, measure: Measure, reading: Reading) -> Estimate:
         """The result on a part."""
-        return estimate_of(reading, str(measure), self.system)
+        default = self.source.default(self.source.measures.index(measure), self.cut.rows[part])
+        return estimate_of(reading, str(measure), self.system, default)
 
     def rest(self, part: int) -> _Some | None:
         """The other topics, drawn independently of these; None where there are none."""

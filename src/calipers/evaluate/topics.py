@@ -10,6 +10,7 @@ import numpy as np
 
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import glossary, provenance
+from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.readings.topics import Topics, differences, of_topics
 from calipers.report.numbers import count
@@ -43,6 +44,9 @@ class TopicScores:
     unit: str = "topics"
     #: What each topic counts for in means; None where all count once.
     importance: FloatArray | None = None
+    #: What a system gets on each topic by which every order is equally likely, a column a measure,
+    #: where that is known.
+    constant: FloatArray | None = None
     #: Of weighted topics, these and those of weight 0, and the places of these there.
     whole: TopicScores | None = None
     kept: IntArray | None = None
@@ -56,6 +60,7 @@ class TopicScores:
         settings: Settings,
         *,
         zero: bool,
+        unit: str = "topics",
     ) -> TopicScores:
         """Measure the systems; ``zero`` puts 0 where a value is undefined."""
         values, reasons, weights = {}, {}, {}
@@ -76,7 +81,7 @@ class TopicScores:
                 for j, (m, s) in enumerate(zip(measures, of, strict=True))
                 if m.definition.weight is not None
             }
-        return cls(topics, measures, values, reasons, weights, settings)
+        return cls(topics, measures, values, reasons, weights, settings, unit)
 
     def weighted(self, importance: FloatArray | None) -> TopicScores:
         """Topics that count for as much as that in means; those of weight 0 are left out of all but
@@ -102,6 +107,7 @@ class TopicScores:
                 for name, of in self.weights.items()
             },
             importance=None if (own == own[0]).all() else own,
+            constant=None if self.constant is None else self.constant[kept],
             whole=self,
             kept=kept,
         )
@@ -138,10 +144,20 @@ class TopicScores:
             each = range(len(self.measures))
             readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
             out += [
-                estimate_of(reading, str(measure), system)
-                for measure, reading in zip(self.measures, readings, strict=True)
+                estimate_of(reading, str(measure), system, self.default(j))
+                for j, (measure, reading) in enumerate(zip(self.measures, readings, strict=True))
             ]
         return tuple(out)
+
+    def default(self, j: int, places: Any = slice(None)) -> float:
+        """What a system gets by which every order is equally likely, where that is known."""
+        if self.constant is None:
+            return float("nan")
+        measure = self.measures[j]
+        importance = self.importance_of(measure)
+        return Summary(measure.definition.summary).value(
+            self.constant[places, j], None, None if importance is None else importance[places]
+        )
 
     def per_unit(self) -> PerUnit:
         """The values themselves."""

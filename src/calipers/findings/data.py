@@ -38,6 +38,7 @@ class Topics:
     estimates: tuple[Estimate, ...]
     #: Of how many topics of equal weight they say as much, where that is fewer than there are.
     size: float = math.inf
+    unit: str = "topics"
 
 
 @rule("imbalance", "information", Classes)
@@ -92,15 +93,15 @@ def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
 @rule("few-topics", "caution", Topics, counts=True)
 def few_topics(_: Subject, topics: Topics) -> Iterator[Said]:
     """There are fewer than {FEW_TOPICS} topics (effective topics where they are weighted)."""
-    resting = [e for e in topics.estimates if e.unit == "topics" and e.no_interval != "exact_count"]
-    n = max((e.n for e in resting), default=0)
+    resting = [e for e in topics.estimates if e.no_interval != "exact_count"]
+    unit, n = topics.unit, max((e.n for e in resting), default=0)
     if 0 < min(n, topics.size) < FEW_TOPICS:
         few = (
             f", whose weights make them count as {topics.size:.3g}" if topics.size < n else " only"
         )
         yield Said(
-            f"The means rest on {count(n, 'topics')}{few}: another set of topics could order "
+            f"The means rest on {count(n, unit)}{few}: another set of {unit} could order "
             "systems otherwise.",
-            {"topics": n, **({"effective topics": topics.size} if topics.size < n else {})},
+            {unit: n, **({f"effective {unit}": topics.size} if topics.size < n else {})},
             tuple(dict.fromkeys(e.measure for e in resting)),
         )

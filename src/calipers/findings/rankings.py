@@ -29,6 +29,8 @@ FEW_JUDGED = 0.5
 MISSING = 0.05
 #: Most scores are tied when at least this share of the documents is.
 MOST_TIED = 0.5
+#: Groups without anything to order are told of when they are at least this share of all.
+NOTHING_TO_ORDER = 0.05
 #: Most topics tie when at least this share does.
 MOST_ALIKE = 0.75
 #: Of fewer topics, one that is unlike the others is to be expected.
@@ -62,6 +64,13 @@ class Runs:
 
 
 @dataclass(frozen=True, eq=False)
+class Graded:
+    """Rows in groups, every one of which has a grade."""
+
+    rankings: JudgedRankings
+
+
+@dataclass(frozen=True, eq=False)
 class TopicTable:
     """The leading measure that is a mean over topics, on every topic by system."""
 
@@ -71,6 +80,12 @@ class TopicTable:
     comparison: Comparison | None
     #: What topics count for, if not once.
     importance: FloatArray | None = None
+    unit: str = "topics"
+
+    @property
+    def one(self) -> str:
+        """What a unit is called."""
+        return self.unit.removesuffix("s")
 
     def weights(self, places: IntArray) -> FloatArray:
         """What some of the topics count for."""
@@ -151,12 +166,32 @@ def tied_scores(s: Subject, run: Ranked) -> Iterator[Said]:
             f" By their order alone its {short(name)} could be anything from {number(low)} to "
             f"{number(high)}."
         )
-    yield Said(
-        f"{s.who} gives {tied:.0%} of the judged documents that it retrieves a score that other "
-        f"documents of the topic have too, and ids decide their order.{also}",
-        values,
-        s.shown,
-    )
+    if r.averaged:
+        what = (
+            "rows a score that other rows of the group have too. What is shown is the mean over "
+            "all their orders."
+        )
+    else:
+        what = (
+            "judged documents that it retrieves a score that other documents of the topic have "
+            "too, and ids decide their order."
+        )
+    yield Said(f"{s.who} gives {tied:.0%} of the {what}{also}", values, s.shown)
+
+
+@rule("nothing-to-order", "information", Graded, counts=True)
+def nothing_to_order(s: Subject, graded: Graded) -> Iterator[Said]:
+    """In at least {NOTHING_TO_ORDER:g} of the groups all rows have the same grade."""
+    levels = np.diff(graded.rankings.judged_offsets)
+    same, groups = int((levels == 1).sum()), len(levels)
+    if same >= NOTHING_TO_ORDER * groups:
+        yield Said(
+            f"In {same} of {count(groups, 'groups')} all rows have the same grade. Every order of "
+            "these is as good as any other: a measure has one value there, or none, whatever a "
+            "system does.",
+            {"groups of one grade": same, "groups": groups},
+            s.shown,
+        )
 
 
 @rule("topic-carries", "caution", TopicTable, counts=True)
@@ -175,13 +210,13 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
         at, mean = int(has[most]), total / float(w.sum())
         rest = (total - float(part[most])) / float(w.sum() - w[most])
         yield Said(
-            f"{who(name)} owes its {short(table.measure)} of {number(mean)} mostly to topic "
+            f"{who(name)} owes its {short(table.measure)} of {number(mean)} mostly to {table.one} "
             f"{quoted(table.topics[at])}: without it, it would be {number(rest)}.",
             {
                 table.measure: mean,
-                "value of the topic": float(values[at]),
+                f"value of the {table.one}": float(values[at]),
                 f"{table.measure} without it": rest,
-                "topics": n,
+                table.unit: n,
             },
             (table.measure,),
             systems=(name,),
@@ -239,13 +274,14 @@ def _deciding(
     ahead, behind = (first_, second) if rest.value > 0 else (second, first_)
     amount = rest if rest.value > 0 else Valued(-rest.value, -rest.high, -rest.low)
     return Said(
-        f"One topic, {quoted(table.topics[at])}, decides between {first_} and {second} on "
+        f"One {table.one}, {quoted(table.topics[at])}, decides between {first_} and {second} on "
         f"{short(table.measure)}: with it the difference is {Valued.of(d):+}; without it {ahead} "
-        f"is above {behind} by {amount:+}. On the topic itself the difference is {number(own)}.",
+        f"is above {behind} by {amount:+}. On the {table.one} itself the difference is "
+        f"{number(own)}.",
         {
             "difference": Valued.of(d),
-            "difference without the topic": rest,
-            "difference on the topic": own,
+            f"difference without the {table.one}": rest,
+            f"difference on the {table.one}": own,
         },
         (table.measure,),
         level,
@@ -265,8 +301,8 @@ def few_topics_differ(_: Subject, table: TopicTable) -> Iterator[Said]:
     if 0 < differ <= (1 - MOST_ALIKE) * n:
         them = "the two systems" if values.shape[1] == 2 else f"all {values.shape[1]} systems"
         yield Said(
-            f"On {n - differ} of {n} topics {them} have the same {short(table.measure)}: what is "
-            f"said of their differences rests on the other {differ}.",
-            {"topics that differ": differ, "topics": n},
+            f"On {n - differ} of {n} {table.unit} {them} have the same {short(table.measure)}: "
+            f"what is said of their differences rests on the other {differ}.",
+            {f"{table.unit} that differ": differ, table.unit: n},
             (table.measure,),
         )

@@ -313,7 +313,7 @@ class Measure:
         parameters, statistic = self.parameters, self._seen(statistic)
         if isinstance(statistic, JudgedRankings):
             del parameters["judged_only"]
-            ties = parameters.pop("ties", "id")
+            ties, _ = self._ties_in(statistic), parameters.pop("ties", None)
             if ties != "id":
                 return over_ties(self.definition, statistic, parameters, ties)
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
@@ -383,12 +383,16 @@ class Measure:
         margin = self.definition.share_of
         if isinstance(statistic, ConfusionMatrix) and margin is not None:
             conditions[EMPTY_MARGIN[margin]] = getattr(statistic, margin) == 0
-        ties = self.parameters.get("ties", "id")
-        if isinstance(statistic, JudgedRankings) and ties != "id":
+        if isinstance(statistic, JudgedRankings) and (ties := self._ties_in(statistic)) != "id":
             where = too_many_orders(self.definition, statistic, self.parameters, ties)
             if where.any():
                 conditions["too_many_orders"] = where
         return conditions
+
+    def _ties_in(self, rankings: JudgedRankings) -> str:
+        """How tied documents are dealt with: by id, unless they have none."""
+        ties: str = self.parameters.get("ties", "")
+        return "average" if ties == "id" and rankings.averaged else ties or "id"
 
     def __call__(self, *data: Any, **options: Any) -> Any:
         """The value, from a statistic or straight from arrays.

@@ -77,16 +77,19 @@ def parse(
     return definition.bind({**taken, **values})
 
 
-def in_each_task(text: str, first: str | None = None) -> Iterator[Measure]:
-    """What a name means in each task that knows it, in one before all others."""
+def in_each_task(
+    text: str, first: str | None = None, defaults: Mapping[str, Any] | None = None
+) -> Iterator[Measure]:
+    """What a name means in each task that knows it, in one before all others; ``defaults`` are as
+    in :func:`parse`."""
     for task in sorted(TASKS, key=lambda task: task != first):
         with contextlib.suppress(UnknownMeasureError):
-            yield parse(text, TASKS[task])
+            yield parse(text, TASKS[task], defaults)
 
 
-def canonical_name(name: str) -> str | None:
+def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
     """The canonical spelling of a measure's name, or None when no measure answers to it."""
-    return next(map(str, in_each_task(name)), None)
+    return next(map(str, in_each_task(name, None, defaults)), None)
 
 
 def catalogue(family: str | None = None) -> list[Measure]:

@@ -151,19 +151,27 @@ class Evaluation(Written, Tidy):
                     f"ask for evaluation[system, {key!r}]"
                 )
             key = (self.systems[0] if self.systems else "", key)
-        system, name = key
+        found = (key[0], self.named(key[1]))
         for estimate in self.estimates:
-            if (estimate.system, estimate.measure) == key:
+            if (estimate.system, estimate.measure) == found:
                 return estimate
-        from calipers.measures import canonical_name
-
-        canonical = canonical_name(name)
-        if canonical not in (None, name):
-            return self[system, str(canonical)]
         raise KeyError(
             f"{key!r} is not here; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join(self.measures)}"
         )
+
+    def named(self, name: str) -> str:
+        """The measure here that a name means: as it is written, in other words, or with the
+        parameters that all measures were asked for with; the name itself where there is none."""
+        from calipers.measures import canonical_name
+
+        conventions = self.provenance.get("conventions")
+        asked = conventions if isinstance(conventions, Mapping) else None
+        measures = self.measures
+        for meant in (name, canonical_name(name), canonical_name(name, asked)):
+            if meant in measures:
+                return str(meant)
+        return name
 
     @property
     def confusion(self) -> AnyConfusion:

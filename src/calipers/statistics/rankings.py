@@ -191,6 +191,11 @@ class JudgedRankings(Statistic):
         """The same rankings with tied documents at each of their ranks alike."""
         return replace(self, averaged=True)
 
+    def unordered(self) -> Self:
+        """The same documents, each with the same score: every order of them is equally likely."""
+        last = np.repeat(self.retrieved, np.diff(self.offsets))
+        return replace(self, tied_from=np.ones_like(last), tied_to=last, averaged=True)
+
     def rearranged(self, *, best_first: bool) -> Self:
         """The same rankings with tied documents by descending grade, unjudged ones last; or the
         other way round."""
@@ -203,7 +208,7 @@ class JudgedRankings(Statistic):
         size = np.diff(np.concatenate([first, [len(order)]]))
         place = np.arange(len(order)) - np.repeat(first, size)
         top = self.tied_from if best_first else self.tied_to + 1 - np.repeat(size, size)
-        return replace(self, rank=top + place, grade=self.grade[order])
+        return replace(self, rank=top + place, grade=self.grade[order], averaged=False)
 
     def cut(self, depth: int) -> Self:
         """The same rankings, each without the documents below that rank."""

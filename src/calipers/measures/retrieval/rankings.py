@@ -53,10 +53,10 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     """The probability of a relevant document among the first k: hypergeometric in the block of
     tied documents that the cutoff goes through."""
     hit = r.hits(rel)
-    before, tied = r.tied(hit)
+    _, tied = r.tied(hit)
     size = r.tied_to - r.tied_from + 1
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit & (before == 0) & (r.tied_from <= cutoff)):
+    for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1) & (r.tied_from <= cutoff)):
         drawn = np.arange(min(cutoff, r.tied_to[i]) - r.tied_from[i] + 1)
         out[r.topic[i]] = 1 - np.prod(np.maximum(size[i] - tied[i] - drawn, 0) / (size[i] - drawn))
     return out
@@ -134,9 +134,9 @@ def reciprocal_rank_over_ties(
     documents, m of b, the first of them is at place j with probability
     m/(b − j) · Π_{i<j} (b − m − i)/(b − i), counted from 0."""
     hit = r.hits(rel)
-    before, tied = r.tied(hit)
+    _, tied = r.tied(hit)
     out = np.zeros(len(r))
-    for i in np.flatnonzero(hit & (before == 0)):
+    for i in np.flatnonzero(hit & (r.hits_so_far(rel) == 1)):
         first, size, relevant = r.tied_from[i], r.tied_to[i] - r.tied_from[i] + 1, tied[i]
         place = np.arange(size)
         left = size - place

@@ -1,0 +1,117 @@
+"""Rows of documents in groups: the grade of each, and the scores that order those of a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from calipers.data.arrays import as_numbers, missing_rows, same_length, taken
+from calipers.data.classes import coded
+from calipers.data.errors import InputError, shown
+from calipers.once import cached_property
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.data.arrays import Floats
+
+    IntArray: TypeAlias = npt.NDArray[np.int64]
+
+#: No grade is higher; a gain of 2^grade − 1 beyond it could not be added up.
+HIGHEST_GRADE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class RankingRows:
+    """The group of each row, as a place among their names in bytewise order, and its grade."""
+
+    groups: tuple[str, ...]
+    group: IntArray
+    grade: IntArray
+
+    @classmethod
+    def read(cls, group: Any, truth: Any) -> RankingRows:
+        """From a column of names of groups and one of grades."""
+        grade = _grades(truth)
+        named = coded(group, "group")
+        same_length(named.codes, len(grade), "group")
+        names = [name.encode("utf-8", "surrogatepass") for name in named.names]
+        order = sorted(range(len(names)), key=names.__getitem__)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return cls(tuple(named.names[i] for i in order), place[named.codes], grade)
+
+    @cached_property
+    def _judged(self) -> dict[str, Any]:
+        """How many documents each group has, and how many of each grade, best first."""
+        step = int(self.grade.max()) + 1
+        best_first = self.group * step + (step - 1 - self.grade)
+        found, counts = np.unique(best_first, return_counts=True)
+        size = np.bincount(self.group, minlength=len(self.groups))
+        levels = np.bincount(found // step, minlength=len(self.groups))
+        return {
+            "topics": self.groups,
+            "retrieved": size,
+            "judged_offsets": np.append(0, np.cumsum(levels)),
+            "judged_grade": step - 1 - found % step,
+            "judged_count": counts,
+            "offsets": np.append(0, np.cumsum(size)),
+        }
+
+    def arrays(self, score: Floats) -> dict[str, Any]:
+        """The arrays of ``JudgedRankings``: the documents of each group by descending score, those
+        of one score by descending grade, so that the order of the rows changes nothing."""
+        order = np.lexsort((-self.grade, -score, self.group))
+        group, own = self.group[order], score[order]
+        place = np.arange(len(order))
+        new = np.ones(len(order) + 1, bool)
+        new[1:-1] = (group[1:] != group[:-1]) | (own[1:] != own[:-1])
+        first = np.maximum.accumulate(np.where(new[:-1], place, 0))
+        last = np.minimum.accumulate(np.where(new[1:], place, len(order))[::-1])[::-1]
+        before = self._judged["offsets"][group] - 1
+        return {
+            **self._judged,
+            "rank": place - before,
+            "grade": self.grade[order],
+            "tied_from": first - before,
+            "tied_to": last - before,
+        }
+
+    def of_groups(self, column: Any, what: str) -> Any:
+        """A column of rows as one of groups: a group has one value, or none in any of its rows."""
+        absent = missing_rows(column, what)
+        same_length(absent, len(self.group), what)
+        codes = np.full(len(absent), -1)
+        if not absent.all():
+            codes[~absent] = coded(taken(column, np.flatnonzero(~absent)), what).codes
+        first = np.full(len(self.groups), len(absent))
+        np.minimum.at(first, self.group, np.arange(len(absent)))
+        differs = codes != codes[first][self.group]
+        if differs.any():
+            row = int(np.argmax(differs))
+            name, before = self.groups[self.group[row]], first[self.group[row]]
+            here, there = (
+                "no value" if absent[i] else shown(next(iter(taken(column, np.array([i])))))
+                for i in (row, before)
+            )
+            raise InputError(
+                f"{what}: group {name!r} has {there} in row {before} and {here} in row {row}, "
+                "expected one value for each group"
+            )
+        return taken(column, first)
+
+
+def _grades(truth: Any) -> IntArray:
+    """Grades: whole numbers from 0 on."""
+    grade = as_numbers(truth, "truth").astype(np.float64)
+    for wrong, why in (
+        (grade != np.trunc(grade), "is no whole number; grades are 0, 1, 2 and so on"),
+        (grade < 0, "is negative, expected 0 or more"),
+        (grade > HIGHEST_GRADE, f"is too high, expected {HIGHEST_GRADE} at most"),
+    ):
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InputError(f"truth: grade {grade[row]:g} in row {row} {why}")
+    return grade.astype(np.int64)

@@ -1,0 +1,239 @@
+"""Evaluation of learning to rank: scores of documents in groups, against their grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import as_numbers, same_length, taken
+from calipers.data.columns import gather
+from calipers.data.errors import InputError
+from calipers.data.ranking_rows import RankingRows
+from calipers.data.unit_weights import unit_weights
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.cuts import Bins, cuts, slice_columns
+from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
+from calipers.evaluate.subjects import of_rankings
+from calipers.evaluate.topic_slices import sliced_topics
+from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.measures import Measure, canonical_name
+from calipers.report.numbers import count
+from calipers.results import Evaluation
+from calipers.statistics import JudgedRankings
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import Settings
+    from calipers.statistics import FloatArray
+
+DEFAULT_MEASURES = ("nDCG@5", "RR@5", "AP@5", "P@1")
+
+#: How the documents of a group are ordered, as provenance records it.
+ORDER = {
+    "average": "score descending, the mean over all orders of equal scores",
+    "best": "score descending, equal scores by descending grade",
+    "worst": "score descending, equal scores by ascending grade",
+}
+
+
+@verb
+def ranking(
+    group: Any,
+    truth: Any,
+    score: Any,
+    *,
+    weight: Any = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    data: Any = None,
+    id: str | None = None,  # noqa: A002
+    missing: str = "error",
+    measures: MeasureNames | None = None,
+    rel: int = 1,
+    dcg: str = "exp-log2",
+    ties: str = "average",
+    undefined: str = "nan",
+    baseline: str | None = None,
+    primary: str | None = None,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
+    """How well systems order the documents of each group, as of learning to rank.
+
+    Groups (queries, say) are the units: means are over them, and so are intervals and tests.
+
+    Parameters
+    ----------
+    group
+        The group of each row: a column of names or numbers.
+    truth
+        The grade of each row: 0, 1, 2 and so on, higher where it should stand further up.
+    score
+        What a system orders the rows of a group by, higher first; or a dict from system names to
+        such columns.
+    weight
+        A column with one value for each group: what the group counts for in means and in all that
+        follows from them. 0 leaves it out.
+    slices, slice_bins
+        As in :func:`calipers.classification`, of columns with one value for each group.
+    data, id, missing
+        As in :func:`calipers.classification`.
+    measures
+        Measures of :func:`calipers.retrieval`. A row is a document that is both judged and
+        retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
+    rel
+        The lowest grade that counts as relevant, for measures that do not state their own.
+    dcg
+        Gain and discount of DCG and nDCG that do not state their own: ``"exp-log2"`` is the gain
+        2^grade − 1, ``"log2"`` the grade itself.
+    ties
+        ``"average"``: the mean over all orders of rows of equal score, exactly. ``"best"`` and
+        ``"worst"``: that of the best and of the worst order. The order of the rows says nothing.
+    undefined
+        ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
+        counted. ``"zero"``: it scores 0.
+    baseline, primary, interval, level, resamples, seed, inputs
+        As in :func:`calipers.classification`.
+
+    The default of a measure is what equal scores for all rows get: every order of a group is then
+    equally likely.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, saying where and what was expected.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.ranking([1, 1, 1, 2, 2], [2, 0, 1, 0, 1], [0.9, 0.5, 0.3, 0.8, 0.2])
+    >>> round(ev["NDCG@5"].value, 4), round(ev["NDCG@5"].default, 4), ev["P@1"].value
+    (0.7974, 0.799, 0.5)
+    """
+    if ties not in ORDER:
+        raise InputError(f"ties is {ties!r}, expected one of {', '.join(ORDER)}")
+    if undefined not in ("nan", "zero"):
+        raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
+    settings = make_settings(interval, level, resamples, seed)
+    zero = undefined == "zero"
+    asked = {"rel": rel, "dcg": dcg, **({} if ties == "average" else {"ties": ties})}
+    chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
+    for measure in chosen:
+        _check(measure)
+    found = gather(
+        {
+            "group": group,
+            "truth": truth,
+            "score": score,
+            "weight": weight,
+            "slices": slice_columns(slices),
+        },
+        data=data,
+        by=id,
+        missing=missing,
+    )
+    group, truth, score, weight, cut_by = found.columns.values()
+    rows = RankingRows.read(group, truth)
+    columns = columns_of(score, "score", len(rows.group), as_numbers)
+    # Rows have no ids that could order those of equal score: each order is as likely.
+    systems = {
+        name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
+        for name, column in columns.items()
+    }
+    whole = _scores(rows, systems, chosen, settings, zero=zero)
+    source = whole.weighted(_weights(rows, weight))
+    made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
+    by_slice = sliced_topics(source, made)
+    evaluation = source.evaluation(
+        "ranking",
+        {"order": ORDER[ties], "undefined": undefined, **asked},
+        inputs,
+        comparison=comparison_if_several(source, baseline, settings, _meant(primary, asked)),
+        notes=(*found.notes, *_notes(source, next(iter(systems.values())), rel, zero=zero), *how),
+        slices=by_slice,
+    )
+    told = tuple(evaluation.estimates), evaluation.comparison, by_slice
+    return replace(evaluation, findings=of_rankings(source, told, systems, rows.grade, columns))
+
+
+def _check(measure: Measure) -> None:
+    """That a measure says something of rows in groups, and of their scores."""
+    if measure.definition.on is not JudgedRankings:
+        raise InputError(
+            f"{measure} needs documents judged in groups (by subtopic, by assessor, or as "
+            "preferences), and rows have one grade each; retrieval() reads such judgments"
+        )
+    if measure.parameters.get("ties") == "id":  # rows have none: it is their mean
+        measure.definition.bind({**measure.parameters, "ties": "average"})
+
+
+def _knows_ties(measure: Measure) -> bool:
+    """Whether it is quickly told what equal scores for all rows get, and that is good or bad."""
+    d, ties = measure.definition, measure.parameters.get("ties")
+    exact = d.ties is not None if ties in ("id", "average") else d.monotone
+    return exact and d.higher_is_better is not None and d.weight is None
+
+
+def _meant(primary: str | None, asked: Mapping[str, Any]) -> str | None:
+    """The primary measure by its full name."""
+    return primary and (canonical_name(primary, asked) or primary)
+
+
+def _scores(
+    rows: RankingRows,
+    systems: Mapping[str, JudgedRankings],
+    chosen: list[Measure],
+    settings: Settings,
+    *,
+    zero: bool,
+) -> TopicScores:
+    """The values of each group, and those of a system that tells no row from another."""
+    statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
+    made = TopicScores.of(rows.groups, statistics, chosen, settings, zero=zero, unit="groups")
+    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
+    known = [m for m in chosen if _knows_ties(m)]
+    constant = np.full((len(rows.groups), len(chosen)), np.nan)
+    if known:
+        own = TopicScores.of(rows.groups, same, known, settings, zero=zero)
+        constant[:, [chosen.index(m) for m in known]] = own.values[""]
+    return replace(made, constant=constant)
+
+
+def _weights(rows: RankingRows, weight: Any) -> FloatArray | None:
+    """What each group counts for."""
+    if weight is None:
+        return None
+    each = as_numbers(weight, "weight")
+    same_length(each, len(rows.group), "weight")
+    of = rows.of_groups(each, "weight").tolist()
+    return unit_weights(dict(zip(rows.groups, of, strict=True)), rows.groups, unit="group")
+
+
+def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
+    """The columns to cut by, of the groups that count."""
+    kept = np.arange(len(rows.groups)) if source.kept is None else source.kept
+    return {
+        name: {
+            part: taken(rows.of_groups(column, f"slice {part!r}"), kept)
+            for part, column in parts.items()
+        }
+        for name, parts in (cut_by or {}).items()
+    }
+
+
+def _notes(source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool) -> list[str]:
+    """How many groups have nothing relevant."""
+    relevant = ranked.relevant(rel)
+    none = int(np.count_nonzero(relevant[source.kept if source.kept is not None else ...] == 0))
+    if not none:
+        return []
+    groups = count(len(source.topics), "groups")
+    them = f"{none} of {groups} {'have' if none > 1 else 'has'} no row of grade {rel} or more."
+    what = "score 0" if zero else "have no value"
+    return [f"{them} Measures of what is relevant {what} there."]
