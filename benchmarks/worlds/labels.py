@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 
+import calipers as cal
+from calipers.statistics import LabelMatrices
 from worlds.world import CLASSIFICATION, COUNTS, Evaluate, Random, World, at_infinity
 
 OF_LABELS = (
@@ -16,6 +18,7 @@ OF_LABELS = (
 OF_CLASSES = (
     *("accuracy", "macro-F1", "weighted-F1", "macro-precision", "macro-recall", "kappa", "MCC"),
 )
+OF_SETS = ("macro-F1", "macro-recall", "weighted-F1", "micro-F1")
 
 
 def labels(rows: int, positives: float, recall: float, specificity: float, word: str) -> World:
@@ -62,6 +65,28 @@ def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
     return World("classes", f"{k} classes, {even}{good}", size, found, draw, large, ways=COUNTS[4:])
 
 
+def label_sets(rows: int, positives: Sequence[int], right: float) -> World:
+    """Several labels a row, each of so many rows on average and found with this recall; there are as
+    many false alarms as are missed."""
+    expected = np.array(positives, np.float64)
+    hit, missed = expected * right, expected * (1 - right)
+    cells = np.stack([rows - expected - missed, missed, missed, hit], axis=-1).reshape(-1, 2, 2)
+
+    def found() -> dict[str, float]:
+        counts = LabelMatrices(cells, cells, tuple(map(str, range(len(expected)))))
+        return {name: float(cal.measure(name).apply(counts)) for name in OF_SETS}
+
+    def draw(random: Random) -> Evaluate:
+        truth = random.random((rows, len(expected))) < expected / rows
+        wrong = random.random(truth.shape) < np.where(truth, 1 - right, missed / (rows - expected))
+        return partial(cal.multilabel, truth, truth ^ wrong, measures=OF_SETS, curves=False)
+
+    size = f"{rows} rows, rarest {min(positives)}"
+    design = f"{len(positives)} labels a row, {right:.0%} found"
+    large = rows >= 100 and min(positives) >= 20
+    return World("labels", design, size, found, draw, large, ways=("delta", "percentile"))
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
     even, uneven = (1 / 3,) * 3, (0.6, 0.3, 0.1)
@@ -78,4 +103,7 @@ def worlds() -> list[World]:
         *(classes(n, uneven, 0.7) for n in (200, 1000)),
         classes(200, ten, 0.6),
         *(classes(n, lopsided, 0.6) for n in (300, 1000)),
+        *(label_sets(300, (6, 60, 90, 120, 30), right) for right in (0.85, 0.97)),
+        *(label_sets(300, (6, 8, 10, 12, 15) * k, 0.85) for k in (4, 10)),
+        label_sets(1000, (20, 25, 30, 40, 60) * 4, 0.85),
     ]

@@ -293,18 +293,19 @@ def test_macro_averages_of_scarce_labels_do_not_jump() -> None:
     called = score > 0.5
     called[:, 4] = False
     estimate = cal.multilabel(truth, called, measures="macro-F1")["macro-F1"]
-    assert estimate.method == "bootstrap with pseudo-counts [B]"
+    assert estimate.method == "Wilson [W], effective rows"
     assert estimate.low < estimate.value < estimate.high
 
 
 @pytest.mark.parametrize("rows", [50, 300])
-def test_averages_of_very_many_numbers_go_by_the_delta_method(
+def test_differences_of_very_many_numbers_go_by_the_delta_method(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sets, "MOST_REDRAWN", 100 * 5 * 3 * 2000)
     truth, score, _ = scored(2, rows)
-    ev = cal.multilabel(truth, score > 0.5, measures="micro-F1")
-    assert ev["micro-F1"].method == ("delta" if rows > 100 else "bootstrap with pseudo-counts [B]")
+    systems = {"a": score > 0.5, "b": score > 0.4}
+    found = cal.multilabel(truth, systems, measures="micro-F1").comparison["micro-F1"]
+    assert found.method == ("delta, paired" if rows > 100 else "paired bootstrap [B]")
 
 
 # ----------------------------------------------------------------------------------------- forms

@@ -86,7 +86,7 @@ def test_the_default_intervals(name: str, method: str) -> None:
         ev = cal.regression(*NUMBERS, measures=measures)
     elif task == "retrieval":
         ev = cal.retrieval(QRELS, RUN, measures=measures)
-    elif "pseudo-counts" in method:
+    elif "effective rows" in method:
         ev = cal.multilabel(LABELS, LABELS ^ (RANDOM.random((N, 3)) < 0.1), measures=measures)
     elif method.startswith("Dirichlet") or name.startswith("macro"):
         ev = cal.classification(CLASS, probability=OF_CLASSES, curves=False, measures=measures)

@@ -24,7 +24,6 @@ from rows_by_hand import (
     limits,
     near,
     options,
-    two_labels,
     weight_of,
     weights,
 )
@@ -374,34 +373,6 @@ def test_how_few_clusters_are_few() -> None:
 
 
 @data
-@designs
-def test_averages_over_labels(rows: Rows, design: str) -> None:
-    truth, systems = two_labels(rows)
-    said = systems["a"]
-    clustered, w = design in ("clustered", "both"), weight_of(rows, design)
-    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
-    with np.errstate(divide="ignore", invalid="ignore"):
-        drawn = np.mean([by_hand.mcc(truth[:, c], said[:, c])(times) for c in (0, 1)], axis=0)
-        expected = ends(drawn)
-        if not clustered:  # as if four more rows of each label were drawn
-            added = np.random.Generator(np.random.Philox(np.random.SeedSequence(0, spawn_key=(1,))))
-            share = np.tile([0.5, 0.25, 0.25, 0.5], (DRAWS, 2, 1))
-            pseudo = added.gamma(share, (w**2).sum() / w.sum())
-            times *= w.sum() / times.sum(axis=1, keepdims=True)
-            y, z = (
-                np.vstack([truth, [[0] * 2] * 2, [[1] * 2] * 2]),
-                np.vstack([said, *[[[0] * 2], [[1] * 2]] * 2]),
-            )
-            both = [by_hand.mcc(y[:, c], z[:, c])(np.hstack([times, pseudo[:, c]])) for c in (0, 1)]
-            likely = ends(np.mean(both, axis=0))
-            expected = min(expected[0], likely[0]), max(expected[1], likely[1])
-    made = cal.multilabel(
-        truth, said, measures=["macro-MCC"], resamples=DRAWS, curves=False, **options(rows, design)
-    )
-    assert limits(made["macro-MCC"]) == near(*expected)
-
-
-@data
 @pytest.mark.parametrize("design", DESIGNS[1:])
 def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
     """They make parts of rows."""
@@ -419,13 +390,13 @@ def test_ties_of_the_true_class(rows: Rows, design: str) -> None:
 
 @pytest.mark.parametrize(("right", "wrong", "few"), [(4, 3, True), (4, 4, False), (9, 6, False)])
 def test_how_few_rows_of_a_label_are_few(right: int, wrong: int, few: bool) -> None:
-    """Those that have it, or are said to have it: 8. (Rows that are clusters have no pseudo-counts.)"""
+    """Those that have it, or are said to have it: 8."""
     k = np.arange(40)
     truth = np.column_stack([k % 2 == 0, k < right])
     said = np.column_stack([k % 3 == 0, (k > 0) & (k < right + wrong)])
-    options = {"measures": ["macro-F1"], "resamples": DRAWS, "cluster": k}
-    made = cal.multilabel(truth, said, **options)["macro-F1"]
-    assert ("bootstrap" not in made.method) is few
+    systems = {"a": said, "b": np.column_stack([k % 5 == 0, said[:, 1]])}
+    made = cal.multilabel(truth, systems, measures=["macro-F1"], resamples=DRAWS)
+    assert ("bootstrap" not in made.comparison["macro-F1"].method) is few
 
 
 # --- Topics ---------------------------------------------------------------------------------------

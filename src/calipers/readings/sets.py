@@ -3,13 +3,12 @@ which some have none."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import intervals
 from calipers.inference.gradients import class_gradient
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_OF_LABEL, MOST_REDRAWN
@@ -17,19 +16,17 @@ from calipers.inference.reading import Reading
 from calipers.inference.resampling import row_means
 from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
+from calipers.readings import effective
 from calipers.readings.losses import Losses
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, LabelMatrices, Moments
+from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import MeasureLike, Settings
-
-
-#: By truth and prediction.
-_ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +39,6 @@ class LabelCounts:
     weight: FloatArray | None
     clusters: Clusters | None
     settings: Settings
-    _kept: dict[float, LabelMatrices] = field(default_factory=dict, repr=False)
 
     @cached_property
     def matrices(self) -> LabelMatrices:
@@ -81,50 +77,43 @@ class LabelCounts:
         counts = counts.reshape(*means.shape[:-1], len(self.labels), 2, 2)
         return replace(self.matrices, counts=counts, squares=counts)
 
-    def _likely(self, share: float) -> LabelMatrices:
-        """The same with half a row that is right either way and a quarter of either error added to
-        each label that occurs, or a ``share`` of that: gamma numbers, so that what a label has in a
-        cell varies as by a Dirichlet prior of as much, while labels go together as rows have
-        them."""
-        if share not in self._kept:
-            unit = 1.0 if self.weight is None else np.square(self.weight).sum() / self.weight.sum()
-            seed = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
-            random = np.random.Generator(np.random.Philox(seed))
-            added = random.gamma(share * _ADDED, unit, self.drawn.counts.shape)
-            added *= (_rows(self.matrices) > 0)[:, None, None]
-            counts = self.drawn.counts + added
-            self._kept[share] = replace(self.drawn, counts=counts, squares=counts)
-        return self._kept[share]
+    def _interval(self, measure: Any, level: float) -> Interval | None:
+        """As a share of effective rows."""
 
-    def likely(self, measure: Any) -> FloatArray:
-        """An average of counts that may be behind these. The bootstrap draws too few other counts
-        where a label has few rows, and none where all of them are right."""
-        occurring = np.count_nonzero(_rows(self.matrices))
-        return np.asarray(
-            measure.apply(self._likely(1 / occurring if measure.average == "micro" else 1.0))
+        def squares(by_count: FloatArray) -> float:
+            moved = self._moved(by_count)
+            if self.clusters is not None:
+                moved = np.bincount(self.clusters.code, moved).astype(np.float64)
+            return dot(moved, moved)
+
+        return effective.interval(
+            measure, self.matrices, self._units, squares, level, self.clusters
         )
 
-    def _both(self, measure: Any, level: float) -> Interval:
-        """As far as percentiles of likely counts and of replicates reach: of nearly perfect labels
-        the first end below the truth, and the second hardly vary."""
-        name = "bootstrap with pseudo-counts [B]"
-        made = intervals.percentile(self.likely(measure), level, name)
-        plain = intervals.percentile(measure.apply(self.drawn), level)
-        if made.reason or plain.reason:
-            return made
-        low, high = min(made.low, plain.low), max(made.high, plain.high)
-        return replace(made, low=low, high=high)
+    @cached_property
+    def _units(self) -> FloatArray:
+        """What a row of each label weighs, or a cluster of them, by Kish's number."""
+        total = squared = effective.rows_of(self.matrices)
+        if self.clusters is not None:
+            sums = self.clusters.sums((self.truth | self.predicted).astype(np.float64))
+            total, squared = sums.sum(axis=0), np.square(sums).sum(axis=0)
+        elif self.weight is not None:
+            squared = effective.rows_of(self.matrices.squared)
+        return np.divide(squared, total, out=np.ones(len(total)), where=total > 0)
+
+    def _moved(self, by_count: FloatArray) -> FloatArray:
+        """What each row moves, of derivatives by the counts of each label."""
+        cell = self.truth * 2 + self.predicted
+        out = np.zeros(len(cell))
+        for label, of_label in enumerate(by_count.reshape(-1, 4)):
+            out += of_label[cell[:, label]]
+        return out if self.weight is None else out * self.weight
 
     def influence(self, measure: MeasureLike, whole: LabelMatrices | None = None) -> Influence:
         """By how much each row moves an average of counts over labels; ``whole`` are the counts of
         all rows, where these are a batch of them."""
         by_count = class_gradient(measure, self.matrices if whole is None else whole)
-        cell = self.truth * 2 + self.predicted
-        out = np.zeros(len(cell))
-        for label, of_label in enumerate(by_count.reshape(-1, 4)):
-            out += of_label[cell[:, label]]
-        out = out if self.weight is None else out * self.weight
-        return Influence(out, Space(self.weight, self.clusters))
+        return Influence(self._moved(by_count), Space(self.weight, self.clusters))
 
     @staticmethod
     def of_matrices(
@@ -145,7 +134,6 @@ class LabelCounts:
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of an average of counts."""
-        both = partial(self._both, measure)
         return replace(
             self.of_matrices(measure, self.matrices, self.settings, len(self.truth)),
             weight=self.weight,
@@ -153,22 +141,16 @@ class LabelCounts:
             few=lambda: self._by_error(measure),
             influence=lambda: self.influence(measure),
             replicates=lambda: measure.apply(self.drawn),
-            methods={} if self._long or self.clusters else {"pseudo-counts": both},
+            methods={"effective rows": partial(self._interval, measure)},
         )
 
 
 def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
     """Whether a label that counts as much as any other has few rows."""
-    rows = _rows(matrices)
+    rows = effective.rows_of(matrices)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effective = np.square(rows) / _rows(matrices.squared)
-    return measure.average == "macro" and bool((effective[rows > 0] < FEW_OF_LABEL).any())
-
-
-def _rows(matrices: LabelMatrices) -> FloatArray:
-    """What rows that have each label, or are said to, weigh in all."""
-    each = matrices.one_vs_rest()
-    return np.asarray(each.positive + each.fp)
+        sizes = np.square(rows) / effective.rows_of(matrices.squared)
+    return measure.average == "macro" and bool((sizes[rows > 0] < FEW_OF_LABEL).any())
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,108 @@
+"""Averages of counts over labels or classes as shares of so many effective rows.
+
+Half a right row and half a wrong one are added to each label, as Jeffreys' prior does, and what the
+average would be and how it would vary says of how many rows it is as good as a share: of those the
+limits are Wilson's, about the value itself. So labels that are all right, or all wrong, vary; and
+what the added rows move each label by, all of them in one direction, is not in the limits. Of 50
+labels of 6 to 15 rows each, limits about the average with added rows held the truth of macro-F1 82
+times of 100.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals, proportions
+from calipers.inference.gradients import class_gradient
+from calipers.inference.intervals import Interval
+from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+
+#: What is added to each label, by truth and prediction: what is wrong is either error.
+ADDED = np.array([[0.5, 0.25], [0.25, 0.5]])
+
+METHOD = "Wilson [W], effective rows"
+
+
+def interval(
+    measure: Any,
+    matrix: ConfusionMatrix,
+    units: FloatArray,
+    squares: Callable[[FloatArray], float],
+    level: float,
+    clusters: Clusters | None = None,
+) -> Interval | None:
+    """Of an average of the counts of labels, a row (or cluster) of each of which weighs ``units``;
+    ``squares`` gives the sum over rows of the squares of what they move, for the derivatives by the
+    counts (L, 2, 2). None of measures without a lower end."""
+    ends, value = measure.definition.range, float(measure.apply(matrix))
+    if not math.isfinite(ends[0]):
+        return None
+    if clusters is not None and clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    each = matrix.one_vs_rest()
+    rows = rows_of(matrix) / units
+    added = ADDED * (rows > 0)[:, None, None]
+    if measure.average == "micro":
+        added /= np.count_nonzero(rows)
+    counts = each.counts + added * units[:, None, None]
+    likely = LabelMatrices(counts, counts, matrix.labels)
+    # As n − 1 where a share is estimated; of one row as of 1½.
+    factor = rows_of(likely) / units / np.maximum(rows - 1, 0.5)
+    moved = class_gradient(measure, likely) * np.sqrt(factor)[:, None, None]
+    of_added = added * np.square(moved * units[:, None, None])
+    variance = squares(moved) + float(of_added.sum())
+    share, rate = _share(float(measure.apply(likely)), *ends)
+    if not (variance > 0 and 0 < share < 1):
+        return intervals.missing(METHOD, "no_spread")
+    size, name = share * (1 - share) / (variance * rate**2), METHOD
+    if clusters is not None:
+        name = clusters.named(f"{METHOD}, clustered")
+        size /= clusters.widened(1.0, level) ** 2
+    bounded = measure.average == "macro" and ends[1] < math.inf
+    centre = min(max(value - _bias(measure, each), ends[0]), ends[1]) if bounded else value
+    seen, rate = _share(centre, *ends)
+    made = proportions.wilson(seen, size, level)
+    low, high = (_value(end, *ends) for end in (made.low, made.high))
+    return Interval(low, high, name, se=made.se / rate)
+
+
+def rows_of(matrix: ConfusionMatrix) -> FloatArray:
+    """What rows that have each label, or are said to, weigh in all."""
+    each = matrix.one_vs_rest()
+    return np.asarray(each.positive + each.fp)
+
+
+def _share(value: float, low: float, high: float) -> tuple[float, float]:
+    """A value as a share of its range, by its odds where that has no end; and how fast it rises."""
+    if high < math.inf:
+        return (value - low) / (high - low), 1 / (high - low)
+    return (value - low) / (1 + value - low), 1 / (1 + value - low) ** 2
+
+
+def _value(share: float, low: float, high: float) -> float:
+    if high < math.inf:
+        return low + (high - low) * share
+    return low + share / (1 - share) if share < 1 else math.inf
+
+
+def _bias(measure: Any, each: ConfusionMatrix) -> float:
+    """By how much a macro average is too high, by the jackknife: what is little for a label, as the
+    F1 of few rows is a little too low, is much beside the error of many."""
+    value, total = measure.plain.apply(each), np.zeros(len(each.counts))
+    for cell in np.ndindex(2, 2):
+        held, squares = each.cell(*cell), each.squared.cell(*cell)
+        row = np.divide(squares, held, out=np.zeros(len(held)), where=held > 0)
+        counts, at = each.counts.copy(), (..., *cell)
+        counts[at] = np.maximum(held - row, 0.0)
+        less = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
+        total[np.isfinite(less)] += (less * held / np.where(row > 0, row, 1.0))[np.isfinite(less)]
+    share = each.averaging("macro")
+    return float(total[share > 0].sum() / share.sum())
