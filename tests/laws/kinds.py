@@ -304,7 +304,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "slope": _one_of("one", "fitted"),
     "cost_fp": _between(0.0, 20.0, 0.0, 1.0),
     "cost_fn": _between(0.0, 20.0, 0.0, 1.0),
-    "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0),
+    "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0, np.inf),
     "alpha": _between(0.0, 1.0, 0.0, 1.0),
     "collection": _one_of(*range(1, 13), 100, 10**6, 10**9),
     "max_grade": _one_of(3),

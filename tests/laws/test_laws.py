@@ -60,7 +60,7 @@ def edges(definition: Definition) -> list[Measure]:
         "min_fpr": [0.0, 0.5],
         "cost_fp": [0.0, 1.0],
         "cost_fn": [0.0, 5.0],
-        "beta": [0.0, 2.0],
+        "beta": [0.0, 2.0, np.inf],
         "binning": ["equal-width", "equal-mass", "distinct"],
         "bins": [1, 3],
         "delta": [0.0, 0.1, 0.5],

@@ -74,7 +74,7 @@ def state() -> Any:
         ("rbp.95", "retrieval", (), "'rbp.95' is taken: it means RBP of retrieval"),
         ("set_F_0.25", "retrieval", (), "'set_F_0.25' is taken: it means SetF of retrieval"),
         ("ndcg_burges", "retrieval", (), "'ndcg_burges' is taken: it means nDCG of retrieval"),
-        ("mine", "counts", ("F2",), "'F2' is taken: it means F of counts"),
+        ("mine", "counts", ("F2",), "'F2' is taken: it means SetF of retrieval"),
         ("macro-F1", "counts", (), "'macro-F1' is taken: it means F of counts"),
         ("recall_weighted", "counts", (), "'recall_weighted' is taken: it means recall of counts"),
         ("AUC", "counts", (), "'AUC' is taken: it means AUC of scores"),  # of the same task
@@ -121,7 +121,7 @@ def test_a_name_of_another_task_is_shared_where_that_is_said() -> None:
 
 def test_names_of_sets_are_taken() -> None:
     from calipers.cli.trec_eval.table import NICKNAMES
-    from calipers.evaluate.retrieval import SETS
+    from calipers.evaluate.of_several import SETS
     from calipers.evaluate.shared import DEFAULT
 
     assert {DEFAULT, *SETS, *NICKNAMES} == registration.OF_SEVERAL

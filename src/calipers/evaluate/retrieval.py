@@ -18,6 +18,7 @@ from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels,
 from calipers.data.trec_tables import holds_columns
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -33,36 +34,6 @@ from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
     from calipers.evaluate.incomplete import Unknown
-
-DEFAULT_MEASURES = (
-    "NumQ",
-    "NumRet",
-    "NumRel",
-    "NumRelRet",
-    "AP",
-    "nDCG@10",
-    "nDCG",
-    "RR",
-    "P@5",
-    "P@10",
-    "R@100",
-    "R@1000",
-    "Rprec",
-)
-
-#: Names that stand for several measures.
-SETS = {
-    "official": (
-        *("NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "gm-AP", "Rprec", "Bpref", "RR"),
-        *(f"IPrec@{tenth / 10:g}" for tenth in range(11)),
-        *(f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
-    ),
-    "set": (
-        *("NumQ", "NumRet", "NumRel", "NumRelRet", "SetP", "micro-SetP", "SetR", "micro-SetR"),
-        *("SetF", "micro-SetF", "SetRelP", "SetAP"),
-    ),
-    "diversity": ("alpha-nDCG@10", "ERR-IA@10", "nERR-IA@10", "P-IA@10", "AP-IA", "StRecall@10"),
-}
 
 
 @verb
@@ -108,12 +79,14 @@ def retrieval(
         run is what judgments are, with scores for grades. Several are read at once.
     measures
         Names such as ``"nDCG@10"``; ``calipers measures`` lists them. ``"official"`` stands for
-        what trec_eval prints unasked, ``"set"`` for the measures of retrieved sets, as means over
-        topics and pooled, ``"diversity"`` for those of subtopics.
+        what trec_eval prints unasked, ``"all_trec"`` for all that it can, ``"set"`` for the
+        measures of retrieved sets, as means over topics and pooled, ``"diversity"`` for those of
+        subtopics.
     rel
         The lowest grade that counts as relevant, for measures that do not state their own.
     collection
-        Number of documents in the collection, for fall-out.
+        Number of documents in the collection, for fall-out and what else counts the documents that
+        were not retrieved.
     topics
         ``"qrels"``: every judged topic, one that a run leaves out scoring 0. ``"both"``: the topics
         that the judgments and every run share.

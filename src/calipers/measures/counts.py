@@ -200,6 +200,11 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
+def alpha_of(beta: float, alpha: float | None = None) -> float:
+    """How much precision counts for in F_β, as van Rijsbergen writes it: 1 / (1 + β²)."""
+    return 1 / (1 + beta**2) if alpha is None else alpha
+
+
 @rate(
     "F",
     aliases=("f_score", "fbeta", "fbeta_score", "f-measure"),
@@ -212,13 +217,11 @@ def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None)
     (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
     It is 0, not undefined, when precision is undefined but there are positives to find. Given
-    ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α.
+    ``alpha`` it is 1 / (α/precision + (1 − α)/recall), that is β² = (1 − α)/α. At β = ∞ it is
+    recall.
     """
-    if alpha is None:
-        hit, miss, wrong = 1 + beta**2, beta**2, 1.0
-    else:
-        hit, miss, wrong = 1.0, 1 - alpha, alpha
-    value = hit * c.tp / (hit * c.tp + miss * c.fn + wrong * c.fp)
+    share = alpha_of(beta, alpha)
+    value = c.tp / (c.tp + (1 - share) * c.fn + share * c.fp)
     # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
     return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 

@@ -102,6 +102,8 @@ class Definition:
     together: Callable[..., npt.NDArray[np.integer[Any]] | None] | None = None
     at: str = "cutoff"
     suffix: str | None = None
+    #: Whether the name goes without the suffix where that is the default.
+    bare: bool = False
     infix: str | None = None
     #: Whether it can be asked of more than two classes without naming one or an average.
     any_classes: bool = False
@@ -230,7 +232,8 @@ class Measure:
         d, bound = self.definition, self.parameters
         name = d.name
         if d.suffix is not None and bound.get("alpha") is None:
-            name += written(bound.pop(d.suffix))
+            number = bound.pop(d.suffix)
+            name += "" if d.bare and number == d.parameters[d.suffix] else written(number)
         if d.infix is not None:
             name = name.replace(f"-{d.infix}-", f"-{written(bound.pop(d.infix))}-")
         at = bound.pop(d.at, None)

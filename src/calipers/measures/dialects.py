@@ -6,6 +6,7 @@ the name: parameters that are called otherwise, and those that are written into 
     trec_eval      set_F_0.25  Rprec_mult_1.20  rbp_p=0.8  ndcg_1=3,2=9  utility_2,-1,0,0
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
+    MTEB           ndcg_at_10
 """
 
 from __future__ import annotations
@@ -32,9 +33,14 @@ def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     ('SetF', None, {'beta': 0.5})
     """
     words = name, at, dict(values)
-    for translated in (_ranx, _trec_eval, _ir_measures, _former):
+    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _former):
         words = translated(*words)
     return words
+
+
+def _mteb(name: str, at: str | None, values: Parameters) -> Words:
+    cut = re.fullmatch(r"(.+?)[-_]at[-_](\d+)", name, re.IGNORECASE)
+    return (cut[1], cut[2], values) if cut and at is None else (name, at, values)
 
 
 def _ranx(name: str, at: str | None, values: Parameters) -> Words:

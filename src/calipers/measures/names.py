@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from calipers.measures.dialects import in_our_words
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME
-from calipers.measures.registry import candidates, definitions, load
+from calipers.measures.registry import candidates, definitions, key, load
 
 _NAME = re.compile(
     r"""(?P<name>[^()@\s]+?)            # nDCG
@@ -38,7 +39,7 @@ _CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\)
 _AVERAGE = re.compile(r"(?P<average>macro|micro|weighted)[-_](?P<name>.+)$", re.IGNORECASE)
 _AVERAGE_BEHIND = re.compile(r"(?P<name>.+)_(?P<average>macro|micro|weighted)$", re.IGNORECASE)
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
-_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?)$")
+_TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
 
 
 def parse(
@@ -162,7 +163,7 @@ def _chosen(text: str, name: str, readings: list[Reading], values: Mapping[str, 
     own = [
         (d, written)
         for d, written in readings
-        if name.lower() == d.name.lower() + written.get("suffix", "")
+        if key(name) == key(d.name) + written.get("suffix", "")
     ]
     readings = own or readings
     families = list(dict.fromkeys(d.family for d, _ in readings))
@@ -231,11 +232,16 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
         call = ast.parse(f"_({arguments})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args:
             raise ValueError
-        return {str(k.arg): ast.literal_eval(k.value) for k in call.keywords if k.arg}
+        return {str(k.arg): _literal(k.value) for k in call.keywords if k.arg}
     except (SyntaxError, ValueError):
         raise UnknownMeasureError(
             f"{text!r}: expected parameters like (rel=2), got ({arguments})"
         ) from None
+
+
+def _literal(node: ast.expr) -> Any:
+    infinite = isinstance(node, ast.Name) and node.id.lower() == "inf"
+    return math.inf if infinite else ast.literal_eval(node)
 
 
 def _number(text: str, number: str) -> int | float:
@@ -254,9 +260,9 @@ def _unknown(text: str, families: Sequence[str]) -> str:
         if d.family in families
         for spelling in (*d.aliases, d.name)
     }
-    base = re.split(r"[@(]", text.strip().lower())[0]
-    close = difflib.get_close_matches(base, known, n=3, cutoff=0.6)
-    hint = " or ".join(known[c] for c in close)
+    base = re.split(r"[@(]", text.strip())[0]
+    close = difflib.get_close_matches(base.lower(), known, n=3, cutoff=0.6)
+    hint = " or ".join(known[c] + text.strip()[len(base) :] for c in close)
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
     return f"no measure{where} is called {text!r}" + (
@@ -273,7 +279,7 @@ def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
         if definition.at in definition.parameters:
             ways += [f"{spelled}=7"] if "@" in spelled else [f"{spelled}{j}7" for j in "@_."]
         if definition.suffix:
-            ways.append(f"{spelled}7")
+            ways.append(f"{spelled}7" + ("@7" if definition.at in definition.required else ""))
         if definition.infix:
             ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
         if FAMILIES[definition.family].of_classes:

@@ -22,6 +22,8 @@ class Domain:
     high: float = inf
     #: Whether the bounds themselves are left out.
     open: bool = False
+    #: Whether it may be infinite.
+    infinite: bool = False
     whole: bool = False
     choices: tuple[str, ...] = ()
     holds: str = "number"
@@ -46,7 +48,7 @@ class Domain:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return True
         inside = self.low < value < self.high if self.open else self.low <= value <= self.high
-        return not inside or value in (inf, -inf)
+        return not inside or (value in (inf, -inf) and not self.infinite)
 
     def _bounds(self) -> str:
         if self.high == inf == -self.low:
@@ -69,7 +71,7 @@ def _holds_gains(value: Any) -> bool:
 PARAMETERS: dict[str, Domain] = {
     "alpha": Domain(low=0, high=1),
     "base": Domain(low=1, open=True),
-    "beta": Domain(low=0),
+    "beta": Domain(low=0, infinite=True),
     "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
     "bins": Domain(low=1, whole=True),
     "collection": Domain(low=0, whole=True, usual=1000),

@@ -14,7 +14,7 @@ from calipers.measures.families import FAMILIES, TASKS, task_of
 from calipers.measures.names import meaning, meanings, ways_to_write
 from calipers.measures.parameters import PARAMETERS
 from calipers.measures.reasons import REASONS
-from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, load
+from calipers.measures.registry import NAMES, REGISTRY, built_in, candidates, enter, key, load
 from calipers.statistics import FloatArray, Moments
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -164,7 +164,7 @@ def _ways_to_write_others(
     stems: Iterable[str], families: Iterable[str], old: Definition | None
 ) -> Iterator[tuple[str, Definition]]:
     """What means another definition of these families, and may come to mean one of such names."""
-    begun = [re.split("[-_]k[-_]", stem.lower())[0] for stem in stems]
+    begun = [key(stem).split("-k-")[0] for stem in stems]
     for name in tuple(NAMES):
         if any(stem in name for stem in begun):
             for other in candidates(name, tuple(families)):
@@ -188,7 +188,7 @@ def _check_meanings(
         other = before[text]
         if other not in (None, old):
             raise NameTakenError(_taken(text, other, definition))
-    names = {n.lower() for of in (definition, old) if of is not None for n in of.spellings}
+    names = {key(n) for of in (definition, old) if of is not None for n in of.spellings}
     kept = {name: list(NAMES[name]) for name in names if name in NAMES}
     enter(definition, old)
     # Numbers behind _ and . are how other tools write, who may mean something else by them.

@@ -15,17 +15,22 @@ from calipers.measures.families import FAMILIES
 
 #: By family and name, also of families that are not in the catalogue.
 REGISTRY: dict[tuple[str, str], Definition] = {}
-#: By each spelling, in small letters.
+#: By the key of each spelling.
 NAMES: dict[str, list[Definition]] = {}
+
+
+def key(name: str) -> str:
+    """What a spelling is looked up by: capitals and hyphens or underscores do not matter."""
+    return name.lower().replace("_", "-")
 
 
 def enter(definition: Definition, old: Definition | None = None) -> None:
     """Into the books, in the place of ``old``."""
     if old is not None:
-        for name in old.spellings:
-            NAMES[name.lower()].remove(old)
+        for known in dict.fromkeys(map(key, old.spellings)):
+            NAMES[known].remove(old)
     REGISTRY[definition.family, definition.name] = definition
-    for known in dict.fromkeys(n.lower() for n in definition.spellings):
+    for known in dict.fromkeys(map(key, definition.spellings)):
         NAMES.setdefault(known, []).append(definition)
 
 
@@ -36,7 +41,7 @@ def built_in(definition: Definition) -> bool:
 
 def candidates(name: str, families: Sequence[str]) -> list[Definition]:
     """What answers to a name, of these families."""
-    named = NAMES.get(name.lower(), ())
+    named = NAMES.get(key(name), ())
     return [d for family in families for d in named if d.family == family]
 
 

@@ -106,7 +106,7 @@ def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 
 @of_gain(
     "nDCG",
-    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg"),
+    aliases=("ndcg_cut", "ndcg_score", "normalised_dcg", "normalized_dcg"),
     undefined={**NO_GAIN, "nothing_found": _none_found},
     ties="linear",
     reference=JARVELIN,

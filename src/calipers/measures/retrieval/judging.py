@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calipers.lazily import numpy as np
+from calipers.measures.retrieval.sets import NOTHING_RETRIEVED
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.measures.retrieval.users import powers
 from calipers.statistics import FloatArray, JudgedRankings
@@ -71,7 +72,7 @@ def inferred_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
 @ranking(
     "Judged",
     higher_is_better=None,
-    undefined={"nothing_retrieved": lambda r, _: r.retrieved == 0},
+    undefined=NOTHING_RETRIEVED,
     ties="linear",
 )
 def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from calipers.lazily import numpy as np
+from calipers.measures.counts import alpha_of
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
@@ -14,7 +15,7 @@ from calipers.statistics import FloatArray, IntArray, JudgedRankings
 ELEVEN = tuple(tenth / 10 for tenth in range(11))
 
 
-@ranking("P", aliases=("precision",), shares=("precision",), ties="linear")
+@ranking("P", aliases=("precision", "prec"), shares=("precision",), ties="linear")
 def precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Precision at k: relevant documents among the first k, over k, also where fewer were
     retrieved."""
@@ -36,17 +37,23 @@ def relative_precision_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> Float
 
 @ranking(
     "F",
-    aliases=("f1",),
-    shares=("f1",),
+    shares=("F",),
+    suffix="beta",
+    bare=True,
     undefined=NO_RELEVANT,
     ties="linear",
     reference="van Rijsbergen 1979",
 )
-def f_at(r: JudgedRankings, cutoff: int, rel: int = 1, beta: float = 1.0) -> FloatArray:
+def f_at(
+    r: JudgedRankings, cutoff: int, rel: int = 1, beta: float = 1.0, alpha: float | None = None
+) -> FloatArray:
     """F_β at k: the weighted harmonic mean of P@k and R@k, (1 + β²)·found / (β²·R + k), with the
-    number found among the first k."""
-    found = r.relevant_retrieved(rel, cutoff)
-    return (1 + beta**2) * found / (beta**2 * r.relevant(rel) + cutoff)
+    number found among the first k.
+
+    Given ``alpha`` it is found / (α·k + (1 − α)·R), that is β² = (1 − α)/α. At β = ∞ it is R@k.
+    """
+    share, found = alpha_of(beta, alpha), r.relevant_retrieved(rel, cutoff)
+    return found / ((1 - share) * r.relevant(rel) + share * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -62,7 +69,13 @@ def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArra
     return out
 
 
-@ranking("Success", aliases=("hit_rate",), share_of="topics", ties=success_over_ties)
+@ranking(
+    "Success",
+    aliases=("hit_rate", "HitRate", "hit", "HR", "accuracy"),
+    shares=("accuracy", "hit_rate"),
+    share_of="topics",
+    ties=success_over_ties,
+)
 def success_at(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
     """Whether a relevant document stands among the first k."""
     return (r.relevant_retrieved(rel, cutoff) > 0).astype(np.float64)
@@ -94,7 +107,7 @@ def _none_found(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 
 @of_relevant(
     "AP",
-    aliases=("MAP", "map_cut", "average_precision"),
+    aliases=("MAP", "map_cut", "average_precision", "mean_average_precision"),
     undefined={**NO_RELEVANT, "nothing_found": _none_found},
     ties=average_precision_over_ties,
 )
@@ -146,7 +159,11 @@ def reciprocal_rank_over_ties(
     return out
 
 
-@ranking("RR", aliases=("MRR", "recip_rank", "reciprocal_rank"), ties=reciprocal_rank_over_ties)
+@ranking(
+    "RR",
+    aliases=("MRR", "recip_rank", "reciprocal_rank", "mean_reciprocal_rank"),
+    ties=reciprocal_rank_over_ties,
+)
 def reciprocal_rank(r: JudgedRankings, cutoff: int | None = None, rel: int = 1) -> FloatArray:
     """Reciprocal rank: 1 / rank of the first relevant document, 0 where there is none (within the
     cutoff); its mean over topics is MRR."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import inf
+from typing import Any
 
 from calipers.lazily import numpy as np
 from calipers.measures import counts
-from calipers.measures.retrieval.traits import number, of_relevant, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking
 from calipers.statistics import FloatArray, JudgedRankings
 
 ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
+NOTHING_RETRIEVED = {"nothing_retrieved": lambda r, _: r.retrieved == 0}
+NOTHING_RETRIEVED_OR_RELEVANT = {
+    "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.relevant(p["rel"]) == 0
+}
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
 }
@@ -33,12 +39,67 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.relevant(rel)
 
 
-@number("NumRelRet", aliases=("num_rel_ret", "hits"), higher_is_better=True, ties="linear")
+@number(
+    "NumRelRet",
+    aliases=("num_rel_ret", "hits", "SetTP", "TP", "true_positives"),
+    shares=("TP", "true_positives"),
+    higher_is_better=True,
+    ties="linear",
+)
 def number_relevant_retrieved(
     r: JudgedRankings, rel: int = 1, cutoff: int | None = None
 ) -> FloatArray:
     """Number of relevant documents retrieved (within the cutoff), over all topics."""
     return r.relevant_retrieved(rel, cutoff)
+
+
+@number(
+    "SetFP",
+    aliases=("FP", "false_positives"),
+    shares=("FP", "false_positives"),
+    higher_is_better=False,
+)
+def set_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Number of documents retrieved that are not relevant, judged or not, over all topics."""
+    return r.confusion(rel).fp
+
+
+@number(
+    "SetFN",
+    aliases=("FN", "false_negatives"),
+    shares=("FN", "false_negatives"),
+    higher_is_better=False,
+)
+def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Number of relevant documents not retrieved, over all topics."""
+    return r.confusion(rel).fn
+
+
+@number(
+    "SetTN",
+    aliases=("TN", "true_negatives"),
+    shares=("TN", "true_negatives"),
+    higher_is_better=True,
+    undefined=COLLECTION,
+)
+def set_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Number of documents neither retrieved nor relevant, in a collection of known size, over all
+    topics."""
+    return r.confusion(rel, collection=collection).tn
+
+
+@ranking(
+    "SetGenerality",
+    aliases=("generality",),
+    shares=("generality",),
+    higher_is_better=None,
+    undefined=COLLECTION,
+    ties="none",
+)
+def set_generality(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Generality: the share of the documents of a collection of known size that are relevant to the
+    topic, R over its size."""
+    return r.relevant(rel) / collection
 
 
 @number("NumNonrelJudgedRet", aliases=("num_nonrel_judged_ret",), higher_is_better=False)
@@ -47,14 +108,20 @@ def number_nonrelevant_retrieved(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r.sum((r.grade >= 0) & ~r.hits(rel))
 
 
-@ranking("SetP", aliases=("set_P", "precision"), shares=("precision",), ties="none")
+@ranking(
+    "SetP",
+    aliases=("set_P", "precision"),
+    shares=("precision",),
+    undefined=NOTHING_RETRIEVED,
+    ties="none",
+)
 def set_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Precision of the retrieved set: relevant documents retrieved, over all retrieved.
 
-    It is 0 where nothing was retrieved, as in trec_eval: an empty answer is not told apart from a
-    topic that the run leaves out, which scores 0.
+    It is undefined where nothing was retrieved. trec_eval puts 0 there, as ``undefined="zero"``
+    does.
     """
-    return np.where(r.retrieved > 0, counts.precision(r.confusion(rel)), 0.0)
+    return counts.precision(r.confusion(rel))
 
 
 @of_relevant("SetR", aliases=("set_recall", "recall"), shares=("recall",), ties="none")
@@ -80,27 +147,59 @@ def set_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
 
 
 @of_relevant(
-    "SetF", aliases=("set_F", "f1"), shares=("f1",), reference="van Rijsbergen 1979", ties="none"
+    "SetF",
+    aliases=("set_F", "F"),
+    shares=("F",),
+    suffix="beta",
+    bare=True,
+    reference="van Rijsbergen 1979",
+    ties="none",
 )
-def set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
+def set_f(
+    r: JudgedRankings, rel: int = 1, beta: float = 1.0, alpha: float | None = None
+) -> FloatArray:
     """F_β of the retrieved set: (1 + β²)TP / ((1 + β²)TP + β²FN + FP).
 
-    β is β: trec_eval's ``set_F_x`` has β² = x.
+    β is β: trec_eval's ``set_F_x`` has β² = x. Given ``alpha``, β² = (1 − α)/α. At β = ∞ it is
+    recall.
     """
-    return counts.f_measure(r.confusion(rel), beta=beta)
+    return counts.f_measure(r.confusion(rel), beta, alpha)
 
 
 @ranking(
     "SetJaccard",
     aliases=("set_jaccard",),
-    undefined={
-        "nothing_retrieved_or_relevant": lambda r, p: r.retrieved + r.relevant(p["rel"]) == 0
-    },
+    undefined=NOTHING_RETRIEVED_OR_RELEVANT,
     ties="none",
 )
 def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Jaccard index of the retrieved and the relevant set: TP / (TP + FP + FN)."""
     return counts.jaccard(r.confusion(rel))
+
+
+@ranking(
+    "SetMCC",
+    aliases=("MCC",),
+    shares=("MCC",),
+    range=(-1, 1),
+    perfect=1.0,
+    undefined={
+        **NO_RELEVANT,
+        **ALL_RELEVANT,
+        **NOTHING_RETRIEVED,
+        "everything_retrieved": lambda r, p: r.retrieved >= p["collection"],
+        **COLLECTION,
+    },
+    reference="Matthews 1975",
+    ties="none",
+)
+def set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Matthews correlation of the retrieved and the relevant set in a collection of known size:
+    (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN))."""
+    c = r.confusion(rel, collection=collection)
+    # As the geometric mean of these it keeps its digits in a collection of a billion documents.
+    informed, marked = counts.informedness(c), counts.markedness(c)
+    return np.sign(informed) * np.sqrt(np.maximum(informed * marked, 0))
 
 
 @ranking("SetAcc", aliases=("set_accuracy",), undefined=COLLECTION, ties="none")
@@ -129,6 +228,7 @@ def fallout(
     "micro-SetP",
     aliases=("micro_set_P", "micro-precision"),
     summary="pooled",
+    undefined=NOTHING_RETRIEVED,
     weight=lambda r, _: r.retrieved,
     ties="none",
 )
@@ -151,16 +251,55 @@ def micro_set_recall(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return set_recall(r, rel=rel)
 
 
+def _weight_of_f(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
+    share = counts.alpha_of(p["beta"], p["alpha"])
+    return np.asarray(share * r.retrieved + (1 - share) * r.relevant(p["rel"]))
+
+
 @of_relevant(
     "micro-SetF",
     aliases=("micro_set_F", "micro-F"),
     summary="pooled",
-    weight=lambda r, p: r.retrieved + p["beta"] ** 2 * r.relevant(p["rel"]),
+    suffix="beta",
+    bare=True,
+    weight=_weight_of_f,
     ties="none",
 )
-def micro_set_f(r: JudgedRankings, rel: int = 1, beta: float = 1.0) -> FloatArray:
+def micro_set_f(
+    r: JudgedRankings, rel: int = 1, beta: float = 1.0, alpha: float | None = None
+) -> FloatArray:
     """Micro-averaged F_β of the retrieved sets: from the counts of all topics together."""
-    return set_f(r, rel=rel, beta=beta)
+    return set_f(r, rel, beta, alpha)
+
+
+@ranking(
+    "micro-SetJaccard",
+    aliases=("micro-Jaccard",),
+    summary="pooled",
+    undefined=NOTHING_RETRIEVED_OR_RELEVANT,
+    weight=lambda r, p: r.retrieved + r.confusion(p["rel"]).fn,
+    ties="none",
+)
+def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Micro-averaged Jaccard index of the retrieved and the relevant sets: from the counts of all
+    topics together."""
+    return set_jaccard(r, rel=rel)
+
+
+@ranking(
+    "micro-fallout",
+    aliases=("micro-fall-out",),
+    summary="pooled",
+    higher_is_better=False,
+    undefined=ALL_RELEVANT | COLLECTION,
+    weight=lambda r, p: p["collection"] - r.relevant(p["rel"]),
+    ties="linear",
+)
+def micro_fallout(
+    r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1
+) -> FloatArray:
+    """Micro-averaged fall-out: from the counts of all topics together."""
+    return fallout(r, collection, cutoff, rel)
 
 
 @ranking("utility", range=(-inf, inf), ties="none")

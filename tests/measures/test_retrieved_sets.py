@@ -1,0 +1,136 @@
+"""Measures of retrieved sets, by counting documents one by one, and what their names mean."""
+
+from __future__ import annotations
+
+from itertools import chain
+from math import isnan
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+import calipers as cal
+from calipers.measures.families import TASKS
+
+COLLECTION = 40
+DOCUMENTS = [f"d{i}" for i in range(COLLECTION)]
+TOPICS = ("a", "b", "c", "d")
+
+
+def data() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Four topics; of the last one the run retrieves nothing."""
+    random = np.random.default_rng(4)
+    qrels = {t: {d: int(random.integers(0, 3)) for d in random.choice(DOCUMENTS, 9, False)}
+             for t in TOPICS}  # fmt: skip
+    run = {t: {d: float(i) for i, d in enumerate(random.choice(DOCUMENTS, 6 + i, False))}
+           for i, t in enumerate(TOPICS[:3])}  # fmt: skip
+    return qrels, run
+
+
+QRELS, RUN = data()
+
+
+def both(topic: str, rel: int = 1) -> tuple[list[bool], list[bool]]:
+    """Of every document of the collection: whether it is relevant, and whether it was retrieved."""
+    return [QRELS[topic].get(d, 0) >= rel for d in DOCUMENTS], [
+        d in RUN.get(topic, ()) for d in DOCUMENTS
+    ]
+
+
+def everything(rel: int = 1) -> tuple[list[bool], list[bool]]:
+    """The same of all topics together."""
+    relevant, retrieved = zip(*(both(topic, rel) for topic in TOPICS), strict=True)
+    return [*chain(*relevant)], [*chain(*retrieved)]
+
+
+@pytest.mark.parametrize("rel", [1, 2])
+def test_counts_are_added_up_over_topics(rel: int) -> None:
+    (tn, fp), (fn, tp) = metrics.confusion_matrix(*everything(rel))
+    evaluation = cal.retrieval(
+        QRELS, RUN, measures=["TP", "FP", "FN", "TN"], rel=rel, collection=COLLECTION
+    )
+    assert [e.value for e in evaluation] == [tp, fp, fn, tn]
+
+
+@pytest.mark.parametrize(
+    ("name", "peer", "undefined"),
+    [
+        ("MCC(collection=40)", metrics.matthews_corrcoef, ["d"]),
+        ("SetP", lambda t, p: metrics.precision_score(t, p, zero_division=0), ["d"]),
+        ("SetF(alpha=0.2)", lambda t, p: metrics.fbeta_score(t, p, beta=2, zero_division=0), []),
+        ("F0.5", lambda t, p: metrics.fbeta_score(t, p, beta=0.5, zero_division=0), []),
+        ("SetFinf", metrics.recall_score, []),
+        ("generality(collection=40)", lambda t, _: np.mean(t), []),
+    ],
+)
+def test_a_mean_over_topics(name: str, peer: object, undefined: list[str]) -> None:
+    evaluation = cal.retrieval(QRELS, RUN, measures=[name])
+    [values] = evaluation.per_unit.values["run"].values()
+    for topic, value in zip(TOPICS, values, strict=True):
+        if topic in undefined:
+            assert isnan(value)
+        else:
+            assert value == pytest.approx(peer(*both(topic)))  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [
+        ("micro-SetJaccard", metrics.jaccard_score),
+        ("micro-SetF2", lambda t, p: metrics.fbeta_score(t, p, beta=2)),
+        ("micro-SetF(alpha=0.2)", lambda t, p: metrics.fbeta_score(t, p, beta=2)),
+        ("micro-SetFinf", metrics.recall_score),
+        ("micro-SetP", metrics.precision_score),
+        ("micro-fallout(collection=40)", lambda t, p: np.mean(np.array(p)[~np.array(t)])),
+    ],
+)
+def test_a_micro_average_is_that_of_all_topics_together(name: str, peer: object) -> None:
+    found = cal.retrieval(QRELS, RUN, measures=[name])[name]
+    assert found.value == pytest.approx(peer(*everything()))  # type: ignore[operator]
+
+
+def test_the_precision_of_an_empty_answer() -> None:
+    kept = cal.retrieval(QRELS, RUN, measures=["SetP"])["SetP"]
+    zero = cal.retrieval(QRELS, RUN, measures=["SetP"], undefined="zero")["SetP"]
+    assert (kept.n, dict(kept.undefined)) == (3, {"nothing_retrieved": 1})
+    assert (zero.n, zero.value) == (4, pytest.approx(kept.value * 3 / 4))
+
+
+def test_f_at_a_cutoff() -> None:
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    qrels = {"q": {"a": 1, "b": 0, "c": 1, "x": 1, "y": 1}}
+    by_hand = {"F@2": 2 * 1 / (2 + 4), "F2@2": 5 * 1 / (4 * 4 + 2), "Finf@2": 1 / 4,
+               "F(alpha=0.2)@2": 1 / (0.2 * 2 + 0.8 * 4), "F0@2": 1 / 2}  # fmt: skip
+    for name, value in by_hand.items():
+        assert cal.measure(name, family="retrieval")(qrels, run) == pytest.approx(value), name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("F2", "SetF2"), ("f1", "SetF"), ("SetF(beta=2)", "SetF2"), ("set_f2", "SetF2"),
+        ("F(beta=0.5)@10", "F0.5@10"), ("F1@10", "F@10"), ("micro-F2", "micro-SetF2"),
+        ("ndcg_at_10", "nDCG@10"), ("ndcg-at-10", "nDCG@10"), ("map_at_10", "AP@10"),
+        ("recall_at_100", "R@100"), ("mrr_at_10", "RR@10"), ("precision_at_10", "P@10"),
+        ("Accuracy@10", "Success@10"), ("accuracy_at_10", "Success@10"), ("HR@10", "Success@10"),
+        ("hit@10", "Success@10"), ("HitRate@10", "Success@10"), ("hit-rate@10", "Success@10"),
+        ("prec@10", "P@10"), ("mean_average_precision", "AP"), ("mean-reciprocal-rank", "RR"),
+        ("normalized_dcg", "nDCG"), ("normalised-dcg@10", "nDCG@10"), ("R-cap@10", "RelP@10"),
+        ("iprec_at-recall_0.50", "IPrec@0.5"), ("hits", "NumRelRet"),
+    ],
+)  # fmt: skip
+def test_what_others_write(text: str, name: str) -> None:
+    assert str(cal.measure(text, family="retrieval")) == name
+    from calipers.measures import parse
+
+    assert str(parse(text, TASKS["retrieval"])) == name
+
+
+def test_all_trec_is_what_trec_eval_prints() -> None:
+    """But for the tag and the string of relevance, which are no numbers."""
+    from calipers.cli.trec_eval.table import NICKNAMES, TABLE
+
+    asked = {e.measure.split("(")[0].split("@")[0]
+             for e in cal.retrieval(QRELS, RUN, measures="all_trec", interval="none")}  # fmt: skip
+    rows = [TABLE[name].measure for name in NICKNAMES["all_trec"]]
+    assert asked == {name for name in rows if name}
