@@ -17,6 +17,7 @@ OF_LABELS = (
 )
 OF_CLASSES = (
     *("accuracy", "macro-F1", "weighted-F1", "macro-precision", "macro-recall", "kappa", "MCC"),
+    "kappa(weights='quadratic')",
 )
 OF_SETS = ("macro-F1", "macro-recall", "weighted-F1", "micro-F1")
 

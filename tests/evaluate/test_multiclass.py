@@ -18,8 +18,10 @@ import calipers as cal
 from calipers.data.errors import InputError
 from calipers.inference.cells import Cells
 from calipers.inference.gradients import gradient
+from calipers.inference.settings import Settings
 from calipers.measures import UnknownMeasureError, definitions, parse
 from calipers.measures.averages import AVERAGES
+from calipers.readings.counts import ClassCounts
 from calipers.report.confusion import block_order
 from calipers.results import Evaluation
 from calipers.statistics import ClassRanks, ConfusionMatrix
@@ -561,3 +563,33 @@ def test_confusions_gather_in_blocks(seed: int) -> None:
 
 def test_without_confusion_the_order_stays() -> None:
     assert block_order(np.diag([3.0, 1.0, 2.0, 5.0])) == (0, 1, 2, 3)
+
+
+def test_weighted_kappa_says_in_which_order_it_took_named_classes() -> None:
+    truth, said = (["low", "high", "medium", "low"] * 9, ["low", "medium", "low", "high"] * 9)
+    quadratic = "kappa(weights='quadratic')"
+    ev = cal.classification(truth, said, measures=[quadratic])
+    assert f"{quadratic} takes the classes in the order high, low, medium" in ev.notes[0]
+    order = ["low", "medium", "high"]
+    named = cal.classification(truth, said, measures=["QWK", "kappa"], labels=order)
+    number = [[order.index(name) for name in column] for column in (truth, said)]
+    numbered = cal.classification(*number, measures=[quadratic])
+    assert (named.notes, numbered.notes) == ((), ())
+    assert cal.classification(truth, said, measures=["kappa"]).notes == ()
+    assert named[quadratic].value == numbered[quadratic].value != ev[quadratic].value
+
+
+def test_weighted_kappa_of_very_many_classes_moves_as_that_of_few() -> None:
+    random = np.random.default_rng(4)
+    truth = random.integers(0, 150, 600)
+    said = np.clip(truth + random.integers(-9, 10, 600), 0, 149)
+    names = [f"kappa(weights={weights!r})" for weights in ("linear", "quadratic")]
+    settings = Settings(resamples=50)
+    many = ClassCounts.from_codes(truth, said, tuple(map(str, range(150))), settings)
+    assert not many.cells.dense
+    whole = ConfusionMatrix.from_codes(truth, said, many.matrix.labels)
+    few = ClassCounts(whole, many.cells, settings)
+    for measure in map(parse, names):
+        a, b = (counts.reading(measure) for counts in (many, few))
+        assert a.value == pytest.approx(b.value, rel=1e-12)
+        assert a.found_error.se == pytest.approx(b.found_error.se, rel=1e-6)

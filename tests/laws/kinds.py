@@ -300,6 +300,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "binning": _one_of("equal-width", "equal-mass", "distinct"),
     "estimator": _one_of("equal-width", "equal-mass", "sweep"),
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
+    "weights": _one_of("linear", "quadratic"),
     "loss": _one_of("Brier", "log-loss"),
     "slope": _one_of("one", "fitted"),
     "cost_fp": _between(0.0, 20.0, 0.0, 1.0),

@@ -92,6 +92,7 @@ def edges(definition: Definition) -> list[Measure]:
         "k": [1, 2, 4],
         "tied": ["share", "optimistic", "pessimistic"],
         "tp": [1.0],
+        "weights": [None, "linear", "quadratic"],
     }
     names = list(definition.parameters)
     return [

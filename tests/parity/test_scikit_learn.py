@@ -13,7 +13,13 @@ import pytest
 
 import calipers as cal
 from calipers.measures import parse
-from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable
+from calipers.statistics import (
+    ConfusionMatrix,
+    FloatArray,
+    Moments,
+    OccupiedMatrix,
+    ScoreTable,
+)
 
 sklearn = pytest.importorskip("sklearn")
 metrics = pytest.importorskip("sklearn.metrics")
@@ -124,7 +130,13 @@ def test_measures_of_counts() -> None:
     assert undefined > 1_200
 
 
-@pytest.mark.parametrize("name", ["MCC", "kappa", "balanced-accuracy", "J", "LR+", "LR-", "G-mean"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("MCC", "kappa", "kappa(weights='linear')", "balanced-accuracy"),
+        *("adjusted-balanced-accuracy", "J", "LR+", "LR-", "G-mean"),
+    ],
+)
 def test_an_empty_margin_is_undefined_where_scikit_learn_has_a_number(name: str) -> None:
     one_class = ConfusionMatrix.from_codes(np.array([1, 1, 1]), np.array([1, 1, 1]))
     assert np.isnan(parse(name, "counts").apply(one_class))
@@ -347,17 +359,23 @@ def test_measures_of_several_classes() -> None:
                 len(set(predicted)) > 1,
             ),
         }
-        kappa = metrics.cohen_kappa_score(truth, predicted, labels=range(k), **options)
-        expected["kappa"] = (kappa, True)
+        for weights in (None, "linear", "quadratic"):
+            of_kappa = {**options, "labels": range(k), "weights": weights}
+            kappa = metrics.cohen_kappa_score(truth, predicted, **of_kappa)
+            expected[f"kappa(weights={weights!r})"] = (kappa, True)
         if set(predicted) <= set(truth):
-            balanced = metrics.balanced_accuracy_score(truth, predicted, **options)
-            expected["balanced-accuracy"] = (balanced, True)
+            for name, adjusted in (("", False), ("adjusted-", True)):
+                options["adjusted"] = adjusted
+                balanced = metrics.balanced_accuracy_score(truth, predicted, **options)
+                expected[f"{name}balanced-accuracy"] = (balanced, True)
+        many = OccupiedMatrix.from_codes(truth, predicted, matrix.labels, weight)
         for name, (theirs, defined) in expected.items():
-            value = float(parse(name, "counts").apply(matrix))
             if defined:
-                assert value == pytest.approx(theirs, **CLOSE), (case, name)
+                for held in (matrix, many):
+                    value = float(parse(name, "counts").apply(held))
+                    assert value == pytest.approx(theirs, **CLOSE), (case, name)
                 compared += 1
-    assert compared > 1_200
+    assert compared > 2_000
 
 
 def test_tables_of_confusion() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_classes
 from calipers.inference.settings import Settings
+from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows
@@ -96,10 +97,21 @@ def multiclass(
         conventions={"classes": list(found.names), "several_highest": "the first class"},
         inputs=inputs,
         findings=of_classes,
-        notes=(*notes, *rows.notes()),
+        notes=(*notes, *rows.notes(), *_order(chosen, truth, found, labels)),
         confusions=confusions(systems, settings),
         curves=_curves(systems.values()) if curves else (),
     )
+
+
+def _order(
+    measures: Iterable[Measure], truth: Coded, classes: Classes, labels: Sequence[Any] | None
+) -> Iterator[str]:
+    """In which order classes with names stand that nobody put in one, where that matters."""
+    named = labels is None and any(isinstance(label, str | bytes) for label in truth.labels)
+    asked = [str(m) for m in measures if m.ordered is not None and m.ordered(None, m.parameters)]
+    if named and asked:
+        order = ", ".join(classes.names)
+        yield f"{asked[0]} takes the classes in the order {order}; labels= gives another."
 
 
 def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:

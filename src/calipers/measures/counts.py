@@ -48,6 +48,8 @@ EMPTY_CLASS = {
     "no_rows": lambda c, _: c.total == 0,
 }
 
+SINGLE_CLASS = {"one_class": lambda c, _: _occurring(c).sum(axis=-1) < 2}
+
 
 @count("TP", aliases=("true_positives",))
 def true_positives(c: ConfusionMatrix) -> FloatArray:
@@ -200,6 +202,14 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
+@agreement("adjusted-balanced-accuracy", undefined=EMPTY_CLASS | SINGLE_CLASS, any_classes=True)
+def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
+    """Balanced accuracy between chance and perfection: (b − 1/K) / (1 − 1/K), with K the classes
+    that occur. 0 for a constant answer, 1 at best, −1/(K − 1) at worst; of two classes it is J."""
+    chance = 1 / _occurring(c).sum(axis=-1)
+    return np.asarray((balanced_accuracy(c) - chance) / (1 - chance))
+
+
 def alpha_of(beta: float, alpha: float | None = None) -> float:
     """How much precision counts for in F_β, as van Rijsbergen writes it: 1 / (1 + β²)."""
     return 1 / (1 + beta**2) if alpha is None else alpha
@@ -265,12 +275,34 @@ def jaccard(c: ConfusionMatrix) -> FloatArray:
         "same_single_class": lambda c, _: (c.truth * c.prediction).sum(axis=-1) == c.total**2
     },
     any_classes=True,
-    reference="Cohen 1960",
+    ordered=lambda _, parameters: parameters["weights"] is not None,
+    reference="Cohen 1960; Cohen 1968",
 )
-def cohen_kappa(c: ConfusionMatrix) -> FloatArray:
-    """Cohen's κ: agreement beyond chance, (p_o − p_e) / (1 − p_e) with p_e from the margins."""
+def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
+    """Cohen's κ: agreement beyond chance, (p_o − p_e) / (1 − p_e) with p_e from the margins.
+
+    With ``weights`` a row counts by how far apart truth i and prediction j stand in the order of
+    the classes, by |i − j| if ``"linear"`` and by (i − j)² if ``"quadratic"``:
+    1 − Σ w·observed / Σ w·expected. The order is that of ``labels=``, or else the sorted one. Of
+    two classes all three are the same.
+    """
+    if weights is not None:
+        power = 1 if weights == "linear" else 2
+        return np.asarray(1 - c.apart(power) / _apart_by_chance(c, power))
     expected = (c.truth * c.prediction).sum(axis=-1) / c.total
     return np.asarray((c.correct - expected) / (c.total - expected))
+
+
+def _apart_by_chance(c: ConfusionMatrix, power: int) -> FloatArray:
+    """What :meth:`ConfusionMatrix.apart` would be if only the margins mattered; in time K."""
+    if power == 1:  # rows apart by |i − j| stand on either side of so many borders of classes
+        truth, prediction = (np.cumsum(x, axis=-1)[..., :-1] for x in (c.truth, c.prediction))
+        total = c.total[..., None]
+        crossed = truth * (total - prediction) + (total - truth) * prediction
+        return np.asarray(crossed.sum(axis=-1) / c.total)
+    place = np.arange(c.classes) - (c.classes - 1) / 2
+    first, second = c.truth @ place, c.prediction @ place
+    return np.asarray((c.truth + c.prediction) @ place**2 - 2 * first * second / c.total)
 
 
 @agreement(

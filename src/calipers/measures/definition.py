@@ -107,6 +107,8 @@ class Definition:
     infix: str | None = None
     #: Whether it can be asked of more than two classes without naming one or an average.
     any_classes: bool = False
+    #: Whether the value depends on the order of the classes.
+    ordered: Condition | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
     counts_absent: bool = False
     reference: str = ""

@@ -7,6 +7,8 @@ the name: parameters that are called otherwise, and those that are written into 
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
     MTEB           ndcg_at_10
+    scikit-learn   balanced_accuracy(adjusted=True)
+    Kaggle         quadratic_weighted_kappa
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     ('SetF', None, {'beta': 0.5})
     """
     words = name, at, dict(values)
-    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _former):
+    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _of_classes, _former):
         words = translated(*words)
     return words
 
@@ -137,6 +139,19 @@ def _ir_measures(name: str, at: str | None, values: Parameters) -> Words:
             values |= {} if base == "sdcg" else {"gain": "scale"}
     if base == "sdcg" and values.get("dcg") == "log2":
         del values["dcg"]
+    return name, at, values
+
+
+_KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECASE)
+
+
+def _of_classes(name: str, at: str | None, values: Parameters) -> Words:
+    base = name.lower().replace("_", "-").removesuffix("-score")
+    if base == "balanced-accuracy" and isinstance(values.get("adjusted"), bool):
+        return "adjusted-" * values.pop("adjusted") + "balanced-accuracy", at, values
+    weighted = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)
+    if weighted is not None:
+        return "kappa", at, {"weights": weighted[1].lower(), **values}
     return name, at, values
 
 

@@ -109,6 +109,7 @@ PARAMETERS: dict[str, Domain] = {
     "tied": Domain(choices=("share", "optimistic", "pessimistic")),
     "tail": Domain(choices=("always", "with-unjudged")),
     "ties": Domain(choices=("id", "average", "best", "worst")),
+    "weights": Domain(choices=("linear", "quadratic")),
     "volume": Domain(low=0, high=1, usual=0.5),
     **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }

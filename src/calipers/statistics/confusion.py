@@ -163,6 +163,14 @@ class ConfusionMatrix(Statistic):
         """What one cell holds, with leading axes."""
         return np.asarray(self.counts[..., truth, predicted])
 
+    def apart(self, power: int) -> FloatArray:
+        """Σ |i − j|^power over the rows: how far the predicted classes j stand from the true ones i
+        in the order of the labels."""
+        place = np.arange(self.classes)
+        return np.asarray(
+            (self.counts * np.abs(place[:, None] - place) ** power).sum(axis=(-1, -2))
+        )
+
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
         """True class, predicted class and weight of each cell that holds rows, in their order (of
         a single matrix)."""

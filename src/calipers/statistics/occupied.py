@@ -167,6 +167,11 @@ class OccupiedMatrix(ConfusionMatrix):
             return np.zeros(self.held.shape[:-1])
         return np.asarray(self.held[..., at])
 
+    def apart(self, power: int) -> FloatArray:
+        """Σ |i − j|^power over the rows."""
+        truth, predicted = np.divmod(self.place, self.classes)
+        return np.asarray(self.held @ (np.abs(truth - predicted) ** power).astype(np.float64))
+
     def occupied(self) -> tuple[IntArray, IntArray, FloatArray]:
         """True class, predicted class and weight of each cell that holds rows, in their order (of
         a single matrix)."""
@@ -252,6 +257,10 @@ class RedrawnMatrix(ConfusionMatrix):
     def cell(self, truth: int, predicted: int) -> FloatArray:
         """What one cell holds, with leading axes."""
         return self._matrix.cell(truth, predicted)
+
+    def apart(self, power: int) -> FloatArray:
+        """Σ |i − j|^power over the rows."""
+        return self._matrix.apart(power)
 
     @cached_property
     def _whole(self) -> bool:
