@@ -126,8 +126,9 @@ def test_two_areas() -> None:
     (first, x, y), (second, v, w) = delong(A), delong(B)
     se = np.sqrt(np.var(x - v, ddof=1) / 9 + np.var(y - w, ddof=1) / 15)
     found = of_pair("AUC")
-    assert limits(found) == near(first - second - Z * se, first - second + Z * se)
-    assert found.p == pytest.approx(2 * stats.norm.sf(abs(first - second) / se), rel=1e-7)
+    t = stats.t.ppf(0.975, 8)  # of nine positives
+    assert limits(found) == near(first - second - t * se, first - second + t * se)
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(first - second) / se, 8), rel=1e-7)
 
 
 # --- Means of losses --------------------------------------------------------------------------

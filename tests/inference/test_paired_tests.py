@@ -156,9 +156,38 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     )
     d = ev.compare(baseline="b")["AUC"]
     assert d.value == 0.5
+    assert d.low < 0
+    assert d.p > 0.05
+    d = ev.compare(baseline="b", interval="analytic")["AUC"]
     assert not d.has_interval
     assert d.no_interval == "no_spread"
     assert math.isnan(d.p)
+
+
+def test_nothing_is_learnt_from_replicates_of_one_value() -> None:
+    assert math.isnan(paired.bootstrap(np.full(999, 0.4)).p)
+    assert paired.bootstrap(np.zeros(999)).p == 1
+    assert math.isnan(paired.bootstrap(np.append(np.linspace(1, 2, 900), np.full(99, np.nan))).p)
+    ev = cal.classification([1], predicted={"a": [1], "b": [0]}, positive=1, measures="F1")
+    assert ev.compare()["F1"].p > 0.2
+
+
+@pytest.mark.parametrize("rows", [4, 30])
+def test_two_systems_that_separate_may_yet_differ(rows: int) -> None:
+    """Of m independent pairs that both order rightly all had to be in order: AUC^m ≥ 0.025."""
+    truth, least = np.arange(2 * rows) % 2, 0.025 ** (1 / rows)
+    ramp = np.arange(2 * rows) / (2 * rows)
+    ev = cal.classification(
+        truth, score={"a": truth + ramp / 2, "b": truth + ramp**2 / 3, "c": -truth}, measures="AUC"
+    )
+    d = ev.compare(baseline="b", adjust="none")["a", "b", "AUC"]
+    assert (d.low, d.high, d.p) == (pytest.approx(least - 1), pytest.approx(1 - least), 1)
+    # One right and one wrong on all pairs: as likely as heads each time.
+    d = ev.compare(baseline="b", adjust="none")["c", "b", "AUC"]
+    assert (d.low, d.high) == (-1, pytest.approx(1 - 2 * least))
+    assert d.p == pytest.approx(2 * 0.5**rows, rel=1e-6)
+    better = ev.compare(baseline="b", adjust="none", alternative="greater")["c", "b", "AUC"]
+    assert better.p == pytest.approx(1 - 0.5**rows, rel=1e-6)
 
 
 # ------------------------------------------------------------------------------------- alternatives

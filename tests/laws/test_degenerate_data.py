@@ -55,6 +55,9 @@ CLUSTERS: dict[str, Callable[[int], Any]] = {
 
 INTERVALS = ("auto", "bootstrap", "analytic")
 
+#: Tests that look at every unit.
+OF_UNITS = ("McNemar", "paired randomisation", "paired t")
+
 
 def every(task: str, *families: str) -> list[Any]:
     return [d.example() for family in families or TASKS[task] for d in definitions(family)]
@@ -80,6 +83,12 @@ def looked_at(evaluation: cal.Evaluation) -> None:
     if evaluation.comparison is not None:
         str(evaluation.comparison)
         list(evaluation.comparison.overall)
+        for d in evaluation.comparison:
+            if d.has_interval:
+                assert d.low <= d.value <= d.high, d
+                assert d.low < d.high, d
+            elif not d.test.startswith(OF_UNITS):  # which know more than replicates do
+                assert math.isnan(d.p) or d.p == 1, d
 
 
 #: Each way once with the plain one of the others, and some that meet.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import joint, many, margins
+from calipers.inference.intervals import ROUNDING
 from calipers.inference.joint import Maxima
 from calipers.inference.limits import (
     MOST_DEALS,
@@ -20,7 +21,7 @@ from calipers.inference.limits import (
     randomisations,
 )
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
-from calipers.inference.paired import ROUNDING, Test
+from calipers.inference.paired import Test
 from calipers.inference.questions import detectable
 from calipers.inference.spaces import Error
 from calipers.once import cached_property
@@ -309,7 +310,7 @@ class Family:
     def _with_limits(self, row: Difference, of: Found, reach: float, method: str) -> Difference:
         """Limits are no narrower than those of the difference by itself, and hold 0 where its test
         does not tell the systems apart. Intervals asked for by name are left as they are."""
-        if self.settings.methods or self.settings.interval == "none" or not reach >= 0:
+        if self.settings.methods or self.settings.interval == "none" or not reach > 0:
             return row
         low, high = row.value - reach, row.value + reach
         if row.has_interval:

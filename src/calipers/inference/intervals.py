@@ -19,6 +19,9 @@ NAN = float("nan")
 #: Above this share of replicates without a value, a bootstrap says nothing.
 MOST_DEGENERATE = 0.05
 
+#: What is apart by no more than this share of its size is equal but for rounding.
+ROUNDING = 1e-12
+
 #: Where the bootstrap-t cuts off what a replicate is apart from the value, in standard errors.
 MOST_T = 8.0
 
@@ -186,7 +189,7 @@ def normal_mean(mean: float, se: float, level: float) -> Interval:
     """Normal interval of a mean from its standard error."""
     if not math.isfinite(se):
         return missing("normal", "too_few_rows")
-    if se == 0:
+    if se <= ROUNDING * abs(mean):
         return missing("normal", "no_spread")
     half = z_of(level) * se
     return Interval(mean - half, mean + half, "normal", se=se)
@@ -241,7 +244,7 @@ def student(mean: float, se: float, n: float, level: float) -> Interval:
 
     if n < 2:
         return missing("Student t", "too_few_units")
-    if not se > 0:
+    if not se > ROUNDING * abs(mean):
         return missing("Student t", "no_spread")
     half = float(stdtrit(n - 1, (1 + level) / 2)) * se
     return Interval(mean - half, mean + half, "Student t", se=se)
@@ -252,7 +255,7 @@ def percentile(replicates: FloatArray, level: float, method: str = "bootstrap [B
 
     Replicates without a value are left out; above 5% there is no interval.
     """
-    usable = _usable(replicates, method)
+    usable = usable_of(replicates, method)
     if isinstance(usable, Interval):
         return usable
     low, high = np.quantile(usable, [(1 - level) / 2, (1 + level) / 2])
@@ -274,7 +277,7 @@ def turned_on_logit(
     >>> round(interval.low, 4), round(interval.high, 4)
     (0.237, 0.6751)
     """
-    usable = _usable(replicates, method)
+    usable = usable_of(replicates, method)
     if isinstance(usable, Interval):
         return usable
 
@@ -295,12 +298,12 @@ def spread(replicates: FloatArray) -> float:
     return float((replicates / scale).std(ddof=1)) * scale
 
 
-def _usable(replicates: FloatArray, method: str) -> FloatArray | Interval:
+def usable_of(replicates: FloatArray, method: str) -> FloatArray | Interval:
     """The replicates that have a value, or the absent interval where they are too few."""
     defined = replicates[np.isfinite(replicates)]
     if len(defined) < (1 - MOST_DEGENERATE) * len(replicates) or len(defined) == 0:
         return missing(method, "degenerate_replicates")
-    if np.ptp(defined) <= 1e-12 * np.abs(defined).max():
+    if np.ptp(defined) <= ROUNDING * np.abs(defined).max():
         # Resampling a perfect answer gives perfect answers; that is no certainty.
         return missing(method, "no_spread")
     return defined
@@ -349,12 +352,12 @@ def bca(
     where all replicates lie on one side. Replicates without a value count as in :func:`percentile`.
     """
     method = f"BCa {method}"
-    usable = _usable(replicates, method)
+    usable = usable_of(replicates, method)
     if isinstance(usable, Interval):
         return usable
     # A replicate that only rounding holds apart from the value is equal to it.
     apart = usable - value
-    apart[np.abs(apart) <= 1e-12 * max(1.0, abs(value))] = 0.0
+    apart[np.abs(apart) <= ROUNDING * max(1.0, abs(value))] = 0.0
     below = (np.mean(apart < 0) + np.mean(apart <= 0)) / 2
     if not 0 < below < 1:
         return missing(method, "replicates_on_one_side")

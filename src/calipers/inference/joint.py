@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.inference import deals
+from calipers.inference.intervals import ROUNDING
 from calipers.inference.limits import DRAWN_MAXIMA, FLOOR, SKETCH
-from calipers.inference.paired import ROUNDING
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.statistics import FloatArray

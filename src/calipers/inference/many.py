@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.inference import deals
-from calipers.inference.paired import ROUNDING
+from calipers.inference.intervals import ROUNDING
 from calipers.statistics import FloatArray
 
 NAN = float("nan")

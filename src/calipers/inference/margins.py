@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
-from calipers.inference import paired
+from calipers.inference import paired, unpaired
+from calipers.inference.intervals import Interval
 from calipers.inference.paired import Test
 from calipers.statistics import FloatArray
 
@@ -78,6 +80,22 @@ def by_replicates(replicates: FloatArray) -> Shifted:
     paired bootstrap, one-sided (greater): p = 0.14
     """
     return lambda at, alternative: paired.bootstrap(replicates - at, alternative)
+
+
+def by_limits(interval: Callable[[float], Interval], value: float) -> Shifted:
+    """By the level of the interval that just reaches ``at``; of one side half of that."""
+
+    def test(at: float, alternative: str) -> Test:
+        known = interval(0.95)
+        if known.reason:
+            return Test(math.nan, "none", alternative)
+        made = unpaired.inverted(interval, known.method, at)
+        if alternative == "two-sided":
+            return replace(made, alternative=alternative)
+        for_it = value > at if alternative == "greater" else value < at
+        return replace(made, p=made.p / 2 if for_it else 1 - made.p / 2, alternative=alternative)
+
+    return test
 
 
 def by_units(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calipers.inference.intervals import Interval, missing
+from calipers.inference.intervals import ROUNDING, Interval, missing
 
 
 def skewed_t(
@@ -28,7 +28,7 @@ def skewed_t(
     method = "t, skewness-corrected"
     if not (degrees > 0 and math.isfinite(se)):
         return missing(method, "too_few_rows")
-    if se <= 1e-12 * abs(mean):  # nothing, or what rounding left
+    if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
         return missing(method, "no_spread")
     t = float(stdtrit(degrees, (1 + level) / 2))
 

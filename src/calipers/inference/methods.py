@@ -9,6 +9,7 @@ import numpy as np
 
 from calipers.inference import dirichlet, intervals, proportions
 from calipers.inference.intervals import Interval
+from calipers.inference.limits import FEW_FOR_NORMAL
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.spaces import Error
 
@@ -39,6 +40,24 @@ def offers(reading: Reading) -> dict[str, Limits]:
     return {**made, **reading.methods}
 
 
+def error_of(reading: Reading) -> Error | Interval | None:
+    """The standard error as it is used: that of a difference of few rows with degrees of freedom,
+    one less than the rows of the smaller class."""
+    found = reading.found_error
+    if reading.operands is None or not isinstance(found, Error) or found.degrees is not None:
+        return found
+    rows = min(reading.sizes() or (_effective(reading),))
+    if rows >= FEW_FOR_NORMAL:
+        return found
+    return replace(found, degrees=max(rows - 1, 1) if rows > 1 else 0)
+
+
+def _effective(reading: Reading) -> float:
+    """Kish's effective number of rows."""
+    own = reading.weight
+    return reading.n if own is None else float(own.sum()) ** 2 / float(np.square(own).sum())
+
+
 def _delong(reading: Reading, level: float) -> Interval | None:
     """The difference of two AUCs."""
     return by_error(reading, level) if _is_delong(reading) else None
@@ -59,7 +78,7 @@ def _is_delong(reading: Reading) -> bool:
 def by_error(reading: Reading, level: float) -> Interval | None:
     """From the standard error: normal, on the logit scale where the reading is so there, by
     Student's t where it has degrees of freedom; None where it is not known."""
-    found, value, clusters = reading.found_error, reading.value, reading.clusters
+    found, value, clusters = error_of(reading), reading.value, reading.clusters
     if found is None:
         return None
     if isinstance(found, Interval):
@@ -67,9 +86,10 @@ def by_error(reading: Reading, level: float) -> Interval | None:
     if reading.operands is not None:
         if clusters is not None:
             return clusters.normal(value, found.se, level, found.name)
-        if found.degrees is not None:
-            made = intervals.student(value, found.se, round(found.degrees) + 1, level)
-            return replace(made, method=found.name)
+        if found.degrees is not None and np.isfinite(found.se):
+            made = intervals.student(value, found.se, found.degrees + 1, level)
+            few = made.reason == "too_few_units"
+            return replace(made, method=found.name, reason="too_few_rows" if few else made.reason)
         return replace(intervals.normal_mean(value, found.se, level), method=found.name)
     if reading.transform == "logit":
         name, se = f"{found.name}, logit", found.se

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.inference import intervals
+from calipers.inference.intervals import ROUNDING, Interval
 from calipers.statistics import FloatArray, Moments
 
 Scores = npt.NDArray[np.floating[Any]]
@@ -25,9 +27,6 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 #: Up to so many units the distribution of signed ranks is computed, beyond it is the normal.
 EXACT_RANKS = 100
-
-#: Differences that are apart by no more than this share of the largest are equal but for rounding.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +313,7 @@ def _by_error(
     side = _side(alternative)
     if not math.isfinite(se):
         return Test(NAN, name, alternative)
-    if se == 0:
+    if se <= ROUNDING * abs(value):
         return Test(1.0 if value == 0 else NAN, name, alternative)
     ratio = value / se
     p = upper(ratio * side) if side else 2 * upper(abs(ratio))
@@ -364,7 +363,8 @@ def paired_t(differences: FloatArray, alternative: str = "two-sided") -> Test:
 def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
     """Test from bootstrap replicates of a difference: the share on the far side of 0, or on 0,
     (b + 1)/(B + 1); two-sided twice the smaller, at most 1. Replicates without a value are left
-    out; undefined if none is left.
+    out. Where these are too many, or all that is left has one value, replicates have no interval
+    and say nothing of chance: undefined, but 1 where that value is 0.
 
     >>> print(bootstrap(np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.5, 0.1, 0.3]), "greater"))
     paired bootstrap, one-sided (greater): p = 0.2
@@ -373,6 +373,8 @@ def bootstrap(differences: FloatArray, alternative: str = "two-sided") -> Test:
     defined = differences[np.isfinite(differences)]
     if len(defined) == 0:
         return Test(NAN, name, alternative)
+    if isinstance(intervals.usable_of(differences, name), Interval):
+        return Test(NAN if defined.any() else 1.0, name, alternative)
     below = (np.count_nonzero(defined <= 0) + 1) / (len(defined) + 1)
     above = (np.count_nonzero(defined >= 0) + 1) / (len(defined) + 1)
     p = {0: min(1.0, 2 * min(below, above)), 1: below, -1: above}[side]

@@ -3,7 +3,8 @@
 :data:`INTERVALS` and :data:`DIFFERENCES` have for each kind of reading the methods in the order in
 which they are tried, with the reason where it was measured; :data:`ANALYTIC` what is used where no
 bootstrap is wanted, :data:`BOOTSTRAP` where one is. A difference is tested by what its interval is
-made from (:mod:`calipers.inference.questions`). How few is few stands in
+made from, :func:`way`; that of units has the usual test of such units all the same: McNemar's, the
+randomisation or the paired t (:mod:`calipers.inference.questions`). How few is few stands in
 :mod:`calipers.inference.limits`, and no method is chosen anywhere else.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import (
     EVEN,
     FAR_ENDS,
@@ -29,7 +30,6 @@ from calipers.inference.limits import (
     HEAVY_TAIL,
 )
 from calipers.inference.methods import offers
-from calipers.inference.paired import ROUNDING
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
 
@@ -214,7 +214,9 @@ _PAIRED_COUNTS = (
     Row("percentile", tries=True),
     Row("Jeffreys of the cells"),
 )
-_PAIRED_AREAS = (Row("by error", _enough_for_pairs), Row("percentile"))
+# Where nothing varies, as where two systems separate the classes.
+_PAIRED_SCORES = (Row("percentile", tries=True), Row("of both"))
+_PAIRED_AREAS = (Row("by error", _enough_for_pairs, tries=True), *_PAIRED_SCORES)
 
 #: The methods of differences of each kind of reading; of others :data:`OF_UNITS`. So those of pAUC
 #: and PRG-AUC go by percentiles, which held the truth 94 to 98 times of 100 (±1.4; 50 or 150
@@ -232,12 +234,14 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "interpolated precision area": _PAIRED_AREAS,
     "interpolated precision": _PAIRED_AREAS,
     "recalibration": _PAIRED_AREAS,
+    "maximum over thresholds": _PAIRED_SCORES,
+    "measure of scores": _PAIRED_SCORES,
     "calibration": (Row("percentile", caution=_biased),),
     "mean of a value per row": (Row("percentile", _few_rows), Row("by error")),
     "skill": (Row("percentile", _few_rows), Row("by error")),
     "average of scores": (
-        Row("by error", lambda reading: isinstance(reading.found_error, Error)),
-        Row("percentile"),
+        Row("by error", lambda reading: isinstance(reading.found_error, Error), tries=True),
+        *_PAIRED_SCORES,
     ),
     "share by rank": (Row("by error"),),
     "average over labels": (Row("by error", lambda reading: reading.few()), Row("percentile")),
@@ -300,22 +304,68 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
         return intervals.missing("none", "not_asked")
     if reading.kind in WITHOUT:
         return WITHOUT[reading.kind]
+    row, made = _found(reading, level)
+    made = row.caution(reading, made.within(*reading.bounds))
+    if row.method in DRAWN and _few_clusters(reading):
+        made = made.but("few clusters")
+    made = made.but(reading.caution) if reading.caution else made
+    return made.around(reading.value)
+
+
+#: Where nothing applies.
+_NOTHING = Row(""), intervals.missing("none", "no_analytic_interval")
+
+
+def _found(reading: Reading, level: float) -> tuple[Row, Interval]:
+    """The method that applies, and what it makes."""
+    offered = offers(reading)
+    if reading.operands is not None:
+        offered["of both"] = lambda level: of_both(reading, level)
     for row in rows(reading):
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
-            made = row.caution(reading, made.within(*reading.bounds))
-            if row.method in DRAWN and _few_clusters(reading):
-                made = made.but("few clusters")
-            made = made.but(reading.caution) if reading.caution else made
-            return made.around(reading.value)
-    return intervals.missing("none", "no_analytic_interval")
+            return row, made
+    return _NOTHING
+
+
+def of_both(reading: Reading, level: float) -> Interval:
+    """The difference of scores where nothing varies: the limits of one less those of the other, as
+    if both were wrong in opposite directions at once.
+
+    Where the systems order all rows alike, pair each row of the smaller class with another one of
+    the other: that two systems differ on one of m independent pairs has a probability below 1 −
+    α^(1/m), if they do on none.
+    """
+    assert reading.operands is not None
+    first, second = (interval(operand, level) for operand in reading.operands)
+    if first.reason or second.reason:
+        return first if first.reason else second
+    low, high, method = first.low - second.high, first.high - second.low, "limits of both"
+    if nothing_differs(reading):
+        pairs, (least, most) = _pairs(reading), reading.operands[0].bounds
+        far = (1 - ((1 - level) / 2) ** (1 / pairs)) * (most - least)
+        if far < max(-low, high):
+            low, high, method = -far, far, "exact bound, nothing differs"
+    return Interval(low, high, method)
+
+
+def nothing_differs(reading: Reading) -> bool:
+    """Whether no row moves one of two numbers by more than the other."""
+    found = reading.found_error
+    if isinstance(found, Error) and np.isfinite(found.se):
+        return abs(reading.value) <= reading.hair and found.se == 0
+    return reading.draws and not (np.abs(reading.drawn) > reading.hair).any()
+
+
+def _pairs(reading: Reading) -> float:
+    """How many independent pairs of rows there are, one of either class."""
+    pairs = max(1.0, min(reading.sizes()))
+    return pairs if reading.clusters is None else min(pairs, reading.clusters.number)
 
 
 def _flat(reading: Reading, made: Interval) -> bool:
     """Whether an interval has no length but what rounding leaves."""
-    low, high = reading.bounds
-    size = high - low if np.isfinite(high - low) else max(abs(made.low), abs(made.high))
-    return made.high - made.low <= ROUNDING * size
+    return made.high - made.low <= max(reading.hair, ROUNDING * max(abs(made.low), abs(made.high)))
 
 
 def rows(reading: Reading) -> Sequence[Row]:
@@ -333,5 +383,5 @@ def rows(reading: Reading) -> Sequence[Row]:
 
 def way(reading: Reading) -> str:
     """The method that the interval of a difference comes from."""
-    offered = offers(reading)
-    return next((r.method for r in rows(reading) if r.method in offered and r.when(reading)), "")
+    known = np.isfinite(reading.value)
+    return _found(reading, reading.settings.level)[0].method if known else ""

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference import dirichlet, intervals, margins, paired
+from calipers.inference import dirichlet, intervals, margins, paired, policy
 from calipers.inference.limits import POWER, mostly_ties, randomisations
 from calipers.inference.margins import Shifted
-from calipers.inference.methods import ends_of_difference
+from calipers.inference.methods import ends_of_difference, error_of
 from calipers.inference.paired import Test
-from calipers.inference.policy import way
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import NAN, Error
 from calipers.statistics import FloatArray
@@ -59,26 +58,30 @@ TESTS: Mapping[str, str] = {
 #: What tests by the share of replicates are called, of rows and of clusters.
 BY_REPLICATES = ("paired bootstrap", "paired cluster bootstrap")
 
+#: What else a difference is tested by, by what its interval is made from.
+_BY_WAY = {"by error": "normal", "Jeffreys of the cells": "likely", "of both": "limits"}
+
 ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 
 def standard_error(reading: Reading) -> Error:
     """The standard error of a difference, from whichever part the interval comes."""
-    used = way(reading)
+    used = policy.way(reading)
     if used == "bayesian" and reading.units is not None and mostly_ties(reading):
         values, own = reading.units.values, reading.units.error
         ends = ends_of_difference(reading, values)
         se = max(own.se, dirichlet.spread(values, ends, reading.units.weight))
         return Error(se * reading.scale, own.name, own.degrees)
     # The error of what goes by replicates is not looked at, as it may be dear.
-    if used != "percentile" and isinstance(reading.found_error, Error):
-        return reading.found_error
+    found = error_of(reading) if used != "percentile" else None
+    if isinstance(found, Error):
+        return found
     if reading.of_units and reading.units is not None:
         own = reading.units.error
         return Error(own.se * reading.scale, own.name, own.degrees)
     if reading.draws and reading.settings.interval != "analytic":
-        drawn = reading.drawn[np.isfinite(reading.drawn)]
-        if len(drawn) >= (1 - intervals.MOST_DEGENERATE) * len(reading.drawn):
+        drawn = intervals.usable_of(reading.drawn, "")
+        if not isinstance(drawn, intervals.Interval):
             return Error(intervals.spread(drawn), _unmarked(reading))
     return Error(NAN, "none")
 
@@ -120,13 +123,15 @@ def applies(reading: Reading, test: str) -> bool:
     """Whether the test applies to this difference."""
     plain = reading.units is not None and reading.units.plain
     if test == "normal":
-        return isinstance(reading.found_error, Error)
+        return isinstance(error_of(reading), Error)
     there = {
         "auto": True,
         "t": reading.units is not None,
         "wilcoxon": plain,
         "sign": plain,
         "randomisation": plain or reading.swapped is not None,
+        "likely": reading.likely is not None,
+        "limits": True,
         "bootstrap": reading.draws or reading.studentised is not None,
         "mcnemar": reading.discordant is not None,
         "mid-p": reading.discordant is not None,
@@ -144,8 +149,9 @@ def _named(reading: Reading, test: str) -> str:
         return "randomisation"
     if reading.units is not None:
         return "t"
-    by_error = way(reading) == "by error" or reading.settings.interval == "analytic"
-    return "normal" if by_error else "bootstrap"
+    if reading.settings.interval == "analytic":
+        return "normal"
+    return _BY_WAY.get(policy.way(reading), "bootstrap")
 
 
 def non_inferiority(reading: Reading, question: Question) -> Test | None:
@@ -172,7 +178,7 @@ def _about_margin(reading: Reading, test: str) -> Shifted:
     if name in ("t", "wilcoxon", "randomisation") and reading.of_units and applies(reading, name):
         return _shifted(reading, name)
     for other in (name, "normal", "bootstrap"):
-        if other in ("normal", "bootstrap") and applies(reading, other):
+        if other in ("normal", "bootstrap", "likely", "limits") and applies(reading, other):
             return _shifted(reading, other)
     return lambda at, towards: Test(NAN, "none", towards)
 
@@ -180,10 +186,20 @@ def _about_margin(reading: Reading, test: str) -> Shifted:
 def _shifted(reading: Reading, name: str) -> Shifted:
     """A test of the difference against any value."""
     if name == "normal":
-        found = reading.found_error
+        found = error_of(reading)
         if not isinstance(found, Error):
             return lambda at, towards: Test(NAN, "none", towards)
         return found.shifted(reading.value)
+    if name == "limits":
+        return margins.by_limits(lambda level: policy.of_both(reading, level), reading.value)
+    if name == "likely" and reading.likely is not None:
+        likely, made = reading.likely(), policy.interval(reading)
+        if made.reason:
+            return lambda at, towards: Test(NAN, "none", towards)
+        if policy.nothing_differs(reading):  # what they may differ by is as likely either way
+            likely = np.concatenate([likely, -likely])
+        of_cells = margins.by_replicates(likely)
+        return lambda at, towards: replace(of_cells(at, towards), name=made.method)
     if name == "bootstrap":
         drawn = margins.by_replicates(reading.drawn)
         return lambda at, towards: replace(drawn(at, towards), name=_unmarked(reading))

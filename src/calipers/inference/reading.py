@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from calipers.inference import intervals, paired
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.spaces import NAN, Error, Influence
 from calipers.once import cached_property
 from calipers.statistics import Moments
@@ -190,7 +190,9 @@ class Reading:
     def difference(self, other: Reading, **parts: Any) -> Reading:
         """First minus second, of which these parts are known."""
         shared = {name: getattr(self, name) for name in _SHARED}
-        made = {**shared, "value": self.value - other.value, **parts}
+        (low, high), (least, most) = self.bounds, other.bounds
+        bounds = (low - most, high - least)
+        made = {**shared, "value": self.value - other.value, "bounds": bounds, **parts}
         return Reading(**made, operands=(self, other))
 
     # --- What it offers --------------------------------------------------------------------------
@@ -201,8 +203,17 @@ class Reading:
         difference is called as that of its operands is, and paired."""
         found = self._by_influence if self.error is None else self.error()
         if isinstance(found, Error) and self.operands is not None:
-            return replace(found, name=f"{found.name}, paired")
+            se = 0.0 if found.se <= self.hair else found.se
+            return replace(found, se=se, name=f"{found.name}, paired")
         return found
+
+    @property
+    def hair(self) -> float:
+        """What is no more than rounding leaves of such values."""
+        size = self.bounds[1] - self.bounds[0]
+        if not np.isfinite(size):
+            size = max(abs(of.value) for of in self.operands or (self,))
+        return ROUNDING * size
 
     @property
     def _by_influence(self) -> Error | Interval | None:

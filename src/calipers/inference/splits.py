@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.intervals import Interval
-from calipers.inference.paired import NAN, ROUNDING, Test, student
+from calipers.inference.intervals import ROUNDING, Interval
+from calipers.inference.paired import NAN, Test, student
 from calipers.statistics import FloatArray
 
 OVERLAP = "splits share training rows: this test finds differences too often"

@@ -62,13 +62,13 @@ def by_error(
     return Interval(value - half, value + half, name, se=se), Test(p, name)
 
 
-def inverted(interval: Callable[[float], Interval], name: str) -> Test:
-    """The test whose p-value is 1 − level of the interval that just reaches 0; ``interval`` makes
-    that of a difference from its level."""
+def inverted(interval: Callable[[float], Interval], name: str, at: float = 0.0) -> Test:
+    """The test whose p-value is 1 − level of the interval that just reaches 0, or ``at``;
+    ``interval`` makes that of a difference from its level."""
 
     def leaves_out_zero(alpha: float) -> bool:
         made = interval(1 - alpha)
-        return made.low > 0 or made.high < 0
+        return made.low > at or made.high < at
 
     # On the logarithm of p, down to where 1 − p is still told from 1.
     low, high = math.log(1e-12), 0.0
@@ -77,4 +77,4 @@ def inverted(interval: Callable[[float], Interval], name: str) -> Test:
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (low, middle) if leaves_out_zero(math.exp(middle)) else (middle, high)
-    return Test(math.exp((low + high) / 2), name)
+    return Test(1.0 if high == 0 else math.exp((low + high) / 2), name)

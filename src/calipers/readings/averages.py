@@ -50,8 +50,18 @@ def of_scores(
     return replace(
         made,
         transform="logit" if definition.range == (0, 1) else None,
+        sizes=lambda: (_rows_of(terms),),
         methods={"of terms": partial(_of_terms, terms)},
     )
+
+
+def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:
+    """How many rows an average has the degrees of freedom of, were the variance of each term that
+    of a share of its smaller class (Welch 1947)."""
+    rows = np.array([max(1.0, min(reading.sizes())) for _, reading in terms])
+    spread = np.array([weight**2 for weight, _ in terms]) / rows
+    with np.errstate(divide="ignore"):
+        return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
 
 
 def _of_terms(terms: Sequence[tuple[float, Reading]], level: float) -> Interval:

@@ -353,8 +353,8 @@ class BothCounts:
             self.cells.weight is None or not self.cells.dense
         )
 
-    def likely(self, measure: Any, level: float) -> Interval:
-        """From cells as likely as the rows make them."""
+    def likely(self, measure: Any) -> FloatArray:
+        """The difference in cells as likely as the rows make them."""
         cells, names, seen = self.cells, self.first.matrix.labels, measure
         if measure.label is not None and len(names) > 2:
             seen = measure.plain
@@ -366,8 +366,7 @@ class BothCounts:
         for likely, drawn in cells.as_likely(self.first.settings):
             first, second = (likely.by_margins(drawn, names, axes) for axes in ((0, 1), (0, 2)))
             parts.append(seen.apply(first) - seen.apply(second))
-        made = np.concatenate(parts)
-        return likely_interval(made, measure, self.cells, level)
+        return np.concatenate(parts)
 
     def by_class(self, measure: Any) -> FloatArray | None:
         """The same of one measure, drawn class by class."""
@@ -415,15 +414,16 @@ class _Counted:
         def error() -> Error | Interval:
             return both.error(measure) if known else intervals.missing("none", "undefined_value")
 
-        methods: dict[str, Limits] = {}
-        if known:
-            methods["Jeffreys of the cells"] = partial(both.likely, measure)
+        def likely(level: float) -> Interval:
+            return likely_interval(both.likely(measure), measure, both.cells, level)
+
         return first.difference(
             second,
             influence=difference_of(first.influence, second.influence),
             error=error,
-            methods=methods,
+            methods={"Jeffreys of the cells": likely} if known else {},
             replicates=lambda: both.drawn(measure),
+            likely=lambda: both.likely(measure),
             stratified=(lambda: both.by_class(measure)) if both.cells.plain else None,
             jackknife=lambda: both.moved(measure) if both.cells.plain else None,
             discordant=(lambda: both.discordant(measure)) if of_rows and both.cells.plain else None,
