@@ -560,3 +560,13 @@ def test_topics_of_which_none_has_a_value() -> None:
     ev = cal.retrieval(qrels, runs, measures=["AP"], rel=5, weight=WEIGHT)
     for adjust in ("joint", "tukey", "holm"):
         assert all(np.isnan(d.value) for d in ev.compare(adjust=adjust))
+
+
+def test_nothing_retrieved_for_the_topics_that_count() -> None:
+    """SetP of nothing is 0, but of all topics together there is nothing to divide by."""
+    qrels, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}, "q2": {}}
+    measures = ["SetP", "micro-SetP", "micro-SetR"]
+    made = cal.retrieval(qrels, run, measures=measures, weight={"q1": 0.0, "q2": 1.0})
+    assert [e.value for e in made] == pytest.approx([0, np.nan, 0], nan_ok=True)
+    assert made["micro-SetP"].undefined == {"nothing_retrieved": 1}
+    assert "nothing was retrieved" in made.definitions[1].undefined.values()

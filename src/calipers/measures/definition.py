@@ -160,6 +160,8 @@ class Definition:
         names = list(self.undefined)
         if self.share_of in EMPTY_MARGIN:
             names.append(EMPTY_MARGIN[self.share_of])
+        if self.summary == "pooled":  # topics that hold something weigh nothing
+            names.append("nothing_retrieved")
         return {name: REASONS[name] for name in names}
 
     def example(self) -> Measure:

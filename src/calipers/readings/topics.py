@@ -43,6 +43,7 @@ class Topics(Summed):
             kind = "topics pooled"
         value = self.summary.value(self.values, self.weight, self.importance)
         of = OfTopics(self, value, lambda: draws.of(place))
+        empty = kind == "topics pooled" and n > 0 and np.isnan(value)
         return Reading(
             value=value,
             kind=kind,
@@ -51,7 +52,7 @@ class Topics(Summed):
             unit=self.unit,
             bounds=definition.range,
             higher_is_better=definition.higher_is_better,
-            undefined=self.undefined,
+            undefined={**self.undefined, "nothing_retrieved": n} if empty else self.undefined,
             of=len(self.values),
             weight=self.importance,
             sizes=lambda: (self.first.effective_size,),
