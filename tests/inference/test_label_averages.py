@@ -84,6 +84,31 @@ def test_labels_that_are_all_right(name: str, many: bool, monkeypatch: pytest.Mo
     assert wrong.low == 0 < wrong.high < 0.15
 
 
+def test_a_label_of_one_row() -> None:
+    """Which varies as one of 1½ rows would."""
+    truth = np.arange(10)[:, None] == 0
+    made = cal.multilabel(truth, truth, measures=["macro-recall"])["macro-recall"]
+    assert limits(made) == near(1 / (1 + Z**2 / (1.75 / (2 / 0.5))), 1)
+
+
+def test_a_range_without_end_goes_by_odds() -> None:
+    truth, said = (np.repeat(of, [12, 8, 9, 31])[:, None] for of in ([1, 1, 0, 0], [1, 0, 1, 0]))
+
+    def ratio(tp: float, fn: float, fp: float, tn: float) -> float:
+        return tp / (tp + fn) / (fp / (fp + tn))
+
+    counts = np.array([12.5, 8.25, 9.25, 31.5])
+    value = ratio(*counts)
+    own = np.array([ratio(*(counts + step)) - value for step in 1e-6 * np.eye(4)]) / 1e-6
+    variance = (counts * own**2).sum() * 30 / 28 / (1 + value) ** 4
+    share = value / (1 + value)
+    n, p = share * (1 - share) / variance, ratio(12, 8, 9, 31) / (1 + ratio(12, 8, 9, 31))
+    middle, half = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
+    ends = [(middle + side * half) / (1 + Z**2 / n) for side in (-1, 1)]
+    made = cal.multilabel(truth.astype(bool), said.astype(bool), measures=["macro-LR+"])
+    assert limits(made["macro-LR+"]) == near(*(end / (1 - end) for end in ends), rel=1e-5)
+
+
 def test_clusters_that_are_all_right() -> None:
     """Eight clusters of ten rows say less than 80 rows, and one says nothing."""
     truth = np.random.default_rng(0).random((80, 3)) < 0.4
