@@ -191,9 +191,9 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "skill": (Row("percentile", _few_rows), Row("delta")),
     "share by rank": (Row("wilson"), Row("percentile")),
     # With 300 rows of 20 or 50 labels, 6 to 15 rows each, the bootstrap with added rows held the
-    # truth of macro-F1 82 to 97 times of 100 (±2.7), as what is added to all labels moves their
-    # average; by effective rows it was 94 to 98 times (±1.2), and of macro-recall, weighted F1, and
-    # one or five labels likewise; of 15, 40 and 100 clusters 93 to 99 times. Where the average is
+    # truth of macro-F1 82 to 98 times of 100 (±2.7), as what is added to all labels moves their
+    # average; by effective rows it was 94 to 99 times (±1.2), and of macro-recall, weighted F1, and
+    # one or five labels likewise; of 15, 40 and 100 clusters 92 to 99 times. Where the average is
     # all but that of one label of six rows, of which half are right, it was 91 times, and where a
     # few rows are wrong in most labels at once 87 times.
     "average over labels": (Row("effective rows"), Row("percentile")),
