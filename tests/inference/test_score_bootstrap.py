@@ -211,3 +211,10 @@ def test_the_interval_covers_what_it_says_where_the_truth_is_known() -> None:
         low, high = np.quantile(replicates, [0.025, 0.975])
         inside += low <= truth <= high
     assert 0.90 <= inside / 200 <= 0.99
+
+
+def test_rows_of_one_class_say_so() -> None:
+    made = cal.classification(
+        [1, 1, 1, 1], score=[0.1, 0.2, 0.3, 0.4], positive=1, measures=["max-F1", "max-accuracy"]
+    )
+    assert {e.no_interval for e in made} == {"one_class"}

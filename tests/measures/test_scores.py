@@ -316,3 +316,18 @@ def test_interpolated_precision_and_the_break_even_point(truth: list[bool], data
     hits = positive[above].sum() + (wanted - above.sum()) * positive[tied].mean()
     ours = cal.measure("PR-break-even").apply(table)
     assert float(ours) == pytest.approx(hits / wanted)
+
+
+def test_no_value_of_weighted_rows_is_above_1_by_rounding() -> None:
+    """Classes that are separated, or nearly, whose weights do not add up to round numbers."""
+    names = ["KS", "max-F1", "max-accuracy", "recall@FPR=0.1", "PRG-AUC", "pAUC(max_fpr=0.1)"]
+    names += ["AUC", "AP", "PR-AUC", "PR-AUC-DG", "precision@recall=0.9", "precision@volume=0.5"]
+    truth = np.arange(100) < 50
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        score, weight = truth + random.random(100) / 2, random.random(100) + 0.1
+        table = ScoreTable.from_rows(truth, score, weight)
+        for name in names:
+            value = float(parse(name, ["scores"]).apply(table))
+            assert value <= 1, (name, seed)
+            assert value == pytest.approx(1, abs=1e-12) or name.endswith("0.5"), (name, seed)

@@ -300,7 +300,7 @@ def _refuse(array: Array, wrong: Array, what: str, expected: str) -> None:
         raise InputError(f"{what}: is {value} in row {rows[0]}{more(len(rows))}, {expected}")
 
 
-def same_length(array: Array, rows: int, what: str) -> None:
-    """That a column has as many rows as the truth."""
+def same_length(array: Array, rows: int, what: str, of: str = "truth has") -> None:
+    """That a column has as many rows as the truth, or what else there are so many ``of``."""
     if len(array) != rows:
-        raise InputError(f"{what}: has {len(array)} rows, truth has {rows}")
+        raise InputError(f"{what}: has {len(array)} rows, {of} {rows}")

@@ -33,7 +33,7 @@ def unit_weights(
         return None
     if in_order and not isinstance(given, Mapping | str):
         column = as_array(given, "weight")
-        same_length(column, len(units), "weight")
+        same_length(column, len(units), "weight", "the values of each system are")
         given = dict(zip(units, column.tolist(), strict=True))
     else_ = "an array in their order" if in_order else "a column of topic_table="
     found, at = _told(given, units, table, unit, else_)

@@ -208,7 +208,10 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
         if not 2 * part[most] > total:
             continue
         at, mean = int(has[most]), total / float(w.sum())
-        rest = (total - float(part[most])) / float(w.sum() - w[most])
+        left = float(np.delete(w, most).sum())  # not by a difference, which loses small weights
+        if not left > 0:
+            continue
+        rest = float(np.delete(part, most).sum()) / left
         yield Said(
             f"{who(name)} owes its {short(table.measure)} of {number(mean)} mostly to {table.one} "
             f"{quoted(table.topics[at])}: without it, it would be {number(rest)}.",

@@ -145,7 +145,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     # d(recall gain) = c·P·(1/start − 1/end); of a block that ends before the crossing, nothing.
     width = np.where(some, odds * positives * (1 / start - 1 / tp[..., 1:]), 0.0)
     height = np.where(some, 1 - odds * (fp_start / start + fp[..., 1:] / tp[..., 1:]) / 2, 0.0)
-    return _dot(width, height)
+    return np.minimum(_dot(width, height), 1.0)  # widths add up to 1 but for rounding
 
 
 @area(

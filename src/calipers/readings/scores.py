@@ -211,7 +211,9 @@ class _OfScores:
 
     def _of_smaller(self, level: float) -> Interval:
         """As of a share of the class that has fewer rows, or clusters."""
-        return _of_rows(self.value, min(self._sizes), "of the smaller class", level)
+        alone = self.rows.clusters is not None and self.rows.clusters.number < 2
+        reason = "too_few_clusters" if alone else "one_class"
+        return _of_rows(self.value, min(self._sizes), "of the smaller class", level, reason)
 
     def _on_logits(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
@@ -274,10 +276,12 @@ class _OfScores:
         return float(own.error(self._table)), replicates, errors
 
 
-def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
+def _of_rows(
+    value: float, rows: float, which: str, level: float, reason: str = "too_few_clusters"
+) -> Interval:
     """As of a share of so many rows."""
     if not rows > 0:
-        return intervals.missing("none", "too_few_clusters")
+        return intervals.missing("none", reason)
     made = proportions.wilson(value, rows, level)
     return replace(made, method=f"{made.method}, {which}")
 

@@ -20,6 +20,7 @@ NO_INTERVAL = {
     "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
     "no_spread": "nothing varies: all units, or all replicates, have one value",
     "too_few_rows": "fewer than two rows",
+    "one_class": "the rows are all of one class",
     "too_few_units": "fewer than two units",
     "too_few_clusters": "fewer than two clusters",
     "no_rest": "there are no other rows to compare with",
