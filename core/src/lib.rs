@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 pub mod areas;
 mod arrays;
 pub mod classes;
+pub mod distances;
 pub mod isotonic;
+pub mod matrices;
 pub mod parallel;
 pub mod random;
 pub mod randomise;
@@ -23,7 +25,11 @@ mod _core {
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
+    use crate::distances::{distance_sums, dunn_distances};
+    #[pymodule_export]
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
+    #[pymodule_export]
+    use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
     use crate::randomise::{
         randomisation, randomisation_exact, randomised_maxima, randomised_ranges,

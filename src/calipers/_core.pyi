@@ -11,6 +11,10 @@ _Floats: TypeAlias = npt.NDArray[np.float64]
 _Ints: TypeAlias = npt.NDArray[np.int64]
 _Bools: TypeAlias = npt.NDArray[np.bool_]
 _Texts: TypeAlias = tuple[_Ints, npt.NDArray[np.uint8]]
+_Metric: TypeAlias = Literal["euclidean", "sqeuclidean", "manhattan", "cosine"]
+_Fault: TypeAlias = tuple[
+    Literal["not finite", "negative", "diagonal", "asymmetry"], float, int, int
+]
 
 class Stop:
     def set(self) -> None: ...
@@ -114,6 +118,27 @@ def score_table_without(
 ) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
+def distance_sums(
+    points: _Floats,
+    labels: _Ints,
+    clusters: int,
+    metric: _Metric,
+    weights: _Floats | None = None,
+    of: _Ints | None = None,
+) -> _Floats: ...
+def dunn_distances(
+    points: _Floats, labels: _Ints, clusters: int, metric: _Metric
+) -> tuple[_Floats, _Floats]: ...
+def matrix_sums(
+    rows: npt.NDArray[np.floating[Any]],
+    labels: _Ints,
+    clusters: int,
+    weights: _Floats | None = None,
+    start: int = 0,
+) -> tuple[_Floats, list[_Fault]]: ...
+def dunn_matrix(
+    rows: npt.NDArray[np.floating[Any]], labels: _Ints, clusters: int, start: int = 0
+) -> tuple[_Floats, _Floats, list[_Fault]]: ...
 def isotonic_blocks(positive: _Floats, total: _Floats) -> _Ints: ...
 def isotonic_fits(levels: _Floats, counts: _Ints, grid: _Floats) -> _Floats: ...
 def simplified_lines(lines: _Floats, tolerance: float) -> _Ints: ...

@@ -111,6 +111,7 @@ def set_up() -> None:
     )
     last = np.ones(300, bool)
     sign = d["said"] - 0.5
+    square = np.abs(d["value"][:, None] - d["value"])
     level = np.linspace(0, 1, 1000)
     counts = np.ones((100, 2000), np.int64)
     CORE.update(
@@ -127,6 +128,9 @@ def set_up() -> None:
         thin=lambda: _core.simplified_curve(level, level, [(0, 1)] * 2, np.nan, True, 0.01, 0.1),
         thin_lines=lambda: _core.simplified_lines(np.stack([[level] * 2] * 2).T.copy(), 0.01),
         ranks=lambda: _core.class_ranks(d["shares"].astype(np.float32), d["classes"]),
+        distances=lambda: _core.distance_sums(d["shares"], d["classes"], 4, "cosine"),
+        dunn=lambda: _core.dunn_distances(d["shares"], d["classes"], 4, "euclidean"),
+        matrix=lambda: _core.matrix_sums(square, d["classes"], 4),
     )
 
 
@@ -171,6 +175,14 @@ def set_up_long() -> None:
         bootstrap_means=lambda: _core.bootstrap_means(weight[:, None], 0, every),
         randomisation=lambda: _core.randomisation(weight[:, None] - 0.5, 0, 10**12),
         randomised_ranges=lambda: _core.randomised_ranges(d["said"], 5, 0, every),
+        distance_sums=lambda: _core.distance_sums(weight[:, None], truth * 1, 2, "manhattan"),
+        dunn_distances=lambda: _core.dunn_distances(d["said"], d["classes"], 4, "cosine"),
+        some_distances=lambda: _core.distance_sums(
+            d["said"], d["classes"], 4, "cosine", None, np.arange(100_000)
+        ),
+        matrix_sums=lambda: _core.matrix_sums(
+            np.broadcast_to(weight, (len(truth),) * 2), truth * 1, 2
+        ),
         judgments=lambda: _core.Judgments.from_columns(topics, documents, np.ones(rows, np.int64)),
         judgments_of_dict=lambda: _core.Judgments.from_dict(nested),
         one_replicate=lambda: _core.poisson_counts(0, 0, 20_000_000_000),

@@ -22,7 +22,8 @@ LONG = {
     "core": [
         "bootstrap_scores", "bootstrap_tables", "bootstrap_coarse", "bootstrap_left_out",
         "bootstrap_runs", "bootstrap_cells", "bootstrap_means", "randomisation",
-        "randomised_ranges", "one_replicate",
+        "randomised_ranges", "one_replicate", "distance_sums", "dunn_distances", "some_distances",
+        "matrix_sums",
     ],
     "files": ["judgments", "judgments_of_dict"],
 }  # fmt: skip
