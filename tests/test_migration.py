@@ -37,7 +37,7 @@ def rows(tool: str) -> list[tuple[list[str], bool, str | None]]:
 
 NAMES = [
     (name, read, ours)
-    for tool in ("trec_eval", "ir_measures", "ranx")
+    for tool in ("trec_eval", "ir_measures", "ranx", "elsewhere")
     for names, read, ours in rows(tool)
     for name in names
 ]

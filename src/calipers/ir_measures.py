@@ -137,8 +137,8 @@ def _ours(measure: irm.Measure) -> Measure | None:
     known = irm.measures.registry.get(measure.NAME)
     if known is None or type(measure) is not type(known):
         return None  # somebody's own, of whatever name
-    if measure.NAME == "Accuracy":
-        return None  # of pairs of documents, not what others call so
+    if measure.NAME in ("Accuracy", "Compat"):
+        return None  # of pairs of documents; and to a depth that is not said
     if measure.NAME == "RBP" and "rel" not in measure.params:
         return None  # of grades, on a scale that is not said
     try:

@@ -21,9 +21,12 @@ UNJUDGED = None
 
 EXACT = [
     "P@2", "P(rel=2)@3", "RR", "RR@2", "Success@2", "R@2", "R(rel=2)@3", "RelP@2", "NumRelRet",
+    "F@2", "F(rel=2)@3", "F2@3", "F0@2", "Finf@2", "F(alpha=0.3)@2",
+    "IPrec@0", "IPrec@0.3", "IPrec@0.5", "IPrec(rel=2)@0.5", "IPrec@1",
+    "IPrec(rule='nearest')@0.4", "IPrec(rule='nine-tenths')@0.4",
     "AP", "AP(rel=2)", "AP@2", "AP@3", "AP(denominator='min(k,R)')@2", "gm-AP",
     "AP(denominator='found')", "AP(denominator='found')@3", "Rprec", "Rprec(rel=2)",
-    "SetP", "SetR", "SetR(rel=2)", "SetF", "SetF(beta=2.0)", "SetRelP", "SetAP", "SetJaccard",
+    "SetP", "SetR", "SetR(rel=2)", "SetF", "SetF(beta=2.0)", "SetF0", "SetFinf", "SetRelP", "SetAP", "SetJaccard",
     "CG@2", "nCG(max_grade=2)@3", "DCG", "DCG(dcg='exp-log2')@3", "DCG(gains={1:1,2:5})@2",
     "SDCG(max_grade=2)@3", "ERR", "ERR@2",
     "RBP", "RBP(gain='grade',p=0.5)", "RBP(gain='scale',max_grade=2)@2",
@@ -126,6 +129,26 @@ def test_any_number_of_unfound_documents_is_the_limit_of_many() -> None:
         # nDCG without a cutoff falls as log n / n does.
         np.testing.assert_allclose(far.low, near.low, atol=1e-4, err_msg=str(measure))
         assert (far.low <= near.low)[~np.isnan(far.low)].all()
+
+
+@pytest.mark.parametrize("unfound", [0, 2])
+def test_the_eleven_point_mean_stays_within_its_bound(unfound: int) -> None:
+    [measure] = measured(["11pt-avg"])
+    topics = random_topics(31, 60)
+    [possible] = possible_values(rankings(topics), [measure], unfound=unfound, max_grade=1)
+    assert possible is not None
+    assert possible.kind == "bound"
+    reached = 0
+    for i, topic in enumerate(topics):
+        values = measure.apply(rankings(list(topic.completions(1, unfound))))
+        values = values[~np.isnan(values)]
+        assert np.isnan(possible.low[i]) == (len(values) == 0)
+        if len(values):
+            assert possible.low[i] - 1e-12 <= values.min()
+            assert values.max() <= possible.high[i] + 1e-12
+            reached += values.max() == pytest.approx(possible.high[i])
+            reached += values.min() == pytest.approx(possible.low[i])
+    assert reached > len(topics)  # of twice as many ends
 
 
 @pytest.mark.parametrize("unfound", [0, 2])

@@ -215,6 +215,11 @@ def alpha_of(beta: float, alpha: float | None = None) -> float:
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
+def part(share: float, number: FloatArray) -> FloatArray:
+    """A share of a number, which may be infinite where the share is 0."""
+    return share * number if share else np.zeros_like(number)
+
+
 @rate(
     "F",
     aliases=("f_score", "fbeta", "fbeta_score", "f-measure"),
@@ -231,7 +236,7 @@ def f_measure(c: ConfusionMatrix, beta: float = 1.0, alpha: float | None = None)
     recall.
     """
     share = alpha_of(beta, alpha)
-    value = c.tp / (c.tp + (1 - share) * c.fn + share * c.fp)
+    value = c.tp / (c.tp + part(1 - share, c.fn) + part(share, c.fp))
     # At β = 0 (or α = 0) nothing found is 0/0; the limit is 0, as for every other β.
     return np.where((c.tp == 0) & (c.fp + c.fn > 0), 0.0, value)
 

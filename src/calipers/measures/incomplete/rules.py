@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from calipers.lazily import numpy as np
 from calipers.measures.definition import Measure
 from calipers.measures.incomplete.topics import UNKNOWN, Block, last, ratio, upwards
+from calipers.measures.registry import found as definition_of
 from calipers.measures.retrieval import gains
+from calipers.measures.retrieval.rankings import documents_of
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 from calipers.statistics.rankings import segment_sum
 
@@ -113,6 +115,49 @@ def _average_precision(block: Block, measure: Measure) -> Ends:
         np.fmin.reduce(worst, axis=1),
         np.fmax(np.fmax.reduce(best, axis=1), only_elsewhere),
     )
+
+
+def _interpolated(block: Block, measure: Measure) -> Ends:
+    """High end: the precision at each rank with all unknown documents down to it relevant and no
+    others, where that is enough for the recall, since one more of them asks for one more at most.
+
+    Low end: x relevant ones in the ranking add least to any rank as the bottommost, and all of
+    those elsewhere raise what the recall asks for. So each x is looked at that makes it ask for
+    more.
+    """
+    p = measure.parameters
+    seen = block.seen(p["rel"], None)
+
+    def wanted(relevant: FloatArray) -> FloatArray:
+        return documents_of(p["recall"], relevant, p["rule"])
+
+    def largest(found: FloatArray, wanted: FloatArray) -> FloatArray:
+        reached = (found > 0) & (found >= wanted)
+        return np.asarray(np.where(reached, found / seen.rank, 0.0).max(axis=1, initial=0.0))
+
+    inside, known = last(seen.topmost), seen.relevant + seen.outside
+    high = largest(seen.hits + seen.topmost, wanted(seen.relevant[:, None] + seen.topmost))
+    high = np.where(known + inside > 0, high, np.nan)
+    low, before = np.full(len(known), np.nan), np.full(len(known), -inf)
+    for x in range(int(inside.max(initial=0)) + 1):
+        asked = wanted(known + x)
+        rows = np.flatnonzero((x <= inside) & (known + x > 0) & (asked > before) & ~(low == 0))
+        before[rows] = asked[rows]
+        found = seen.hits[rows] + np.maximum(seen.topmost[rows] - (inside[rows] - x)[:, None], 0)
+        low[rows] = np.fmin(low[rows], largest(found, asked[rows, None]))
+    return low, high
+
+
+def _eleven_points(block: Block, measure: Measure) -> Ends:
+    """The mean of the ends of its points, a bound: no completion need reach all of them."""
+    p = measure.parameters
+    point = {"rel": p["rel"], "rule": p["rule"]}
+    each = [
+        _interpolated(block, definition_of("retrieval", "IPrec").bind({**point, "recall": recall}))
+        for recall in p["recalls"]
+    ]
+    low, high = (np.mean([ends[i] for ends in each], axis=0) for i in (0, 1))
+    return low, high
 
 
 def _r_precision(block: Block, measure: Measure) -> Ends:
@@ -301,10 +346,13 @@ _RULES = {
         unless=frozenset({"topic-max"}),
         graded=True,
     ),
-    "SetF": Rule(_sharing, _SET | {"beta"}),
+    "F": Rule(_sharing, _TOP | {"beta", "alpha"}),
+    "SetF": Rule(_sharing, _SET | {"beta", "alpha"}),
     "SetJaccard": Rule(_sharing, _SET),
     "AP": Rule(_average_precision, _TOP | {"denominator"}),
     "gm-AP": Rule(_average_precision, _SET),
+    "IPrec": Rule(_interpolated, _SET | {"recall", "rule"}),
+    "11pt-avg": Rule(_eleven_points, _SET | {"recalls", "rule"}, "bound"),
     "Rprec": Rule(_r_precision, _SET),
     "Bpref": Rule(_bpref, _SET, "bound"),
     "gm-Bpref": Rule(_bpref, _SET, "bound"),

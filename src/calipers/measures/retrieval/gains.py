@@ -202,6 +202,37 @@ def normalised_gain(r: JudgedRankings, gains: Gains = None) -> FloatArray:
     )
 
 
+@of_gain(
+    "Q",
+    aliases=("Q-measure",),
+    undefined={
+        "no_gain": lambda r, p: (
+            r.ideal(np.maximum(gain_of(r.judged_grade, p["gains"]), 0)).length == 0
+        )
+    },
+    reference="Sakai 2007",
+)
+def q_measure(
+    r: JudgedRankings, cutoff: int | None = None, beta: float = 1.0, gains: Gains = None
+) -> FloatArray:
+    """Q-measure: average precision in which grades count, by the blended ratio (C + β·G) /
+    (i + β·G*) at the rank i of each document with a gain, summed and divided by R.
+
+    C documents with a gain stand down to rank i, G is the sum of their gains and G* that of the
+    ideal list; R is the number of judged documents with a gain. β = 0 makes it AP, β = ∞ takes
+    gains alone. Cut at k, the sum is divided by min(k, R).
+    """
+    r, gain = with_gains(r, gains)
+    gain = np.maximum(gain, 0)
+    best = r.ideal(np.maximum(gain_of(r.judged_grade, gains), 0))
+    count = 1 / (1 + beta)
+    blended = count * r.so_far(gain > 0) + (1 - count) * r.so_far(gain)
+    most = count * r.rank + (1 - count) * best.sum_to(best.gain, r.topic, r.rank)
+    counted = (gain > 0) & (within(r.rank, cutoff) > 0)
+    length = best.length if cutoff is None else np.minimum(best.length, cutoff)
+    return r.sum(np.where(counted, blended / most, 0.0)) / length
+
+
 def gain_of(
     grade: IntArray, gains: Gains = None, dcg: str = "log2", min_grade: int | None = None
 ) -> FloatArray:

@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from calipers.lazily import numpy as np
-from calipers.measures.counts import alpha_of
+from calipers.measures.counts import alpha_of, part
 from calipers.measures.retrieval.sets import ALL_RELEVANT, COLLECTION
 from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
@@ -53,7 +53,7 @@ def f_at(
     Given ``alpha`` it is found / (α·k + (1 − α)·R), that is β² = (1 − α)/α. At β = ∞ it is R@k.
     """
     share, found = alpha_of(beta, alpha), r.relevant_retrieved(rel, cutoff)
-    return found / ((1 - share) * r.relevant(rel) + share * cutoff)
+    return found / (part(1 - share, r.relevant(rel)) + share * cutoff)
 
 
 def success_over_ties(r: JudgedRankings, cutoff: int, rel: int = 1) -> FloatArray:
@@ -208,6 +208,17 @@ def break_even(r: JudgedRankings, rel: int = 1) -> FloatArray:
     return r_precision(r, rel=rel)
 
 
+def documents_of(recall: float, relevant: FloatArray, rule: str) -> FloatArray:
+    """How many of so many relevant documents make up a recall; of infinitely many, infinitely
+    many."""
+    wanted = part(recall, relevant)
+    if rule == "nearest":
+        return np.floor(wanted + 0.5)
+    if rule == "nine-tenths":
+        return np.trunc(wanted + 0.9)
+    return np.ceil(wanted - 1e-9)  # a product such as 0.7 · 10 may come out just above 7
+
+
 @of_relevant("IPrec", aliases=("iprec_at_recall",), at="recall")
 def interpolated_precision(
     r: JudgedRankings, recall: float, rel: int = 1, rule: str = "least"
@@ -219,14 +230,8 @@ def interpolated_precision(
     whose recall is no lower, ``'nearest'`` the nearest number (trec_eval from 10 on),
     ``'nine-tenths'`` ⌊recall·R + 0.9⌋ (trec_eval up to 9).
     """
-    wanted = recall * r.relevant(rel)
-    if rule == "nearest":
-        wanted = np.floor(wanted + 0.5)
-    elif rule == "nine-tenths":
-        wanted = np.trunc(wanted + 0.9)
     so_far = r.hits_so_far(rel)
-    # A product such as 0.7 · 10 may come out just above 7.
-    reached = r.hits(rel) & (so_far >= wanted[r.topic] - 1e-9)
+    reached = r.hits(rel) & (so_far >= documents_of(recall, r.relevant(rel), rule)[r.topic])
     return r.max(np.where(reached, so_far / r.rank, 0.0))
 
 
@@ -247,7 +252,7 @@ def eleven_point_mean(
 
 def _wanted(r: JudgedRankings, recall: float, rel: int) -> FloatArray:
     """How many relevant documents make up that recall; above 0 one at least."""
-    return np.maximum(np.ceil(recall * r.relevant(rel) - 1e-9), np.sign(recall))
+    return np.maximum(documents_of(recall, r.relevant(rel), "least"), np.sign(recall))
 
 
 @of_relevant(

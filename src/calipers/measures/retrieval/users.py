@@ -64,6 +64,45 @@ def rank_biased_precision(
     return (1 - p) * r.sum(gained * r.at_rank(lambda rank: within(rank, cutoff) * powers(p, rank)))
 
 
+@ranking(
+    "compatibility",
+    aliases=("compat",),
+    perfect=1.0,
+    undefined={"no_relevant": lambda r, _: r.relevant() == 0},
+    reference="Clarke, Vtyurina and Smucker 2021",
+)
+def compatibility(r: JudgedRankings, cutoff: int = 1000, p: float = 0.95) -> FloatArray:
+    """Compatibility: rank-biased overlap, down to rank k, with that ideal ranking to which it is
+    largest, over the overlap of the ideal ranking with itself.
+
+    An ideal ranking holds the relevant documents by descending grade; those of a grade stand in the
+    order in which the ranking has them, which is best for it. A document adds to the overlap from
+    the rank on where both have it: Σ_i p^(i − 1)/i.
+    """
+    rank = np.arange(1, cutoff + 1)
+    # From each rank on, 0 beyond the cutoff.
+    worth = np.append(np.cumsum((powers(p, rank) / rank)[::-1])[::-1], 0.0)
+    hit = r.hits(1)
+    best = r.ideal(np.maximum(r.judged_grade, 0).astype(np.float64))
+    # Documents of one grade follow each other: its first place in the ideal list, and which of the
+    # grade this is.
+    order = np.lexsort((r.rank, -r.grade, r.topic))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(r.topic[order]) != 0) | (np.diff(r.grade[order]) != 0)
+    start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - start
+    base = int(r.highest_grade.max(initial=0)) + 1
+    topic = np.repeat(np.arange(len(r)), best.length)
+    keys = topic * base + (base - 1 - best.gain.astype(np.int64))
+    begins = np.searchsorted(keys, r.topic * base + (base - 1 - r.grade))
+    place += begins - best.offsets[r.topic] + 1
+    both = np.minimum(np.maximum(place, r.rank), cutoff + 1)
+    return r.sum(np.where(hit, worth[both - 1], 0.0)) / best.sum(
+        worth[np.minimum(best.rank, cutoff + 1) - 1]
+    )
+
+
 def expected_reciprocal_rank_over_ties(
     r: JudgedRankings, cutoff: int | None = None, max_grade: int = 4
 ) -> FloatArray:
