@@ -12,6 +12,7 @@ from worlds import (
     numbers,
     pages,
     pairs,
+    partitions,
     probabilities,
     scores,
     several,
@@ -20,7 +21,7 @@ from worlds import (
 )
 from worlds.world import Trial, World
 
-KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs)
+KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs, partitions)
 TRIALS = (several, families, pages, slices, findings)
 
 

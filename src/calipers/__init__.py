@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification
+    from calipers.evaluate.clustering import clustering
     from calipers.evaluate.compare import compare
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
     from calipers.evaluate.multilabel import multilabel
@@ -49,6 +50,7 @@ _HOMES = {
     "data.errors": "InputError",
     "evaluate.agreement": "order_agreement, rank_correlation",
     "evaluate.classification": "classification",
+    "evaluate.clustering": "clustering",
     "evaluate.compare": "compare",
     "evaluate.curves": "averaged_curves, curve, topic_curves",
     "evaluate.multilabel": "multilabel",
@@ -75,6 +77,7 @@ __all__ = [
     "__version__",
     "averaged_curves",
     "classification",
+    "clustering",
     "compare",
     "compare_splits",
     "curve",

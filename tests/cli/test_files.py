@@ -29,6 +29,7 @@ LINES = {
         ("-o", "--report"),
     ),
     "regression": ("regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "clustering": ("clustering IN1 --labels p --truth y", ("-o", "--report")),
     "overlap": ("overlap IN1 IN2", ("-o", "--report")),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (

@@ -79,6 +79,10 @@ CASES = {
         "regression t.csv --truth s --predicted t --predicted y",
         [("RMSE", "t"), ("RMSE", "y"), ("MAE", "y - t")],
     ),
+    "clustering": (
+        "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity",
+        [("ARI", "t"), ("ARI", "forest"), ("purity", "forest - t")],
+    ),
     "compare": (
         "compare retrieval q bm25.run dense.run -m nDCG@10 -m AP",
         [("nDCG@10", "dense - bm25"), ("AP", "dense - bm25")],

@@ -20,6 +20,7 @@ ROWS = "y,word,p,q,s,t,fold\n" + "".join(
 SAMPLES = {
     "classification": "classification TABLE --truth y --score s",
     "regression": "regression TABLE --truth s --predicted t",
+    "clustering": "clustering TABLE --labels fold --truth word",
     "multilabel": "multilabel TABLE --truth word --predicted word --separator ;",
     "compare over splits": (
         "compare classification TABLE --truth y --predicted p --predicted q --split fold "

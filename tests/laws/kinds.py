@@ -19,6 +19,7 @@ from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
     ClassRanks,
     ConfusionMatrix,
+    ContingencyTable,
     GroupedRankings,
     JudgedRankings,
     Moments,
@@ -84,6 +85,11 @@ def _counts(_: Definition, rows: Sequence[Row]) -> ConfusionMatrix:
 def _table(_: Definition, rows: Sequence[Row]) -> ScoreTable:
     truth = np.array([row[0] for row in rows], bool)
     return ScoreTable.from_rows(truth, np.array([row[1] for row in rows], float), _weights(rows))
+
+
+def _contingency(_: Definition, rows: Sequence[Row]) -> ContingencyTable:
+    truth, cluster = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    return ContingencyTable.from_codes(truth, cluster, "abc", "wxyz")
 
 
 def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
@@ -242,6 +248,8 @@ KINDS = {
              _losses, _same),
         Kind("regression", Moments,
              st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
+        Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
+             _contingency, _same, weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),
@@ -307,6 +315,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "cost_fn": _between(0.0, 20.0, 0.0, 1.0),
     "beta": _between(0.0, 20.0, 0.0, 0.5, 1.0, 2.0, np.inf),
     "alpha": _between(0.0, 1.0, 0.0, 1.0),
+    "average": _one_of("arithmetic", "geometric", "min", "max"),
     "collection": _one_of(*range(1, 13), 100, 10**6, 10**9),
     "max_grade": _one_of(3),
     "dcg": _one_of("log2", "exp-log2", "log-base"),

@@ -78,6 +78,7 @@ MADE: dict[str, Callable[[], Any]] = {
         LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
     ),
     "regression": _regression,
+    "clusters": lambda: cal.clustering(None, {"a": CLASSES, "b": CLASSES // 2}, CLASSES, **FEW),
     "topics": _retrieved,
     "unjudged": lambda: cal.retrieval(
         QRELS, RUNS, measures=["P@5", "RBP"], incomplete=True, interval="none"

@@ -34,7 +34,7 @@ BATCHES = {
     "retrieval": ("retrieval",),
     "grouped": tuple(family for family in TASKS["retrieval"] if family != "retrieval"),
 }
-TOPICS = ("retrieval", "grouped")
+UNWEIGHTED = ("retrieval", "grouped", "clustering")
 
 
 @functools.cache
@@ -74,6 +74,13 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in (("rough", 2.0), ("fine", 1.0))
         }
         return cal.regression(target, predicted, **options)
+    if task == "clustering":
+        of_row = generator.integers(0, 3, rows)
+        found = {
+            name: np.where(generator.random(rows) < noise, generator.integers(0, 4, rows), of_row)
+            for name, noise in (("rough", 0.5), ("fine", 0.2))
+        }
+        return cal.clustering(None, found, of_row, **options)
     grades = generator.choice([0, 1, 2, 3], (rows, 20), p=[0.8, 0.1, 0.06, 0.04])
     grades[:, 0] = 1  # some relevant document
     qrels = {f"t{t}": {f"d{d}": int(g) for d, g in enumerate(row)} for t, row in enumerate(grades)}
@@ -117,7 +124,7 @@ every_measure = pytest.mark.parametrize(
 def test_an_estimate_has_an_interval_or_says_why_not(
     task: str, definition: Definition, interval: str
 ) -> None:
-    for weighted in (False, True) if task not in TOPICS else (False,):
+    for weighted in (False, True) if task not in UNWEIGHTED else (False,):
         for rows in (30, 150):
             ev = evaluation(task, rows, interval, weighted)
             for system in ev.systems:

@@ -55,19 +55,19 @@ def pairs(counts: Any) -> Any:
 
 
 def put_in() -> None:
-    """Clusters against known classes: purity, and Rand's index adjusted for chance."""
-    register_task("clustering", PARTITIONS)
+    """Clusters against known classes: pureness, and Rand's index adjusted for chance."""
+    register_task("grouping", PARTITIONS)
     register_reason("one_cluster", "all rows are in one cluster, and of one class")
     register_parameter("times", Domain(low=1, whole=True))
 
-    @measure("purity", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
+    @measure("pureness", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
              perfect=1.0, any_classes=True,
              undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
-    def purity(c: ConfusionMatrix, times: int = 1) -> Any:
+    def pureness(c: ConfusionMatrix, times: int = 1) -> Any:
         """Purity: share of the rows that are of the most frequent class of their cluster."""
         return c.counts.max(axis=-2).sum(axis=-1) * times / c.total
 
-    @measure("ARI", family="external", on=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
+    @measure("CRI", family="external", on=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
              perfect=1.0, uninformed=0.0, any_classes=True,
              undefined={"one_cluster": one_cluster})  # fmt: skip
     def adjusted_rand(c: ConfusionMatrix) -> Any:
@@ -85,34 +85,34 @@ def one_cluster(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
 def test_a_task_from_outside() -> None:
     put_in()
     put_in_again = [d.name for d in definitions("external")]
-    assert put_in_again == ["purity", "ARI"]
-    rand = cal.measure("ari")
-    assert (rand.task, rand.reads, str(rand)) == ("clustering", "partitions", "ARI")
-    assert cal.measures.catalogue("external") == [cal.measure("purity"), rand]
+    assert put_in_again == ["pureness", "CRI"]
+    rand = cal.measure("cri")
+    assert (rand.task, rand.reads, str(rand)) == ("grouping", "partitions", "CRI")
+    assert cal.measures.catalogue("external") == [cal.measure("pureness"), rand]
     assert rand.meanings["one_cluster"].startswith("all rows are in one cluster")
-    assert str(cal.measure("purity(times=2)")) == "purity(times=2)"
+    assert str(cal.measure("pureness(times=2)")) == "pureness(times=2)"
     # Counted pair by pair.
     truth, found = ["a", "a", "b", "b", "b", "c"], ["x", "x", "x", "y", "y", "y"]
     both = range(6)
     kept = sum(truth[i] == truth[j] and found[i] == found[j] for i in both for j in range(i))
     a, b, n = comb(2, 2) + comb(3, 2), 2 * comb(3, 2), comb(6, 2)
     assert rand(truth, found) == pytest.approx((kept - a * b / n) / ((a + b) / 2 - a * b / n))
-    assert cal.measure("purity")(truth, found) == pytest.approx(4 / 6)
+    assert cal.measure("pureness")(truth, found) == pytest.approx(4 / 6)
     assert np.isnan(rand(["a", "a"], ["x", "x"]))
 
 
 def test_a_new_task_is_listed_and_its_names_are_taken() -> None:
     put_in()
     listed = CliRunner().invoke(command, []).output
-    assert "\nclustering\n  purity " in listed
+    assert "\ngrouping\n  pureness " in listed
     assert "Adjusted Rand index" in listed
     traits: dict[str, Any] = {"on": ConfusionMatrix, "higher_is_better": True, "range": (0, 1)}
-    with pytest.raises(NameTakenError, match="'ARI' is taken: it means ARI of external"):
-        measure("ARI", family="regression", **traits)(lambda c: c.total)
-    with pytest.raises(NameTakenError, match="'purity' is taken"):
-        measure("purity", family="external", **traits)(lambda c: c.total)
-    with pytest.raises(UnknownMeasureError, match="no measure of clustering is called 'AUC'"):
-        cal.measures.parse("AUC", families.TASKS["clustering"])
+    with pytest.raises(NameTakenError, match="'CRI' is taken: it means CRI of external"):
+        measure("CRI", family="regression", **traits)(lambda c: c.total)
+    with pytest.raises(NameTakenError, match="'pureness' is taken"):
+        measure("pureness", family="external", **traits)(lambda c: c.total)
+    with pytest.raises(UnknownMeasureError, match="no measure of grouping is called 'AUC'"):
+        cal.measures.parse("AUC", families.TASKS["grouping"])
 
 
 def test_a_family_of_a_known_task() -> None:
@@ -133,10 +133,10 @@ def test_again_is_no_change_and_something_else_an_error() -> None:
     before = [dict(book) for book in BOOKS[:4]]
     other = Family(name="external", reads="labels")
     for register, same, another, says in (
-        (register_task, ("clustering", PARTITIONS), ("clustering", other), "'external' is taken: it is a family of clustering that reads partitions"),
-        (register_task, ("clustering", PARTITIONS), ("clustering", Family(name="x", reads="y")), "'clustering' is taken: it is a task of external"),
-        (register_task, ("clustering", PARTITIONS), ("grouping", PARTITIONS), "'external' is taken: it is a family of clustering"),
-        (register_family, (PARTITIONS, "clustering"), (PARTITIONS, "regression"), "'external' is taken: it is a family of clustering"),
+        (register_task, ("grouping", PARTITIONS), ("grouping", other), "'external' is taken: it is a family of grouping that reads partitions"),
+        (register_task, ("grouping", PARTITIONS), ("grouping", Family(name="x", reads="y")), "'grouping' is taken: it is a task of external"),
+        (register_task, ("grouping", PARTITIONS), ("bunching", PARTITIONS), "'external' is taken: it is a family of grouping"),
+        (register_family, (PARTITIONS, "grouping"), (PARTITIONS, "regression"), "'external' is taken: it is a family of grouping"),
         (register_reason, ("odd", "it is odd"), ("odd", "it is even"), "'odd' is taken: it means that it is odd"),
         (register_reason, ("no_rows", "there are no rows"), ("no_rows", "it is"), "'no_rows' is taken: it means that there are no rows"),
         (register_parameter, ("times", Domain(low=1)), ("times", Domain()), "'times' is taken: it is a parameter with another domain"),
@@ -153,7 +153,7 @@ def test_again_is_no_change_and_something_else_an_error() -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: register_family(PARTITIONS, "clusterin"), "task is 'clusterin', expected one of retrieval, "),
+        (lambda: register_family(PARTITIONS, "groupin"), "task is 'groupin', expected one of retrieval, "),
         (lambda: register_task("empty"), "the task 'empty' has no family"),
         (lambda: register_task("", PARTITIONS), "the name of a task is '', expected a word"),
         (lambda: register_reason("not a name", "it is"), "a reason is 'not a name', expected a name"),
@@ -167,7 +167,7 @@ def test_what_cannot_be_registered(call: Any, says: str) -> None:
         call()
     for wrong in (register_task, lambda task, family: register_family(family, task)):
         with pytest.raises(TypeError, match="a family is 'external', expected Family"):
-            wrong("regression" if wrong is not register_task else "clustering", "external")  # type: ignore[operator]
+            wrong("regression" if wrong is not register_task else "grouping", "external")  # type: ignore[operator]
     with pytest.raises(TypeError, match="times: the domain is 3, expected a Domain"):
         register_parameter("times", 3)  # type: ignore[arg-type]
     assert [dict(book) for book in BOOKS] == before

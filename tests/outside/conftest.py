@@ -41,8 +41,8 @@ def books() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def task() -> Iterator[ModuleType]:
-    """The module partitions.py, imported as a user's own."""
+    """The module groupings.py, imported as a user's own."""
     with as_before(), pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(Path(__file__).parent))
-        yield import_module("partitions")
-        del sys.modules["partitions"]
+        yield import_module("groupings")
+        del sys.modules["groupings"]

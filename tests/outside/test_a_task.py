@@ -1,4 +1,4 @@
-"""A new task on a statistic that is there, from the outside: partitions.py, as CONTRIBUTING shows
+"""A new task on a statistic that is there, from the outside: groupings.py, as CONTRIBUTING shows
 it."""
 
 from __future__ import annotations
@@ -38,39 +38,43 @@ def pure(truth: Any, found: Any) -> float:
 
 
 def test_values_are_those_of_scikit_learn(task: ModuleType) -> None:
-    measure, random = cal.measure("ARI"), np.random.default_rng(1)
+    measure, random = cal.measure("pair-agreement"), np.random.default_rng(1)
     for classes, clusters in ((2, 2), (5, 3), (3, 9), (150, 120)):
         truth, found = random.integers(0, classes, 400), random.integers(0, clusters, 400)
         found = np.where(random.random(400) < 0.4, truth % clusters, found)
-        evaluation = task.partitions(truth, {"c": found}, interval="none")
-        assert evaluation["ARI"].value == pytest.approx(adjusted_rand_score(truth, found))
-        assert evaluation["purity"].value == pytest.approx(pure(truth, found))
+        evaluation = task.groupings(truth, {"c": found}, interval="none")
+        assert evaluation["pair-agreement"].value == pytest.approx(
+            adjusted_rand_score(truth, found)
+        )
+        assert evaluation["majority"].value == pytest.approx(pure(truth, found))
         matrix = ConfusionMatrix.from_codes(truth, found, [""] * 150)
         whole = OccupiedMatrix.from_codes(truth, found, [""] * 150)
         assert measure.apply(matrix) == pytest.approx(measure.apply(whole))
     # A row that weighs two is the row twice; and of one group there is nothing to say.
     truth, found, twice = np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1]), np.array([0, 1, 2, 3, 3])
-    weighted = task.partitions(truth, {"c": found}, weight=[1, 1, 1, 2], interval="none")
-    assert weighted["ARI"].value == pytest.approx(adjusted_rand_score(truth[twice], found[twice]))
-    one = task.partitions([1, 1], {"c": ["x", "x"]}, interval="none")
-    assert np.isnan(one["ARI"].value)
-    assert one["ARI"].undefined == {"one_group": 2}
+    weighted = task.groupings(truth, {"c": found}, weight=[1, 1, 1, 2], interval="none")
+    assert weighted["pair-agreement"].value == pytest.approx(
+        adjusted_rand_score(truth[twice], found[twice])
+    )
+    one = task.groupings([1, 1], {"c": ["x", "x"]}, interval="none")
+    assert np.isnan(one["pair-agreement"].value)
+    assert one["pair-agreement"].undefined == {"one_group": 2}
 
 
 def test_intervals_and_differences_are_those_of_rows_drawn_by_hand(task: ModuleType) -> None:
     evaluation, random = (
-        task.partitions(TRUTH, FOUND, interval="bootstrap"),
+        task.groupings(TRUTH, FOUND, interval="bootstrap"),
         np.random.default_rng(2),
     )
     drawn = np.array([
         [adjusted_rand_score(TRUTH[rows], found[rows]) for found in FOUND.values()]
         for rows in random.integers(0, ROWS, (500, ROWS))
     ])  # fmt: skip
-    [difference] = [d for d in evaluation.comparison if d.measure == "ARI"]
+    [difference] = [d for d in evaluation.comparison if d.measure == "pair-agreement"]
     assert (difference.system, difference.baseline) == ("b", "a")
     by_hand = {"a": drawn[:, 0], "b": drawn[:, 1], "b - a": drawn[:, 1] - drawn[:, 0]}
     for name, own in (
-        *((e.system, e) for e in evaluation if e.measure == "ARI"),
+        *((e.system, e) for e in evaluation if e.measure == "pair-agreement"),
         ("b - a", difference),
     ):
         spread = by_hand[name].std()
@@ -78,7 +82,7 @@ def test_intervals_and_differences_are_those_of_rows_drawn_by_hand(task: ModuleT
     assert difference.p == pytest.approx(1 / 1000, abs=1 / 1000)
     assert difference.test == "paired bootstrap"
     assert difference.standard_error == pytest.approx(by_hand["b - a"].std(), rel=0.15)
-    same = task.partitions(TRUTH, {"a": FOUND["a"], "b": (FOUND["a"] + 1) % 6})
+    same = task.groupings(TRUTH, {"a": FOUND["a"], "b": (FOUND["a"] + 1) % 6})
     assert {d.value for d in same.comparison} == {0.0}
 
 
@@ -86,8 +90,8 @@ def test_of_many_clusters_too(task: ModuleType) -> None:
     random = np.random.default_rng(4)
     truth = random.integers(0, 130, 2000)
     found = {n: np.where(random.random(2000) < p, truth, random.integers(0, 130, 2000)) for n, p in (("a", 0.7), ("b", 0.6))}  # fmt: skip
-    evaluation = task.partitions(truth, found, resamples=100)
-    [of_rand] = [d for d in evaluation.comparison if d.measure == "ARI"]
+    evaluation = task.groupings(truth, found, resamples=100)
+    [of_rand] = [d for d in evaluation.comparison if d.measure == "pair-agreement"]
     drawn = [
         adjusted_rand_score(truth[rows], found["b"][rows]) - adjusted_rand_score(truth[rows], found["a"][rows])
         for rows in random.integers(0, 2000, (60, 2000))
@@ -99,34 +103,34 @@ def test_of_many_clusters_too(task: ModuleType) -> None:
     "options", [{}, {"cluster": np.arange(ROWS) // 3}], ids=["rows", "clusters"]
 )
 def test_slices_and_comparisons(task: ModuleType, options: Any) -> None:
-    evaluation = task.partitions(TRUTH, FOUND, slices={"site": SITE}, **options)
+    evaluation = task.groupings(TRUTH, FOUND, slices={"site": SITE}, **options)
     for part in evaluation.slices:
         own, rest = (
-            (adjusted_rand_score if part.estimate.measure == "ARI" else pure)(TRUTH[which], FOUND[part.estimate.system][which])
+            (adjusted_rand_score if part.estimate.measure == "pair-agreement" else pure)(TRUTH[which], FOUND[part.estimate.system][which])
             for which in (part.slice == SITE, part.slice != SITE)
         )  # fmt: skip
         assert part.estimate.value == pytest.approx(own)
         assert part.to_rest.value == pytest.approx(own - rest)
         assert part.to_rest.low < part.to_rest.value < part.to_rest.high
     compared = evaluation.compare(baseline="a", margin=0.5, alternative="less", adjust="none")
-    assert [(d.measure, d.p < 0.01, d.p_not_inferior < 0.05) for d in compared] == [("ARI", True, True), ("purity", True, True)]  # fmt: skip
-    with pytest.raises(UnknownMeasureError, match="no measure of partitions is called 'AUC'"):
-        task.partitions(TRUTH, FOUND, measures=["AUC"])
+    assert [(d.measure, d.p < 0.01, d.p_not_inferior < 0.05) for d in compared] == [("pair-agreement", True, True), ("majority", True, True)]  # fmt: skip
+    with pytest.raises(UnknownMeasureError, match="no measure of groupings is called 'AUC'"):
+        task.groupings(TRUTH, FOUND, measures=["AUC"])
     with pytest.raises(cal.InputError, match=r"found 'a': has 3 rows, truth has 300"):
-        task.partitions(TRUTH, {"a": [1, 2, 3]})
+        task.groupings(TRUTH, {"a": [1, 2, 3]})
 
 
 def test_results_and_pages(task: ModuleType) -> None:
-    evaluation = task.partitions(TRUTH, FOUND, slices={"site": SITE})
+    evaluation = task.groupings(TRUTH, FOUND, slices={"site": SITE})
     text = evaluation.to_json()
     schema = json.loads((ROOT / "src/calipers/results/results-1.schema.json").read_text("utf-8"))
     jsonschema.validate(json.loads(text), schema)
     again = cal.from_json(text)
     assert again.to_json() == text
-    assert again.task == "partitions"
-    assert evaluation["a", "ARI"].default == pytest.approx(0)
-    assert evaluation["a", "purity"].default == pytest.approx(np.bincount(TRUTH).max() / ROWS)
-    assert str(evaluation).startswith("Partitions: 2 systems, 2 measures\n")
+    assert again.task == "groupings"
+    assert evaluation["a", "pair-agreement"].default == pytest.approx(0)
+    assert evaluation["a", "majority"].default == pytest.approx(np.bincount(TRUTH).max() / ROWS)
+    assert str(evaluation).startswith("Groupings: 2 systems, 2 measures\n")
     page = evaluation.to_html()
     for said in (
         "Share of the pairs of rows on which clusters",
@@ -141,7 +145,7 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
     rows = zip(TRUTH, *FOUND.values(), SITE, strict=True)
     Path(table).write_text("kind,a,b,site\n" + "".join(f"{t},{a},{b},{s}\n" for t, a, b, s in rows), "utf-8")  # fmt: skip
     line = [
-        "partitions",
+        "groupings",
         table,
         "--truth",
         "kind",
@@ -152,16 +156,18 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
         "--slice",
         "site",
     ]
-    done = CliRunner().invoke(cli, [*line, "-m", "ARI", "--report", page, "--require", "ARI>=0.99"])
+    done = CliRunner().invoke(
+        cli, [*line, "-m", "pair-agreement", "--report", page, "--require", "pair-agreement>=0.99"]
+    )
     assert done.exit_code == 1
-    assert "required ARI>=0.99 is not met: a: ARI 0." in done.output
+    assert "required pair-agreement>=0.99 is not met: a: pair-agreement 0." in done.output
     assert "<html" in Path(page).read_text("utf-8")
     assert CliRunner().invoke(cli, [*line, "-o", result]).exit_code == 0
     found = cal.from_json(Path(result).read_text("utf-8"))
-    direct = task.partitions(TRUTH, FOUND, slices={"site": SITE})
+    direct = task.groupings(TRUTH, FOUND, slices={"site": SITE})
     assert [e.value for e in found] == [e.value for e in direct]
-    assert re.search(r"\n  demo .*\n  partitions +Evaluate clusterings of the rows of TABLE", CliRunner().invoke(cli, ["--help"]).output)  # fmt: skip
-    assert "\npartitions\n  purity " in CliRunner().invoke(cli, ["measures"]).output
+    assert re.search(r"\n  demo .*\n  groupings +Evaluate clusterings of the rows of TABLE", CliRunner().invoke(cli, ["--help"]).output)  # fmt: skip
+    assert "\ngroupings\n  majority " in CliRunner().invoke(cli, ["measures"]).output
 
 
 def test_it_is_what_contributing_shows_and_short(task: ModuleType) -> None:

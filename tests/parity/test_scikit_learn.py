@@ -15,6 +15,7 @@ import calipers as cal
 from calipers.measures import parse
 from calipers.statistics import (
     ConfusionMatrix,
+    ContingencyTable,
     FloatArray,
     Moments,
     OccupiedMatrix,
@@ -534,3 +535,49 @@ def test_several_labels_in_a_row() -> None:
         )
         for name, value in expected.items():
             assert ev[name].value == pytest.approx(value, **CLOSE), (case, name)
+
+
+# ---------------------------------------------------------------------------------------- clusters
+
+
+def contingency(truth: Any, cluster: Any) -> ContingencyTable:
+    names, codes = zip(
+        *(np.unique(of, return_inverse=True) for of in (truth, cluster)), strict=True
+    )
+    return ContingencyTable.from_codes(*codes, *(tuple(map(str, of)) for of in names))
+
+
+OF_PARTITIONS = [
+    *((f"{name}_score", {}) for name in (
+        "rand", "adjusted_rand", "mutual_info", "normalized_mutual_info", "adjusted_mutual_info",
+        "homogeneity", "completeness", "v_measure", "fowlkes_mallows",
+    )),
+    *((f"{name}_mutual_info_score", {"average": how})
+      for name in ("normalized", "adjusted") for how in ("geometric", "min", "max")),
+    *(("v_measure_score", {"beta": beta}) for beta in (0.5, 3.0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameters"), OF_PARTITIONS)
+def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None:
+    """Also of trivial partitions; where pairs are missing or chance says all, it has 0 or 1 and we
+    have nothing."""
+    generator = np.random.default_rng(8)
+    measure = parse(name, "partitions", parameters)
+    theirs = {{"average": "average_method"}.get(k, k): v for k, v in parameters.items()}
+    trivial = [np.zeros(7, int), np.arange(7), np.array([0, 0, 0, 1, 1, 2, 2])]
+    cases = [(a, b) for a in trivial for b in trivial]
+    for n in (2, 5, 30, 300, 4000):
+        for _ in range(12):
+            k, noise = generator.integers(1, 9), generator.choice([0.0, 0.2, 1.0])
+            truth = generator.integers(0, k, n)
+            other = generator.integers(0, generator.integers(1, 9), n)
+            cases.append((truth, np.where(generator.random(n) < noise, other, truth)))
+    for truth, cluster in cases:
+        table = contingency(truth, cluster)
+        value = float(measure.apply(table))
+        if np.isnan(value):
+            assert any(bool(where) for where in measure.reasons(table).values())
+            assert max(table.number) == len(truth)  # each point is alone
+        else:
+            assert value == pytest.approx(getattr(metrics, name)(truth, cluster, **theirs), **CLOSE)

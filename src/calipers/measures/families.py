@@ -13,9 +13,10 @@ class Family:
     """Measures that take the same thing of a system.
 
     ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers" or "rankings",
-    its "sets" of labels, the "ranks" of the true classes; or a word of a new task. ``home`` is the
-    module that registers them, which is imported when one of them is asked for; None where they
-    come by themselves. Those ``of_classes`` can be asked of one class of several, and averaged.
+    its "sets" of labels, the "ranks" of the true classes, its "partitions" of points; or a word of
+    a new task. ``home`` is the module that registers them, which is imported when one of them is
+    asked for; None where they come by themselves. Those ``of_classes`` can be asked of one class of
+    several, and averaged.
     """
 
     name: str
@@ -45,6 +46,7 @@ FAMILIES: dict[str, Family] = {
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),
         _own("regression", "numbers", "regression"),
+        _own("partitions", "partitions", "partitions"),
     )
 }
 
@@ -54,6 +56,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
     "multilabel": ("multilabel", "label-ranks"),
+    "clustering": ("partitions",),
 }
 
 

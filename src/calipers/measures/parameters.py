@@ -73,6 +73,7 @@ PARAMETERS: dict[str, Domain] = {
     "base": Domain(low=1, open=True),
     "beta": Domain(low=0, infinite=True),
     "binning": Domain(choices=("equal-width", "equal-mass", "distinct")),
+    "average": Domain(choices=("arithmetic", "geometric", "min", "max")),
     "bins": Domain(low=1, whole=True),
     "collection": Domain(low=0, whole=True, usual=1000),
     "cost_fn": Domain(low=0),

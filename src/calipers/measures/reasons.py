@@ -52,6 +52,9 @@ REASONS = {
     "certain_probability": "a probability is 0 or 1, whose logit is infinite",
     "separated": "a threshold separates the classes, so that no line is the most likely",
     "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
+    "one_point": "there are fewer than two points, and so no pair of them",
+    "no_pair_together": "every point is alone, in the classes or in the clusters",
+    "all_by_chance": "partitions of these sizes share all their information by chance",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
 }
 

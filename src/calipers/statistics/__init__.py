@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     )
     from calipers.statistics.classes import ClassRows
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
+    from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.moments import Moments
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
@@ -25,6 +26,7 @@ _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one",
     "classes": "ClassRows",
     "confusion": "ConfusionMatrix, LabelMatrices",
+    "contingency": "ContingencyTable",
     "groups": "GroupedRankings",
     "moments": "Moments",
     "occupied": "OccupiedMatrix, confusion_matrix",
@@ -38,6 +40,7 @@ __all__ = [
     "ClassRanks",
     "ClassRows",
     "ConfusionMatrix",
+    "ContingencyTable",
     "FloatArray",
     "GroupedRankings",
     "IntArray",

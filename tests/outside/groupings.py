@@ -28,11 +28,11 @@ from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray
 from calipers.systems.base import System, best
 
-register_task("partitions", Family(name="partitions", reads="partitions"))
+register_task("groupings", Family(name="groupings", reads="groupings"))
 register_reason("one_group", "all rows are of one class and in one cluster")
 
 
-@measure("purity", family="partitions", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+@measure("majority", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
          higher_is_better=True, range=(0, 1), undefined={"no_rows": lambda c, _: c.total == 0})  # fmt: skip
 def purity(c: ConfusionMatrix) -> FloatArray:
     """Share of the rows that are of the most frequent class of their cluster."""
@@ -43,7 +43,7 @@ def one_group(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
     return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
 
 
-@measure("ARI", family="partitions", on=ConfusionMatrix, any_classes=True, perfect=1.0,
+@measure("pair-agreement", family="groupings", on=ConfusionMatrix, any_classes=True, perfect=1.0,
          higher_is_better=True, range=(-1, 1), uninformed=0.0, undefined={"one_group": one_group},
          reference="Hubert and Arabie 1985")  # fmt: skip
 def adjusted_rand(c: ConfusionMatrix) -> FloatArray:
@@ -86,7 +86,7 @@ class Partition(System):
 
 
 @verb
-def partitions(
+def groupings(
     truth: Any, found: Mapping[str, Any], *, weight: Any = None, cluster: Any = None,
     slices: Any = None, slice_bins: Bins | None = None, measures: MeasureNames | None = None,
     baseline: str | None = None, primary: str | None = None,
@@ -99,14 +99,14 @@ def partitions(
     size = 1 + int(max(codes.max() for codes in (classes, *columns.values())))
     rows = size, settings, *weights_and_clusters(weight, cluster, len(classes))
     systems = {name: Partition(name, classes, codes, *rows) for name, codes in columns.items()}
-    chosen = choose_measures(measures, ("ARI", "purity"), "partitions")
+    chosen = choose_measures(measures, ("pair-agreement", "majority"), "groupings")
     return evaluated(
-        "partitions", asked_of(systems, chosen), chosen, baseline=baseline, primary=primary,
+        "groupings", asked_of(systems, chosen), chosen, baseline=baseline, primary=primary,
         slices=slice_columns(slices), slice_bins=slice_bins, inputs=inputs,
     )  # fmt: skip
 
 
-@cli.command("partitions", cls=Command)
+@cli.command("groupings", cls=Command)
 @click.argument("table", type=InFile())
 @click.option("--truth", required=True, metavar="COL", help="Column of the classes.")
 @click.option("--found", "said", multiple=True, required=True, metavar="COL", help="Of clusters.")
@@ -116,4 +116,4 @@ def partitions(
 @output_options
 def command(**options: Any) -> None:
     """Evaluate clusterings of the rows of TABLE."""
-    evaluate_columns(partitions, options)
+    evaluate_columns(groupings, options)

@@ -1,0 +1,223 @@
+"""Measures of clusters against true classes: formulas over how both partitions meet.
+
+Of pairs of points T are together in both partitions, A in classes and B in clusters, out of N. H is
+entropy in nats, I what classes and clusters share of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.statistics import ContingencyTable, FloatArray
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+against_truth = partial(
+    measure,
+    family="partitions",
+    on=ContingencyTable,
+    higher_is_better=True,
+    perfect=1.0,
+    range=(0, 1),
+)
+
+_NO_ROWS = {"no_rows": lambda t, _: t.total == 0}
+_NO_PAIRS = {"one_point": lambda t, _: t.total < 2}
+_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) & (t.pairs[2] == 0)}
+_EITHER_TOGETHER = {"no_pair_together": lambda t, _: (t.pairs[1] == 0) | (t.pairs[2] == 0)}
+
+
+#: What rounding leaves of a share.
+_HAIR = 1e-12
+
+#: How the entropies of both partitions become one.
+MEANS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    "arithmetic": lambda a, b: (a + b) / 2,
+    "geometric": lambda a, b: np.sqrt(a * b),
+    "min": lambda a, b: np.where(a < b, a, b),
+    "max": lambda a, b: np.where(a < b, b, a),
+}
+
+
+@against_truth(
+    "ARI",
+    aliases=("adjusted_rand_score", "adjusted-Rand"),
+    range=(-0.5, 1),
+    uninformed=0.0,
+    undefined=_NO_PAIRS,
+    reference="Hubert and Arabie (1985)",
+)
+def adjusted_rand(t: ContingencyTable) -> FloatArray:
+    """Adjusted Rand index: (T − AB/N) / ((A + B)/2 − AB/N), with 0 for what chance makes of
+    partitions of these sizes. 1 where both are the same, also all in one or each alone."""
+    both, classes, clusters, pairs = t.pairs
+    chance = classes * clusters / pairs
+    return np.where(_same(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
+
+
+@against_truth("Rand", aliases=("rand_score",), undefined=_NO_PAIRS, reference="Rand (1971)")
+def rand(t: ContingencyTable) -> FloatArray:
+    """Rand index: the share of pairs of points that both partitions put together or both apart,
+    (N + 2T − A − B)/N."""
+    both, classes, clusters, pairs = t.pairs
+    return np.asarray((pairs + 2 * both - classes - clusters) / pairs)
+
+
+@against_truth("pair-F1", undefined=_TOGETHER | _NO_PAIRS, reference="Larsen and Aone (1999)")
+def pair_f1(t: ContingencyTable) -> FloatArray:
+    """F1 of pairs: 2T/(A + B), the harmonic mean of the precision T/B and the recall T/A of the
+    pairs of points that are put together."""
+    both, classes, clusters, _ = t.pairs
+    return np.asarray(2 * both / (classes + clusters))
+
+
+@against_truth("pair-Jaccard", undefined=_TOGETHER | _NO_PAIRS, reference="Jaccard (1912)")
+def pair_jaccard(t: ContingencyTable) -> FloatArray:
+    """Jaccard index of pairs: T/(A + B − T), the share of the pairs together in either partition
+    that are so in both."""
+    both, classes, clusters, _ = t.pairs
+    return np.asarray(both / (classes + clusters - both))
+
+
+@against_truth(
+    "Fowlkes-Mallows",
+    aliases=("fowlkes_mallows_score", "FMI"),
+    undefined=_EITHER_TOGETHER | _NO_PAIRS,
+    reference="Fowlkes and Mallows (1983)",
+)
+def fowlkes_mallows(t: ContingencyTable) -> FloatArray:
+    """Fowlkes–Mallows index: T/√(AB), the geometric mean of precision and recall of the pairs that
+    are put together."""
+    both, classes, clusters, _ = t.pairs
+    return np.asarray(np.sqrt(both / classes) * np.sqrt(both / clusters))
+
+
+@against_truth(
+    "MI",
+    aliases=("mutual_info_score", "mutual-information"),
+    range=(0, inf),
+    perfect=None,
+    uninformed=0.0,
+    interval="information",
+    undefined=_NO_ROWS,
+    reference="Shannon (1948)",
+)
+def mutual_information(t: ContingencyTable) -> FloatArray:
+    """Mutual information: I = Σ p log(p/(p·p)) in nats. It grows with the number of clusters, also
+    by chance."""
+    return t.entropies[2]
+
+
+@against_truth(
+    "NMI",
+    aliases=("normalized_mutual_info_score",),
+    uninformed=0.0,
+    interval="information",
+    undefined=_NO_ROWS,
+    reference="Strehl and Ghosh (2002)",
+)
+def normalised_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
+    """Normalised mutual information: I over a mean of both entropies. 1 where all points are of one
+    class and in one cluster. Chance alone makes it larger than 0; AMI takes that off."""
+    of_class, of_cluster, shared = t.entropies
+    mean = MEANS[average](of_class, of_cluster)
+    return _trivial(t, np.where(shared > 0, shared / mean, 0.0))
+
+
+@against_truth(
+    "AMI",
+    aliases=("adjusted_mutual_info_score",),
+    range=(-inf, 1),
+    uninformed=0.0,
+    interval="information",
+    undefined=_NO_ROWS | {"all_by_chance": lambda t, p: _all_by_chance(t, p["average"])},
+    reference="Vinh, Epps and Bailey (2010)",
+)
+def adjusted_information(t: ContingencyTable, average: str = "arithmetic") -> FloatArray:
+    """Adjusted mutual information: (I − E)/(mean of both entropies − E), E being the information
+    that partitions of these sizes share by chance. 1 where both partitions are the same."""
+    of_class, of_cluster, shared = t.entropies
+    chance = t.expected_information
+    room = MEANS[average](of_class, of_cluster) - chance
+    several = (t.number[0] > 1) & (t.number[1] > 1)
+    value = np.where(_same(t), 1.0, np.where(several, (shared - chance) / room, 0.0))
+    return np.where(_all_by_chance(t, average), np.nan, _trivial(t, value))
+
+
+def _same(t: ContingencyTable) -> npt.NDArray[np.bool_]:
+    """Whether both partitions are the same."""
+    return np.asarray((t.pairs[0] == t.pairs[1]) & (t.pairs[0] == t.pairs[2]))
+
+
+def _all_by_chance(t: ContingencyTable, average: str) -> npt.NDArray[np.bool_]:
+    """Whether chance shares all there is to share, as where every point is alone."""
+    of_class, of_cluster, _ = t.entropies
+    most = MEANS[average](of_class, of_cluster)
+    several = (t.number[0] > 1) & (t.number[1] > 1)
+    full = most - t.expected_information <= _HAIR * most
+    return np.asarray(several & ~_same(t) & full)
+
+
+@against_truth(
+    "homogeneity",
+    aliases=("homogeneity_score",),
+    uninformed=0.0,
+    interval="information",
+    undefined=_NO_ROWS,
+    reference="Rosenberg and Hirschberg (2007)",
+)
+def homogeneity(t: ContingencyTable) -> FloatArray:
+    """Homogeneity: I/H(classes), how much of what class a point is of its cluster says; 1 where
+    there is one class only."""
+    of_class, _, shared = t.entropies
+    return np.where(of_class > 0, np.minimum(shared / of_class, 1.0), 1.0)
+
+
+@against_truth(
+    "completeness",
+    aliases=("completeness_score",),
+    uninformed=1.0,
+    interval="information",
+    undefined=_NO_ROWS,
+    reference="Rosenberg and Hirschberg (2007)",
+)
+def completeness(t: ContingencyTable) -> FloatArray:
+    """Completeness: I/H(clusters), how much of what cluster a point is in its class says; 1 where
+    there is one cluster only."""
+    _, of_cluster, shared = t.entropies
+    return np.where(of_cluster > 0, np.minimum(shared / of_cluster, 1.0), 1.0)
+
+
+@against_truth(
+    "V-measure",
+    aliases=("v_measure_score",),
+    interval="information",
+    undefined=_NO_ROWS,
+    reference="Rosenberg and Hirschberg (2007)",
+)
+def v_measure(t: ContingencyTable, beta: float = 1.0) -> FloatArray:
+    """V-measure: the harmonic mean of homogeneity and completeness, (1 + β)hc/(βh + c); 0 where
+    both are, and completeness where β is infinite. With β = 1 it is NMI."""
+    h, c = homogeneity(t), completeness(t)
+    share = 1 / (1 + beta)  # of homogeneity
+    return np.where(h * c > 0, h * c / ((1 - share) * h + share * c), 0.0)
+
+
+@against_truth("purity", undefined=_NO_ROWS, reference="Zhao and Karypis (2004)")
+def purity(t: ContingencyTable) -> FloatArray:
+    """Purity: the share of points that are of the most frequent class of their cluster. It grows
+    with the number of clusters, to 1 where each point is alone."""
+    return np.asarray(t.largest.sum(axis=-1) / t.total)
+
+
+def _trivial(t: ContingencyTable, value: FloatArray) -> FloatArray:
+    """1 where all points are of one class and in one cluster."""
+    there = t.total > 0
+    one = (t.number[0] == 1) & (t.number[1] == 1)
+    return np.where(there, np.where(one, 1.0, np.minimum(value, 1.0)), np.nan)

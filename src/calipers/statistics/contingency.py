@@ -1,0 +1,237 @@
+"""How two partitions of the same points meet: true classes and clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.lazily import numpy as np
+from calipers.once import cached_property
+from calipers.statistics.base import FloatArray, IntArray, Statistic
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+#: The expected information is summed over counts this many standard deviations about their mean,
+#: and so many more; what lies beyond weighs less than rounding does.
+_DEVIATIONS, _MORE = 12, 40
+
+#: So many numbers are computed at a time.
+_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable(Statistic):
+    """The points of each class in each cluster: of C occupied cells what they hold (..., C), and
+    the class and the cluster of each, as positions in ``classes`` and ``clusters``.
+
+    >>> table = ContingencyTable.from_codes(np.array([0, 0, 1]), np.array([1, 1, 0]), "ab", "xy")
+    >>> table.held.tolist(), table.class_sizes.tolist(), table.cluster_sizes.tolist()
+    ([2.0, 1.0], [2.0, 1.0], [1.0, 2.0])
+    """
+
+    held: FloatArray
+    class_of: IntArray
+    cluster_of: IntArray
+    classes: tuple[str, ...]
+    clusters: tuple[str, ...]
+    rows: int = 0
+
+    @classmethod
+    def from_codes(
+        cls,
+        truth: npt.NDArray[np.integer[Any]],
+        cluster: npt.NDArray[np.integer[Any]],
+        classes: Sequence[str],
+        clusters: Sequence[str],
+    ) -> Self:
+        """The table of points whose class and cluster are given as positions."""
+        flat = np.asarray(truth, np.int64) * len(clusters) + cluster
+        place, counts = np.unique(flat, return_counts=True)
+        codes = np.divmod(place, len(clusters)) if len(place) else (place, place)
+        held = counts.astype(np.float64)
+        return cls(held, *codes, tuple(classes), tuple(clusters), len(flat))
+
+    def __add__(self, other: Self) -> Self:
+        if (self.classes, self.clusters) != (other.classes, other.clusters):
+            raise ValueError("the tables have different classes or clusters")
+        flat = [of.class_of * len(of.clusters) + of.cluster_of for of in (self, other)]
+        place, inverse = np.unique(np.concatenate(flat), return_inverse=True)
+        held = np.bincount(inverse, np.append(self.held, other.held), len(place))
+        codes = np.divmod(place, len(self.clusters)) if len(place) else (place, place)
+        parts: Any = dict(zip(("class_of", "cluster_of"), codes, strict=True))
+        return replace(self, held=held.astype(np.float64), rows=self.rows + other.rows, **parts)
+
+    @classmethod
+    def of_cells(
+        cls,
+        held: FloatArray,
+        class_of: IntArray,
+        cluster_of: IntArray,
+        like: ContingencyTable,
+        chance: float = 1.0,
+    ) -> Self:
+        """The table of what cells hold (..., C), several of which may have one class and cluster.
+        The names are those of another table, and so is what chance makes of it, times ``chance``:
+        it hardly changes between draws, and is dear."""
+        number = len(like.clusters)
+        place, inverse = np.unique(class_of * number + cluster_of, return_inverse=True)
+        merged = held if len(place) == len(inverse) else _sums(held, inverse, len(place))
+        if merged is not held:
+            class_of, cluster_of = np.divmod(place, number)
+        made = cls(merged, class_of, cluster_of, like.classes, like.clusters)
+        made.__dict__["_chance"] = like, chance
+        return made
+
+    @cached_property
+    def total(self) -> FloatArray:
+        """All points."""
+        return np.asarray(self.held.sum(axis=-1))
+
+    @cached_property
+    def class_sizes(self) -> FloatArray:
+        """The points of each class (..., K)."""
+        return _sums(self.held, self.class_of, len(self.classes))
+
+    @cached_property
+    def cluster_sizes(self) -> FloatArray:
+        """The points of each cluster (..., L)."""
+        return _sums(self.held, self.cluster_of, len(self.clusters))
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The points of its most frequent class in each cluster (..., L)."""
+        return _sums(self.held, self.cluster_of, len(self.clusters), "maximum")
+
+    @cached_property
+    def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Pairs of points: together in both partitions, in classes, in clusters, and all."""
+        both, classes, clusters = (
+            (of * (of - 1) / 2).sum(axis=-1)
+            for of in (self.held, self.class_sizes, self.cluster_sizes)
+        )
+        return both, classes, clusters, self.total * (self.total - 1) / 2
+
+    @cached_property
+    def entropies(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of classes, of clusters, and what they share, in nats."""
+        # Shares and not counts under the logarithm, so that little is lost to cancellation.
+        whole = np.maximum(self.total, 1e-300)[..., None]
+        of_class, of_cluster = self.class_sizes / whole, self.cluster_sizes / whole
+        share = self.held / whole
+        both = of_class[..., self.class_of] * of_cluster[..., self.cluster_of]
+        information = (share * _log(share / np.where(both > 0, both, 1.0))).sum(axis=-1)
+        own = (np.abs((of * _log(of)).sum(axis=-1)) for of in (of_class, of_cluster))
+        return *own, np.maximum(information, 0.0)
+
+    @cached_property
+    def expected_information(self) -> FloatArray:
+        """The information that classes and clusters of these sizes share by chance: its mean over
+        all ways to deal the points out (Vinh, Epps and Bailey 2010)."""
+        if "_chance" in self.__dict__:
+            like, share = self.__dict__["_chance"]
+            return np.asarray(like.expected_information * share)
+        sizes = (self.class_sizes, self.cluster_sizes)
+        flat = [of.reshape(-1, of.shape[-1]) for of in sizes]
+        made = [_expected(a[a > 0], b[b > 0]) for a, b in zip(*flat, strict=True)]
+        return np.array(made).reshape(self.held.shape[:-1])
+
+    @cached_property
+    def number(self) -> tuple[Any, Any]:
+        """How many classes have points, and how many clusters."""
+        sizes = self.class_sizes, self.cluster_sizes
+        return tuple(np.count_nonzero(of > 0, axis=-1) for of in sizes)
+
+    def without_one(self) -> Iterator[tuple[Self, FloatArray]]:
+        """The tables without one of the points of a cell, some (b, C) at a time, and of how many
+        points the loss makes such a table."""
+        at_most = self.held == self.largest[self.cluster_of]
+        ties = np.bincount(self.cluster_of, at_most, len(self.clusters))[self.cluster_of]
+        sizes = self.class_sizes[self.class_of], self.cluster_sizes[self.cluster_of]
+        # What there is to a cell in the sums that measures are made of.
+        alike = np.stack([self.held, *sizes, at_most * ties, self.largest[self.cluster_of]])
+        _, cell, kind = np.unique(alike, axis=1, return_index=True, return_inverse=True)
+        points = np.bincount(kind.ravel(), self.held).astype(np.float64)
+        n = float(self.total)
+        step = max(1, _AT_ONCE // max(1, len(self.held)))
+        for begin in range(0, len(cell), step):
+            own = cell[begin : begin + step]
+            held = np.tile(self.held, (len(own), 1))
+            held[np.arange(len(own)), own] -= 1
+            made = replace(self, held=held)
+            # What chance makes falls as 1/n, but for terms that are smaller by another n.
+            made.__dict__["_chance"] = self, n / max(n - 1, 1.0)
+            yield made, points[begin : begin + step]
+
+    def constant(self) -> Self:
+        """All points in one cluster, as a leading axis."""
+        there = np.flatnonzero(self.class_sizes)
+        none = np.zeros(len(there), np.int64)
+        held = self.class_sizes[there][None]
+        return replace(self, held=held, class_of=there, cluster_of=none)
+
+
+def _sums(held: FloatArray, code: IntArray, size: int, by: str = "add") -> FloatArray:
+    """What cells of one code hold together, or at most."""
+    out = np.zeros((*held.shape[:-1], size))
+    if len(code):
+        order = np.argsort(code, kind="stable")
+        there, start = np.unique(code[order], return_index=True)
+        out[..., there] = getattr(np, by).reduceat(np.take(held, order, axis=-1), start, axis=-1)
+    return out
+
+
+def _log(of: FloatArray) -> FloatArray:
+    return np.log(np.where(of > 0, of, 1.0))
+
+
+def _expected(a: FloatArray, b: FloatArray) -> float:
+    """The mean information of classes of the sizes ``a`` and clusters of the sizes ``b``: of each
+    pair of sizes the number of shared points is hypergeometric."""
+    n, total = float(a.sum()), 0.0
+    if len(a) < 2 or len(b) < 2:
+        return 0.0
+    first, times = np.unique(a, return_counts=True)
+    second, others = np.unique(b, return_counts=True)
+    for size, number in zip(first, times, strict=True):
+        mean = size * second / n
+        spread = np.sqrt(mean * (1 - size / n) * (n - second) / max(n - 1, 1.0))
+        low = np.maximum(np.maximum(1, size + second - n), mean - _DEVIATIONS * spread - _MORE)
+        high = np.minimum(np.minimum(size, second), mean + _DEVIATIONS * spread + _MORE)
+        low, width = np.floor(low), int((np.floor(high) - np.floor(low)).max()) + 1
+        step = max(1, _AT_ONCE // width)
+        for begin in range(0, len(second), step):
+            some = slice(begin, begin + step)
+            other = second[some, None]
+            k = low[some, None] + np.arange(width)
+            there = (k <= np.floor(high[some, None])) & (k >= 1)
+            k = np.where(there, k, 1.0)
+            chance = (
+                _log_factorial(size)
+                + _log_factorial(other)
+                + _log_factorial(n - size)
+                + _log_factorial(n - other)
+                - _log_factorial(n)
+                - _log_factorial(k)
+                - _log_factorial(size - k)
+                - _log_factorial(other - k)
+                - _log_factorial(np.maximum(n - size - other + k, 0))
+            )
+            term = np.where(there, k / n * np.log(n * k / (size * other)) * np.exp(chance), 0.0)
+            total += number * float((term.sum(axis=1) * others[some]).sum())
+    return total
+
+
+#: log n! of the numbers below 32; Stirling's series has all digits of the others.
+_SMALL = 32
+
+
+def _log_factorial(of: Any) -> FloatArray:
+    x = np.asarray(of, np.float64)
+    small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, _SMALL)))])
+    z = np.maximum(x, 1.0)
+    series = (1 - (1 / 30 - (1 / 105 - 1 / (140 * z**2)) / z**2) / z**2) / (12 * z)
+    large = (z + 0.5) * np.log(z) - z + 0.5 * np.log(2 * np.pi) + series
+    return np.where(x < _SMALL, small[np.minimum(x, _SMALL - 1).astype(np.intp)], large)
