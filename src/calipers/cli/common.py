@@ -110,7 +110,7 @@ class Output:
 
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
-    {"format_", "output", "report", "requirements", "per_topic", "by_label"}
+    {"format_", "output", "report", "requirements", "per_topic", "per_group", "by_label"}
     | {
         "confusion",
         "orientation",

@@ -44,6 +44,17 @@ part_options = stacked(
 )
 
 
+group_options = stacked(
+    text("--weight", "COL", "Column of what groups count for in means; 0 for none."),
+    texts(
+        "--slice slices",
+        "COL",
+        "Column to cut the groups by, with one value for each: every mean on each part, and its "
+        "difference to the rest. Repeatable; 'type*length' crosses two columns.",
+    ),
+    _slice_bins,
+)
+
 topic_options = stacked(
     text(
         "--topic-table",
@@ -89,9 +100,15 @@ def part_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[st
     """The keywords of an evaluation that the options stand for, which are taken out of them."""
     from calipers.data.tables import column
 
-    cluster, slices, bins = (options.pop(key) for key in ("cluster", "slices", "slice_bins"))
+    cluster = options.pop("cluster")
+    named = {"cluster": None if cluster is None else column(rows, cluster, where)}
+    return {**named, **slice_columns(rows, where, options)}
+
+
+def slice_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The columns to cut by that the options name, which are taken out of them."""
+    slices, bins = (options.pop(key) for key in ("slices", "slice_bins"))
     return {
-        "cluster": None if cluster is None else column(rows, cluster, where),
         "slices": {text: _crossed(text, rows, where) for text in slices} or None,
         "slice_bins": dict(map(_bins, bins)) or None,
     }
