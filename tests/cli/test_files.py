@@ -30,6 +30,11 @@ LINES = {
     ),
     "regression": ("regression IN1 --truth y --predicted p", ("-o", "--report")),
     "clustering": ("clustering IN1 --labels p --truth y", ("-o", "--report")),
+    "ranking": ("ranking IN1 --group q --truth y --score s", ("-o", "--report")),
+    "ranking, joined": (
+        "ranking IN1 --group q --truth y --score s --id i --system a=IN2",
+        ("-o", "--report"),
+    ),
     "overlap": ("overlap IN1 IN2", ("-o", "--report")),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (
@@ -38,6 +43,7 @@ LINES = {
     ),
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "compare ranking": ("compare ranking IN1 --group q --truth y --score s", ("-o", "--report")),
     "compare values": ("compare values IN1 IN2", ("-o", "--report")),
     "plan retrieval": ("plan retrieval IN1 IN2 -m AP --half-width 0.1", ("-o",)),
     "plan classification": (
@@ -45,6 +51,7 @@ LINES = {
         ("-o",),
     ),
     "plan multilabel": ("plan multilabel IN1 --truth y --predicted p -m F1", ("-o",)),
+    "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
 }

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from in_process import invoke
 
-from calipers.cli.compare import of_evaluation
+from calipers.cli.compare import EVALUATING, of_evaluation
 from calipers.cli.plan import _of_pilot
 from calipers.data.errors import InputError
 
@@ -135,10 +135,10 @@ def test_what_has_an_effect_there_is_taken(folder: Path) -> None:
     _ok("plan nDCG@10 --sd 0.1 --correlation 0.5 --half-width 0.02 --power 0.9")
 
 
-@pytest.mark.parametrize("name", ["retrieval", "classification", "multilabel", "regression"])
+@pytest.mark.parametrize("name", EVALUATING)
 def test_what_only_an_evaluation_shows_is_no_option_of_the_others(name: str) -> None:
     shown = {"slices", "slice_bins", "incomplete", "unfound", "max_grade", "confusion", "by_label"}
-    shown |= {"orientation", "per_topic", "requirements"}
+    shown |= {"orientation", "per_topic", "per_group", "requirements"}
     for command in (of_evaluation(name), _of_pilot(name)):
         assert not shown & {p.name for p in command.params}
     assert "interval" not in {p.name for p in _of_pilot(name).params}

@@ -112,6 +112,7 @@ MODULES = {
     "multilabel t.csv --truth l_* --predicted l_*": "calipers.evaluate.multilabel.multilabel",
     "regression t.csv --truth y --predicted s": "calipers.evaluate.regression.regression",
     "clustering t.csv --truth y --labels p": "calipers.evaluate.clustering.clustering",
+    "ranking t.csv --group p --truth y --score s": "calipers.evaluate.ranking.ranking",
     "overlap a b": "calipers.evaluate.overlap.overlap",
     "compare retrieval q a b": "calipers.evaluate.retrieval.retrieval",
     "compare values q": "calipers.evaluate.values.from_values",

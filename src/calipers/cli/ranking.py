@@ -89,6 +89,7 @@ def command(
             data=rows,
             id=systems.by,
             measures=measures or None,
+            curves=output.report is not None,
             inputs=systems.origins(table),
             **options,
         )

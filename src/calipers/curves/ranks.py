@@ -1,4 +1,4 @@
-"""Precision-recall curves of runs, averaged over topics."""
+"""Curves of rankings, averaged over topics: precision and recall, and a measure at each rank."""
 
 from __future__ import annotations
 
@@ -24,26 +24,117 @@ if TYPE_CHECKING:
 
 #: Where the curves are taken unless the caller says otherwise; ranks end where the runs do.
 RANKS = (5, 10, 15, 20, 30, 50, 100, 200, 500, 1000)
+#: A measure with a cutoff is shown at the ranks down to it, and to this one.
+DEEPEST = 10
 RECALLS = tuple(tenth / 10 for tenth in range(11))
 
 _KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
-@dataclass(frozen=True, eq=False)
-class RankCurves(Sequence["Curve"]):
-    """The averaged curves of runs, computed when they are first looked at.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanCurves(Sequence["Curve"]):
+    """Curves whose points are means over topics, computed when they are first looked at.
 
     Their bands cost about as much as the whole evaluation of a run with many topics.
     """
 
     whole: Mapping[str, JudgedRankings]
-    rel: int
-    judged_only: bool
     zero: bool
     settings: Settings
     #: The places of the topics that count, if not all do; and what they count for, if not once.
     kept: IntArray | None = None
     importance: FloatArray | None = None
+    unit: str = "topics"
+
+    @cached_property
+    def _curves(self) -> tuple[Curve, ...]:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        return self._curves[index]
+
+    def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
+        """The topics that count."""
+        return ranking if self.kept is None else ranking.take(self.kept)
+
+    def _band(
+        self, x: FloatArray, measures: Sequence[Measure], columns: Sequence[FloatArray]
+    ) -> dict[str, Any]:
+        if self.settings.interval == "none":
+            return _no_band()
+        table = np.column_stack([self._filled(column) for column in columns])
+        readings = of_topics(
+            [
+                Topics(m, values, None, self.settings, self.unit, importance=self.importance)
+                for m, values in zip(measures, table.T, strict=True)
+            ]
+        )
+        made = [policy.interval(reading) for reading in readings]
+        low, high = np.array([(i.low, i.high) for i in made]).T
+        method = next((i.method for i in made if i.reason is None), "none")
+        return {"band_x": x, "low": low, "high": high, "method": method}
+
+    def _filled(self, column: FloatArray) -> FloatArray:
+        return np.where(np.isnan(column), 0.0, column) if self.zero else column
+
+    def _means(self, columns: Sequence[FloatArray]) -> FloatArray:
+        """The mean of each column over the topics where it is defined."""
+        filled = [self._filled(column) for column in columns]
+        mean = Summary("mean").value
+        return np.array([mean(column, None, self.importance) for column in filled])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CutoffCurves(MeanCurves):
+    """A measure with a cutoff at each of the first ranks, of each system; and what equal scores for
+    all documents get, which are the same for all systems."""
+
+    measure: Measure
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    @cached_property
+    def _curves(self) -> tuple[Curve, ...]:
+        from calipers.results import Curve
+
+        d, own = self.measure.definition, self.measure.parameters
+        ranks = range(1, max(DEEPEST, own["cutoff"]) + 1)
+        measures = [d.bind({**own, "cutoff": rank}) for rank in ranks]
+        x, made = np.array(ranks, np.float64), []
+        name = str(self.measure).rpartition("@")[0]
+        same = self._counting(next(iter(self.whole.values()))).unordered()
+        constant = self._means([m.apply(same) for m in measures])
+        for system, ranking in self.whole.items():
+            columns = [m.apply(self._counting(ranking)) for m in measures]
+            made.append(
+                Curve(
+                    system=system,
+                    kind=f"{name} at ranks",
+                    x_label="Rank k",
+                    y_label=f"Mean {name}@k",
+                    x=x,
+                    y=self._means(columns),
+                    threshold=x,
+                    level=self.settings.level,
+                    at="",
+                    references={"equal scores": np.column_stack([x, constant]).tolist()},
+                    **self._band(x, measures, columns),
+                )
+            )
+        return tuple(made)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RankCurves(MeanCurves):
+    """The averaged precision-recall curves of runs."""
+
+    rel: int
+    judged_only: bool
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
@@ -56,13 +147,6 @@ class RankCurves(Sequence["Curve"]):
             *self.averaged("recalls", interpolated=True),
             *self.averaged("ranks", interpolated=False),
         )
-
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        return self._curves[index]
 
     def __len__(self) -> int:
         return 2 * len(self.whole)  # known before they are computed
@@ -128,9 +212,7 @@ class RankCurves(Sequence["Curve"]):
     def _averaged(self, system: str, at: str, interpolated: bool, points: Sequence[float]) -> Curve:
         from calipers.results import Curve
 
-        ranking, places = self.rankings[system], np.asarray(points, np.float64)
-        if self.kept is not None:
-            ranking = ranking.take(self.kept)
+        ranking, places = self._counting(self.rankings[system]), np.asarray(points, np.float64)
         along: dict[str, Any]
         if at == "recalls":
             name = "IPrec" if interpolated else "P@recall"
@@ -155,33 +237,6 @@ class RankCurves(Sequence["Curve"]):
             **along,
             **self._band(x, measures, precisions),
         )
-
-    def _band(
-        self, x: FloatArray, measures: list[Measure], precisions: list[FloatArray]
-    ) -> dict[str, Any]:
-        if self.settings.interval == "none":
-            return _no_band()
-        table = np.column_stack([self._filled(column) for column in precisions])
-        columns = zip(measures, table.T, strict=True)
-        readings = of_topics(
-            [
-                Topics(m, values, None, self.settings, importance=self.importance)
-                for m, values in columns
-            ]
-        )
-        made = [policy.interval(reading) for reading in readings]
-        low, high = np.array([(i.low, i.high) for i in made]).T
-        method = next((i.method for i in made if i.reason is None), "none")
-        return {"band_x": x, "low": low, "high": high, "method": method}
-
-    def _filled(self, column: FloatArray) -> FloatArray:
-        return np.where(np.isnan(column), 0.0, column) if self.zero else column
-
-    def _means(self, columns: list[FloatArray]) -> FloatArray:
-        """The mean of each column over the topics where it is defined."""
-        filled = [self._filled(column) for column in columns]
-        mean = Summary("mean").value
-        return np.array([mean(column, None, self.importance) for column in filled])
 
 
 def _no_band() -> dict[str, Any]:

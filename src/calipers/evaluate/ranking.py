@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.ranks import CutoffCurves
 from calipers.data.arrays import as_numbers, same_length, taken
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
@@ -27,6 +28,7 @@ from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
+    from calipers.results import Curve
     from calipers.statistics import FloatArray
 
 DEFAULT_MEASURES = ("nDCG@5", "RR@5", "AP@5", "P@1")
@@ -58,6 +60,7 @@ def ranking(
     undefined: str = "nan",
     baseline: str | None = None,
     primary: str | None = None,
+    curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -98,7 +101,7 @@ def ranking(
     undefined
         ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
         counted. ``"zero"``: it scores 0.
-    baseline, primary, interval, level, resamples, seed, inputs
+    baseline, primary, curves, interval, level, resamples, seed, inputs
         As in :func:`calipers.classification`.
 
     The default of a measure is what equal scores for all rows get: every order of a group is then
@@ -157,6 +160,7 @@ def ranking(
         comparison=comparison_if_several(source, baseline, settings, _meant(primary, asked)),
         notes=(*found.notes, *_notes(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
+        curves=_curves(source, systems, zero=zero) if curves else (),
     )
     told = tuple(evaluation.estimates), evaluation.comparison, by_slice
     return replace(evaluation, findings=of_rankings(source, told, systems, rows.grade, columns))
@@ -203,6 +207,18 @@ def _scores(
         own = TopicScores.of(rows.groups, same, known, settings, zero=zero)
         constant[:, [chosen.index(m) for m in known]] = own.values[""]
     return replace(made, constant=constant)
+
+
+def _curves(
+    source: TopicScores, systems: Mapping[str, JudgedRankings], *, zero: bool
+) -> Sequence[Curve]:
+    """The first measure that has a cutoff, at each rank."""
+    for measure in source.measures:
+        d = measure.definition
+        cut = measure.parameters.get("cutoff") is not None
+        if cut and d.summary == "mean" and _knows_ties(measure):
+            return CutoffCurves(**source.of_curves(systems, zero=zero), measure=measure)
+    return ()
 
 
 def _weights(rows: RankingRows, weight: Any) -> FloatArray | None:

@@ -189,7 +189,7 @@ def retrieval(
         [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
         comparison=comparison_if_several(source, baseline, settings, primary),
         curves=(
-            RankCurves(rankings, rel, judged_only, zero, settings, source.kept, source.importance)
+            RankCurves(**source.of_curves(rankings, zero=zero), rel=rel, judged_only=judged_only)
             if rankings
             else ()
         ),

@@ -174,6 +174,17 @@ class TopicScores:
             },
         )
 
+    def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:
+        """What curves of means over these topics take, from the rankings of all of them."""
+        return {
+            "whole": rankings,
+            "zero": zero,
+            "settings": self.settings,
+            "kept": self.kept,
+            "importance": self.importance,
+            "unit": self.unit,
+        }
+
     def evaluation(
         self, task: str, conventions: Mapping[str, Any], inputs: Sequence[Any], **more: Any
     ) -> Evaluation:
