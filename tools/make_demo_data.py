@@ -1,4 +1,4 @@
-"""Remake the three small real data sets that ``calipers demo`` evaluates.
+"""Remake the small real data sets that ``calipers demo`` evaluates.
 
 Run it from the root of the repository, in an environment that has numpy, scikit-learn and pyarrow:
 
@@ -281,17 +281,23 @@ def make_breast_cancer(folder: Path) -> None:
 
 
 def make_diabetes(folder: Path) -> None:
-    """Write the regression case."""
+    """Write the regression case, which is that of ranking as well: the patients of an age are a
+    group, and the grade is the fifth of all patients that the progression lies in, from 0 to 4."""
     data = load_diabetes(scaled=False)
     features, progression = data.data, data.target
     splitter = KFold(FOLDS, shuffle=True, random_state=SEED)
     folds = fold_numbers(splitter.split(features), len(progression))
-    sex = features[:, data.feature_names.index("sex")].astype(np.int64)
+    sex, age = (
+        features[:, data.feature_names.index(name)].astype(np.int64) for name in ("sex", "age")
+    )
+    fifths = np.quantile(progression, [0.2, 0.4, 0.6, 0.8])
     columns: Columns = {
         "id": [f"patient{row:03d}" for row in range(len(progression))],
         "progression": progression.astype(np.int64).tolist(),
         "fold": folds.tolist(),
         "sex": sex.tolist(),
+        "age": age.tolist(),
+        "grade": np.searchsorted(fifths, progression, side="right").tolist(),
         "pred_ridge": out_of_fold(ridge, features, progression, folds),
         "pred_forest": out_of_fold(forest_regressor, features, progression, folds),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,37 @@ def pooled(number: int) -> World:
     return World("topics", "precision pooled", size, found, draw, number >= 25, ways=ways)
 
 
+#: What `cal.ranking` shows unasked.
+OF_GROUPS = ("nDCG(dcg='exp-log2')@5", "RR@5", "AP@5", "P@1")
+
+
+def _graded_rows(random: Random, number: int) -> tuple[Any, Any, Any]:
+    """Groups of 3 to some 25 rows with grades 0 to 4, fewer high ones in some groups than in others;
+    of a tenth of the groups nothing is relevant. Scores are tied as those of a few trees are."""
+    group = np.repeat(np.arange(number), 3 + random.poisson(8, number))
+    share = random.beta(1, 2, number) * (random.random(number) < 0.95)
+    grade = random.binomial(4, share[group])
+    return group, grade, np.round(grade + random.normal(0, 1.5, len(group)))
+
+
+@cache
+def _of_many_groups() -> dict[str, float]:
+    """The means over 200,000 groups, to within 0.001."""
+    rows = _graded_rows(np.random.default_rng(2008), 200_000)
+    made = cal.ranking(*rows, interval="none", curves=False)
+    return {name: made[name].value for name in OF_GROUPS}
+
+
+def groups(number: int) -> World:
+    """The default measures of learning to rank, over groups."""
+
+    def draw(random: Random) -> Evaluate:
+        return partial(cal.ranking, *_graded_rows(random, number), curves=False)
+
+    size, large = f"{number} groups", number >= 25
+    return World("topics", "graded rows", size, _of_many_groups, draw, large, ways=OF_TOPICS)
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
@@ -149,4 +180,5 @@ def worlds() -> list[World]:
         *(topics(n, of, weighted=True) for of in (*TOPICS, AT_AN_END[2]) for n in (25, 50, 100)),
         *(geometric(n) for n in (10, 25, 50, 250)),
         *(pooled(n) for n in (10, 25, 50, 250)),
+        *(groups(n) for n in (10, 25, 50, 250)),
     ]

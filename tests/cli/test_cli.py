@@ -124,12 +124,13 @@ def test_measures_are_listed_and_explained(folder: Path) -> None:
     assert "did you mean recall" in done.stderr
 
 
-def test_the_demo_evaluates_three_cases_and_writes_three_pages(tmp_path: Path) -> None:
+def test_the_demo_evaluates_its_cases_and_writes_a_page_of_each(tmp_path: Path) -> None:
     done = calipers(tmp_path, "demo", "-o", "out")
     for name, figure in (
         ("retrieval", "nDCG@10"),
         ("classification", "AUC"),
         ("regression", "RMSE"),
+        ("ranking", "RR@5"),
     ):
         assert figure in done.stdout
         page = (tmp_path / "out" / f"{name}.html").read_text(encoding="utf-8")

@@ -223,7 +223,13 @@ def test_diagnoses_equal_those_of_scikit_learn() -> None:
 
 def test_diabetes_columns() -> None:
     columns = read_columns("diabetes.csv")
-    assert list(columns) == ["id", "progression", "fold", "sex", "pred_ridge", "pred_forest"]
+    head = ["id", "progression", "fold", "sex", "age", "grade", "pred_ridge", "pred_forest"]
+    assert list(columns) == head
+    fifths = Counter(columns["grade"])
+    assert set(fifths) == set("01234")
+    assert max(fifths.values()) - min(fifths.values()) <= 3
+    grade, progression = (np.array(columns[name], int) for name in ("grade", "progression"))
+    assert (np.diff(grade[np.argsort(progression, kind="stable")]) >= 0).all()
     assert columns["id"] == [f"patient{number:03d}" for number in range(442)]
     assert Counter(columns["sex"]) == {"1": 235, "2": 207}
     assert set(Counter(columns["fold"]).values()) == {44, 45}
@@ -232,9 +238,10 @@ def test_diabetes_columns() -> None:
         assert ((values >= 25) & (values <= 346)).all()
 
 
-def test_progression_and_sex_equal_those_of_scikit_learn() -> None:
+def test_progression_sex_and_age_equal_those_of_scikit_learn() -> None:
     data = pytest.importorskip("sklearn.datasets").load_diabetes(scaled=False)
     columns = read_columns("diabetes.csv")
     assert [float(text) for text in columns["progression"]] == data.target.tolist()
-    sex = data.data[:, data.feature_names.index("sex")]
-    assert [float(text) for text in columns["sex"]] == sex.tolist()
+    for name in ("sex", "age"):
+        own = data.data[:, data.feature_names.index(name)]
+        assert [float(text) for text in columns[name]] == own.tolist()

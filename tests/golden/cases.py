@@ -209,6 +209,29 @@ OF_TOPICS: dict[str, dict[str, Any]] = {
 }
 
 
+OF_GROUPS: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "one system": {"score": "old"},
+    "weighted slices": {"weight": "weight", "slices": {"kind": "kind"}},
+    "ties at best": {"ties": "best", "dcg": "log2", "rel": 2},
+    "other": {"measures": ["RBP", "Rprec", "MAP", "NDCG@10", "iprec@0.5"], "undefined": "zero"},
+}
+
+
+def graded(score: Any = None, **options: Any) -> Any:
+    """The judged documents of the runs as rows in groups."""
+    qrels, runs = topics()
+    rows = [(t, doc, grade) for t, judged in qrels.items() for doc, grade in judged.items()]
+    columns = {
+        "group": [t for t, _, _ in rows],
+        "truth": [grade for _, _, grade in rows],
+        "weight": [len(t) * 1.5 for t, _, _ in rows],
+        "kind": [t[-1] in "02468" for t, _, _ in rows],
+        **{name: [run[t][doc] for t, doc, _ in rows] for name, run in runs.items()},
+    }
+    return cal.ranking("group", "truth", score or list(runs), data=columns, **FEW, **options)
+
+
 def _values() -> dict[str, dict[str, float]]:
     draw = Random(13)
     return {
@@ -339,6 +362,8 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
         "topics compared, margin",
         lambda: retrieved(True).compare(margin={"AP": 0.05, "nDCG@10": 0.05}),
     )
+    for name, options in OF_GROUPS.items():
+        yield f"groups, {name}", partial(graded, **options)
     yield from _others()
 
 

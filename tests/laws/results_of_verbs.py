@@ -80,6 +80,9 @@ MADE: dict[str, Callable[[], Any]] = {
     "regression": _regression,
     "clusters": lambda: cal.clustering(None, {"a": CLASSES, "b": CLASSES // 2}, CLASSES, **FEW),
     "topics": _retrieved,
+    "graded rows": lambda: cal.ranking(
+        np.arange(ROWS) // 6, CLASSES, SCORES, slices={"half": np.arange(ROWS) // 30}, **FEW
+    ),
     "unjudged": lambda: cal.retrieval(
         QRELS, RUNS, measures=["P@5", "RBP"], incomplete=True, interval="none"
     ),

@@ -101,6 +101,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "ranking": (
+        cal.ranking,
+        {
+            "group": [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3],
+            "truth": TRUTH,
+            "score": {"x": SCORE, "y": OTHER},
+            "measures": ["NDCG@2"],
+            **QUICK,
+        },
+    ),
     "overlap": (cal.overlap, {"runs": {"r": RUN, "s": RUN}, **QUICK}),
     "rbo": (cal.rbo, {"first": ["a", "b"], "second": ["b", "c"], **QUICK}),
     "from_values": (

@@ -66,7 +66,7 @@ def parts(value: Any) -> Iterator[Written]:
     """The result and all results in it."""
     if isinstance(value, Written):
         yield value
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, type):
         for f in fields(value):
             if not f.metadata.get("own"):
                 yield from parts(getattr(value, f.name))

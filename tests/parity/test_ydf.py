@@ -266,6 +266,17 @@ def test_constant_answers() -> None:
 # ----------------------------------------------------------------------------------------- rankers
 
 
+def both(group: Any, truth: Any, score: Any) -> tuple[Any, cal.Evaluation]:
+    """What ydf makes of rows in groups, and what we do."""
+    made = ydf.evaluate_predictions(
+        np.asarray(score, np.float32),
+        np.asarray(truth, np.float32),
+        ydf.Task.RANKING,
+        ranking_groups=np.asarray(group),
+    )
+    return made._evaluation_proto.ranking, cal.ranking(group, truth, score, interval="none")
+
+
 @pytest.mark.parametrize(
     ("labels", "scores", "value"),
     [
@@ -275,18 +286,36 @@ def test_constant_answers() -> None:
     ],
 )
 def test_gains_at_five(labels: list[int], scores: list[float], value: float) -> None:
-    theirs = ydf.evaluate_predictions(
-        np.array(scores * 2, np.float32),
-        np.array(labels * 2, np.float32),
-        ydf.Task.RANKING,
-        ranking_groups=np.repeat([1, 2], len(labels)),
+    theirs, ev = both(np.repeat([1, 2], len(labels)), labels * 2, scores * 2)
+    assert theirs.ndcg.value == pytest.approx(value, abs=5e-8)
+    assert ev["NDCG@5"].value == pytest.approx(value, abs=5e-8)
+    assert ev["NDCG@5"].default == pytest.approx(theirs.default_ndcg, rel=1e-6)
+
+
+def test_rankings_of_many_groups() -> None:
+    """nDCG with ties; the first relevant row without."""
+    generator = np.random.default_rng(6)
+    group = np.sort(generator.integers(0, 40, 500))
+    truth = generator.choice(5, 500, p=[0.4, 0.2, 0.2, 0.1, 0.1])
+    tied, ev = both(group, truth, generator.integers(0, 6, 500))
+    assert ev["NDCG@5"].n == 40
+    assert ev["NDCG@5"].value == pytest.approx(tied.ndcg.value, rel=1e-6)
+    assert ev["NDCG@5"].default == pytest.approx(tied.default_ndcg, rel=1e-6)
+    plain, ev = both(group, truth, generator.permutation(500))
+    assert ev["NDCG@5"].value == pytest.approx(plain.ndcg.value, rel=1e-6)
+    assert ev["MRR@5"].value == pytest.approx(plain.mrr.value, rel=1e-6)
+
+
+def test_its_rankings_where_they_are_wrong() -> None:
+    """One found of two relevant rows is a precision of 1 of it; a group with nothing relevant, a
+    hit; and of equal scores the relevant row comes first."""
+    theirs, ev = both([1] * 7 + [2] * 7, [1, 0, 0, 0, 0, 0, 1] * 2, [7, 6, 5, 4, 3, 2, 1] * 2)
+    assert (theirs.map.value, ev["MAP@5"].value) == (1.0, 0.5)
+    theirs, ev = both([1] * 3 + [2] * 3, [1, 0, 0, 0, 0, 0], [3, 2, 1] * 2)
+    assert (theirs.precision_at_1.value, ev["P@1"].value) == (1.0, 0.5)
+    assert (theirs.ndcg.value, ev["NDCG@5"].value) == (0.5, 1.0)
+    theirs, ev = both([1] * 4 + [2] * 4, [1, 0, 0, 0] * 2, [1] * 8)
+    assert (theirs.mrr.value, ev["MRR@5"].value) == (
+        1.0,
+        pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4),
     )
-    assert theirs.ndcg == pytest.approx(value, abs=5e-8)
-    documents = [f"d{row}" for row in range(len(labels))]
-    ev = cal.retrieval(
-        {"q": dict(zip(documents, labels, strict=True))},
-        {"q": dict(zip(documents, map(float, scores), strict=True))},
-        measures=["nDCG(dcg='exp-log2', ties='average')@5"],
-    )
-    [made] = ev
-    assert made.value == pytest.approx(value, abs=5e-8)

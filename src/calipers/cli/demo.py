@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     help="Folder for the reports.",
 )
 def command(output: Path) -> None:
-    """Evaluate three small real cases that ship with the package.
+    """Evaluate small real cases that ship with the package.
 
-    Image retrieval on handwritten digits, diagnosis of breast cancer, and progression of diabetes:
-    two systems each. Prints what it finds and writes one HTML report a case.
+    Image retrieval on handwritten digits, diagnosis of breast cancer, progression of diabetes, and
+    the order of patients of one age by it: two systems each. Prints what it finds and writes one
+    HTML report a case.
     """
     from calipers.report.text import print_evaluation
 
@@ -95,4 +96,24 @@ def diabetes(data: Path) -> Evaluation:
     )
 
 
-CASES = {"retrieval": digits, "classification": breast_cancer, "regression": diabetes}
+def diabetes_by_age(data: Path) -> Evaluation:
+    """442 patients in 58 groups of one age, by how fast their disease will progress; two models."""
+    from calipers.cli.tables import read
+    from calipers.evaluate.ranking import ranking
+
+    rows, _, origin = read(str(data / "diabetes.csv"))
+    return ranking(
+        rows["age"],
+        rows["grade"],
+        {"ridge": rows["pred_ridge"], "forest": rows["pred_forest"]},
+        baseline="forest",
+        inputs=[origin],
+    )
+
+
+CASES = {
+    "retrieval": digits,
+    "classification": breast_cancer,
+    "regression": diabetes,
+    "ranking": diabetes_by_age,
+}

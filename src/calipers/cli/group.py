@@ -24,7 +24,7 @@ COMMANDS = {
     "convert": "Convert judgments or a run to another format.",
     "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",
-    "demo": "Evaluate three small real cases and write their reports.",
+    "demo": "Evaluate small real cases and write their reports.",
 }
 
 
