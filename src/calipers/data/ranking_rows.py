@@ -37,11 +37,12 @@ class RankingRows:
         grade = _grades(truth)
         named = coded(group, "group")
         same_length(named.codes, len(grade), "group")
-        names = [name.encode("utf-8", "surrogatepass") for name in named.names]
-        order = sorted(range(len(names)), key=names.__getitem__)
+        names = named.names
+        encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+        order = sorted(range(len(names)), key=encoded.__getitem__)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        return cls(tuple(named.names[i] for i in order), place[named.codes], grade)
+        return cls(tuple(names[i] for i in order), place[named.codes], grade)
 
     @cached_property
     def _judged(self) -> dict[str, Any]:

@@ -38,6 +38,7 @@ ELSEWHERE: Mapping[str, str] = {
     "level": "confidence confidence_level conf_level alpha",
     "resamples": "n_resamples n_boot n_bootstrap n_bootstraps bootstraps iterations",
     "seed": "random_state random_seed rng",
+    "group": "groups ranking_groups qid query query_id topic cluster cluster_by",
     "runs": "run results rankings",
     "qrels": "qrel judgments judgements",
     "rel": "relevance_level rel_level",
