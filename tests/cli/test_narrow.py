@@ -82,6 +82,7 @@ CASES = {
     "clustering": (
         "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity",
         [("ARI", "t"), ("ARI", "forest"), ("purity", "forest - t")],
+    ),
     "per group": (
         "ranking t.csv --group site --truth forest --score linear=s --score trees=t --per-group -m AP",
         [(site, system) for site in ("north", "south") for system in ("linear", "trees")],

@@ -215,9 +215,11 @@ def alpha_of(beta: float, alpha: float | None = None) -> float:
     return 1 / (1 + beta**2) if alpha is None else alpha
 
 
-def part(share: float, number: FloatArray) -> FloatArray:
+def part(share: float | FloatArray, number: FloatArray) -> FloatArray:
     """A share of a number, which may be infinite where the share is 0."""
-    return share * number if share else np.zeros_like(number)
+    some = np.not_equal(share, 0)
+    out = np.zeros(np.broadcast_shapes(np.shape(share), np.shape(number)))
+    return np.asarray(np.multiply(share, number, out=out, where=some))
 
 
 @rate(
