@@ -167,13 +167,104 @@ def test_the_same_clusters_by_other_names_do_not_differ() -> None:
         assert d.low < 0 < d.high
 
 
+# ------------------------------------------------------------------------------------------ points
+
+OF_POINTS = [d.name for family in ("silhouettes", "dispersion") for d in definitions(family)]
+CENTRES = np.array([[0.0, 0, 0], [3, 0, 1], [0, 3, 0]])
+POINTS = CENTRES[CLASSES] + RANDOM.normal(size=(150, 3))
+NEAREST = np.square(POINTS[:, None] - CENTRES).sum(axis=2).argmin(axis=1)
+
+
+def test_silhouettes_of_points_by_hand() -> None:
+    """0, 1 and 3 on a line and 8 alone: a = 2, 1.5 and 2.5; b = 8, 7 and 5."""
+    ev = cal.clustering([[0.0], [1.0], [3.0], [8.0]], ["a", "a", "a", "b"], interval="none")
+    assert ev["silhouette"].value == pytest.approx((6 / 8 + 5.5 / 7 + 2.5 / 5 + 0) / 4)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine"])
+def test_distances_that_are_given_make_the_same_numbers(metric: str, tmp_path: Any) -> None:
+    from scipy.spatial.distance import cdist
+
+    matrix = cdist(POINTS, POINTS, metric.replace("manhattan", "cityblock"))
+    np.save(tmp_path / "d.npy", (matrix + matrix.T) / 2 * (1 - np.eye(150)))
+    mapped = np.load(tmp_path / "d.npy", mmap_mode="r")
+    given = cal.clustering(None, NOISY, distances=mapped)["silhouette"]
+    made = cal.clustering(POINTS, NOISY, metric=metric, measures=["silhouette"])["silhouette"]
+    ends = [(of.value, of.low, of.high) for of in (given, made)]
+    assert ends[0] == pytest.approx(ends[1], abs=1e-9)
+
+
+def test_squares_need_no_distance_of_two_points() -> None:
+    by_moments, by_pairs = (
+        cal.clustering(POINTS, NOISY, measures=[name], metric="sqeuclidean").estimates[0]
+        for name in ("squared-silhouette", "silhouette")
+    )
+    assert by_moments.value == pytest.approx(by_pairs.value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "alike"), [(name, 0.94 if name == "Davies-Bouldin" else 0.998) for name in OF_POINTS]
+)
+def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None:
+    """But for the kinks where another cluster is the worst of all."""
+    from calipers.inference.settings import Settings
+    from calipers.systems.partitions import Clustering
+
+    measure, settings = cal.measure(name), Settings()
+
+    def reading(rows: Any) -> Any:
+        system = Clustering("s", NEAREST[rows], tuple("abc"), settings, points=POINTS[rows])
+        return system.reading(measure)
+
+    rows = np.arange(100)
+    left = np.array([reading(np.delete(rows, i)).value for i in rows])
+    whole = reading(rows)
+    moved = left.mean() - left
+    assert np.corrcoef(moved, whole.influence().column)[0, 1] > alike
+    error = np.sqrt(99 / 100 * np.square(moved).sum())
+    assert whole.found_error.se == pytest.approx(error, rel=0.05)
+
+
+def test_clusterings_of_the_same_points_are_compared() -> None:
+    ev = cal.clustering(
+        POINTS, {"near": NEAREST, "far": CHANCE, "same": NEAREST}, measures=OF_POINTS, **FEW
+    )
+    for name in OF_POINTS:
+        better = ev.comparison["far", "near", name]
+        assert (better.value < 0) == (cal.measure(name).higher_is_better is True)
+        assert better.p_adjusted < 1e-4 or name == "Davies-Bouldin"  # of centres at one place
+        alike = ev.comparison["same", "near", name]
+        assert (alike.value, alike.p) == (0, 1)
+
+
+def test_points_have_no_value_in_one_cluster() -> None:
+    ev = cal.clustering(POINTS, np.zeros(150), measures=OF_POINTS)
+    for name in OF_POINTS:
+        if name != "WCSS":
+            assert ev[name].undefined == {"one_cluster": 150}
+
+
 # ------------------------------------------------------------------------------------------ errors
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cal.clustering(None, [0, 1]), "truth="),
+        (lambda: cal.clustering(None, [0, 1]), "needs the true class of each point: truth="),
+        (lambda: cal.clustering(None, [0, 1], measures=["WCSS"]), "needs the points: features="),
+        (lambda: cal.clustering(None, [0, 1], measures=["silhouette"]), "or the distances of any"),
+        (lambda: cal.clustering([[0.0], [1.0]], [0, 1, 1]), "features: has 2 rows"),
+        (lambda: cal.clustering([[0.0], [np.nan]], [0, 1]), "features: is nan in row 1, column 0"),
+        (
+            lambda: cal.clustering({"x": [0, 1]}, [0, 1], metric="cosine"),
+            "row 0 is 0, which has no",
+        ),
+        (lambda: cal.clustering([[0], [1]], [0, 1], metric="chess"), "metric is 'chess'"),
+        (lambda: cal.clustering([[0], [1]], [0, 1], distances=np.zeros((2, 2))), "both given"),
+        (lambda: cal.clustering(None, [0, 1], distances=[[0, 1], [2, 0]]), "in both directions"),
+        (lambda: cal.clustering(None, [0, 1], distances=[[0, -1], [-1, 0]]), "is -1.0 in row 0"),
+        (lambda: cal.clustering(None, [0, 1], distances=[[1, 1], [1, 0]]), "from itself"),
+        (lambda: cal.clustering(None, [0, 1], distances=[[0, 1]]), "expected a square matrix"),
         (lambda: cal.clustering(None, [0, 1], [0, 1, 1]), "truth: has 3 rows"),
         (lambda: cal.clustering(None, {"a": [0, 1], "b": [1]}, [0, 1]), "labels 'b': has 1 row"),
         (lambda: cal.clustering(None, [0.0, np.nan], [0, 1]), "labels"),

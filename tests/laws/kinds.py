@@ -18,6 +18,7 @@ from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
     ClassRanks,
+    ClusterMoments,
     ConfusionMatrix,
     ContingencyTable,
     GroupedRankings,
@@ -90,6 +91,16 @@ def _table(_: Definition, rows: Sequence[Row]) -> ScoreTable:
 def _contingency(_: Definition, rows: Sequence[Row]) -> ContingencyTable:
     truth, cluster = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     return ContingencyTable.from_codes(truth, cluster, "abc", "wxyz")
+
+
+#: Where clusters are.
+CENTRES = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+
+
+def _moments(_: Definition, rows: Sequence[Row]) -> ClusterMoments:
+    points = np.array([row[1:] for row in rows], np.float64).reshape(len(rows), 2)
+    cluster = np.array([row[0] for row in rows], np.int64)
+    return ClusterMoments.from_rows(points, cluster, 3, CENTRES)
 
 
 def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
@@ -250,6 +261,12 @@ KINDS = {
              st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
+        Kind("silhouettes", Moments,
+             st.tuples(st.floats(0, 1e3), st.floats(0, 1e3), WEIGHTS), _losses,
+             lambda rows, _: [(0.0, 1.0, row[2]) for row in rows]),
+        Kind("dispersion", ClusterMoments,
+             st.tuples(st.integers(0, 2), *[st.integers(-9, 9).map(float)] * 2), _moments,
+             lambda rows, _: [(row[0], *CENTRES[row[0]]) for row in rows], weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),
@@ -339,6 +356,8 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "fp": _one_of(-1.0, 0.0),
     "fn": _one_of(-0.5, 0.0),
     "tn": _one_of(0.0),
+    "to": _one_of("points", "centres"),
+    "power": _one_of(1, 2),
     "judged_only": _one_of(False, True),
     "ties": _one_of("id", "average"),
 }

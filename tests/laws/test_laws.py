@@ -233,6 +233,8 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "multilabel": [((True, False, True),) * 2 + (1.0,)],
         "label-ranks": [((True, False, True), (0.0,) * 3, 1.0)],
         "partitions": [(0, 0), (1, 1), (1, 1)],
+        "silhouettes": [(0.0, 1.0, 1.0)],
+        "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
     }
     group = ({"d0": 1, "d1": 2, "d2": 0}, [["d0", "d1", "d2"]])

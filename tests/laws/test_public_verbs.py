@@ -80,7 +80,8 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             name: np.where(generator.random(rows) < noise, generator.integers(0, 4, rows), of_row)
             for name, noise in (("rough", 0.5), ("fine", 0.2))
         }
-        return cal.clustering(None, found, of_row, **options)
+        points = np.eye(3)[of_row] + generator.normal(0, 0.3, (rows, 3))
+        return cal.clustering(points, found, of_row, **options)
     grades = generator.choice([0, 1, 2, 3], (rows, 20), p=[0.8, 0.1, 0.06, 0.04])
     grades[:, 0] = 1  # some relevant document
     qrels = {f"t{t}": {f"d{d}": int(g) for d, g in enumerate(row)} for t, row in enumerate(grades)}

@@ -581,3 +581,20 @@ def test_clusters_against_classes(name: str, parameters: dict[str, Any]) -> None
             assert max(table.number) == len(truth)  # each point is alone
         else:
             assert value == pytest.approx(getattr(metrics, name)(truth, cluster, **theirs), **CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *(("silhouette_score", {"metric": m}) for m in ("sqeuclidean", "manhattan", "cosine")),
+        *((f"{name}_score", {}) for name in ("silhouette", "davies_bouldin", "calinski_harabasz")),
+    ],
+)
+def test_clusters_of_points(name: str, options: dict[str, str]) -> None:
+    generator = np.random.default_rng(4)
+    for n, d, k in ((6, 1, 2), (40, 3, 3), (300, 8, 7), (300, 2, 40)):
+        points = generator.normal(size=(n, d)) * 3 + 100
+        cluster = generator.integers(0, k, n)
+        found = cal.clustering(points, cluster, measures=[name], interval="none", **options)
+        expected = getattr(metrics, name)(points, cluster, **options)
+        assert found.estimates[0].value == pytest.approx(expected, rel=1e-10, abs=1e-10)

@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import text, texts
+from calipers.cli.options import choice, text, texts
 from calipers.cli.slices import row_columns
 from calipers.cli.tables import read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @click.command("clustering", cls=Command)
 @click.argument("table", type=InFile())
 @texts("--labels", "COL", "Column of the cluster of each point; repeatable.", required=True)
 @text("--truth", "COL", "Column of the true class of each point.")
+@texts(
+    "--features", "COL", "Column of a coordinate of the points; repeatable, or 'x_*' for several."
+)
+@choice(
+    "--metric",
+    ("euclidean", "sqeuclidean", "manhattan", "cosine"),
+    "How far apart points are, for silhouettes.",
+)
 @text("--count", "COL", "Column of how many points each row stands for.")
 @measure_options
 @output_options
-def command(table: str, labels: tuple[str, ...], truth: str | None, **options: Any) -> None:
+def command(
+    table: str,
+    labels: tuple[str, ...],
+    truth: str | None,
+    features: tuple[str, ...],
+    **options: Any,
+) -> None:
     """Evaluate clusters of the points in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
     standard input).
 
@@ -28,7 +45,8 @@ def command(table: str, labels: tuple[str, ...], truth: str | None, **options: A
 
     \b
     Example:
-      calipers clustering iris.csv --truth species --labels kmeans --labels ward
+      calipers clustering iris.csv --labels kmeans --labels ward --truth species \\
+        --features 'petal_*' --features 'sepal_*'
     """
     output = Output.take(options)
     from calipers.data.tables import column, located
@@ -37,7 +55,7 @@ def command(table: str, labels: tuple[str, ...], truth: str | None, **options: A
     rows = read(table).rows
     with located(table):
         evaluation = clustering(
-            None,
+            _points(rows, features, table),
             {name: column(rows, name, table) for name in labels},
             None if truth is None else column(rows, truth, table),
             **row_columns(rows, table, options),
@@ -46,3 +64,15 @@ def command(table: str, labels: tuple[str, ...], truth: str | None, **options: A
             **options,
         )
     output.finish(evaluation)
+
+
+def _points(rows: pa.Table, features: tuple[str, ...], table: str) -> dict[str, Any] | None:
+    """The columns that are named, or whose names begin as is said."""
+    from calipers.data.tables import column
+
+    names = []
+    for name in features:
+        begun = name.endswith("*") and name not in rows.column_names
+        found = [own for own in rows.column_names if begun and own.startswith(name[:-1])]
+        names += found or [name]
+    return {name: column(rows, name, table) for name in names} or None

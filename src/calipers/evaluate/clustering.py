@@ -11,6 +11,7 @@ from calipers.data.arrays import same_length
 from calipers.data.classes import coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -23,7 +24,10 @@ from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.results import Evaluation
 from calipers.systems.partitions import Clustering
 
+METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
+
 AGAINST_TRUTH = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
+OF_POINTS = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
 
 
 @verb
@@ -32,6 +36,8 @@ def clustering(
     labels: Any,
     truth: Any = None,
     *,
+    metric: str = "euclidean",
+    distances: Any = None,
     count: Any = None,
     measures: MeasureNames | None = None,
     baseline: str | None = None,
@@ -45,9 +51,13 @@ def clustering(
     """How well points are put into clusters.
 
     ``labels`` is the cluster of each point, or a dict from the names of several clusterings of the
-    same points to theirs; ``truth`` the class of each point, where it is known. The remaining
-    options are those of :func:`calipers.classification`. Intervals are about all points like these,
-    clustered by the same rule. What all points in one cluster get stands beside each value.
+    same points to theirs. ``features`` are the points, an array or a data frame with a column for
+    each feature, or None; ``truth`` the class of each point, where it is known. Points are apart by
+    the ``metric``, "euclidean", "sqeuclidean", "manhattan" or "cosine", or by ``distances``, a
+    square matrix that may be mapped from a file; it is never copied. (Centres and sums of squares
+    are Euclidean.) The remaining options are those of :func:`calipers.classification`. Intervals
+    are about all points like these, put into clusters by the same rule. What all points in one
+    cluster get stands beside each value.
 
     Raises
     ------
@@ -70,15 +80,19 @@ def clustering(
     for name, column in given.items():
         same_length(column.codes, rows, column_name("labels", name))
     repeats = Repeats.of(count, rows)
+    near = _near(features, distances, metric, rows, repeats)
     classes = None if truth is None else coded(truth, "truth")
-    if classes is None:
-        raise InputError("clusters are measured against truth=, the true class of each point")
-    same_length(classes.codes, rows, "truth")
-    known = np.asarray(repeats(classes.codes), np.int64)
-    chosen = choose_measures(measures, AGAINST_TRUTH, "clustering")
+    known: dict[str, Any] = {}
+    if classes is not None:
+        same_length(classes.codes, rows, "truth")
+        known = {"truth": np.asarray(repeats(classes.codes), np.int64), "classes": classes.names}
+    usual = (*(AGAINST_TRUTH if known else ()), *(OF_POINTS if "points" in near else ()))
+    if "distances" in near:
+        usual = (*usual, "silhouette")
+    chosen = choose_measures(measures, usual or AGAINST_TRUTH, "clustering")
     systems = {
         name: Clustering(
-            name, np.asarray(repeats(of.codes), np.int64), of.names, settings, known, classes.names
+            name, np.asarray(repeats(of.codes), np.int64), of.names, settings, **known, **near
         )
         for name, of in given.items()
     }
@@ -90,3 +104,24 @@ def clustering(
         primary=primary,
         inputs=inputs,
     )
+
+
+def _near(
+    features: Any, distances: Any, metric: str, rows: int, repeats: Repeats
+) -> dict[str, Any]:
+    """Where points are, or how far apart."""
+    if metric not in METRICS:
+        raise InputError(f"metric is {metric!r}, expected one of {', '.join(METRICS)}")
+    if features is not None and distances is not None:
+        raise InputError("features= and distances= are both given; silhouettes are of either")
+    if features is not None:
+        points = as_points(features, "features", directions=metric == "cosine")
+        same_length(points, rows, "features")
+        return {"points": repeats(points), "metric": metric}
+    if distances is None:
+        return {}
+    matrix = as_distances(distances, "distances")
+    same_length(matrix, rows, "distances")
+    if repeats.places is not None:
+        raise InputError("distances= are of single points, which have no count=")
+    return {"distances": matrix}

@@ -47,6 +47,8 @@ FAMILIES: dict[str, Family] = {
         _own("preferences", "rankings", "retrieval.preferences"),
         _own("regression", "numbers", "regression"),
         _own("partitions", "partitions", "partitions"),
+        _own("silhouettes", "distances", "silhouettes"),
+        _own("dispersion", "points", "dispersion"),
     )
 }
 
@@ -56,7 +58,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
     "regression": ("regression",),
     "multilabel": ("multilabel", "label-ranks"),
-    "clustering": ("partitions",),
+    "clustering": ("partitions", "silhouettes", "dispersion"),
 }
 
 

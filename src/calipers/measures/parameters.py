@@ -98,6 +98,7 @@ PARAMETERS: dict[str, Domain] = {
     "odds": Domain(low=0),
     "patience": Domain(low=0, high=1, open=True),
     "p": Domain(low=0, high=1, open=True),
+    "power": Domain(low=1, high=2, whole=True),
     "precision": Domain(low=0, high=1, usual=0.9),
     "prevalence": Domain(low=0, high=1, usual=0.1),
     "recall": Domain(low=0, high=1, usual=0.9),
@@ -111,6 +112,7 @@ PARAMETERS: dict[str, Domain] = {
     "tail": Domain(choices=("always", "with-unjudged")),
     "ties": Domain(choices=("id", "average", "best", "worst")),
     "weights": Domain(choices=("linear", "quadratic")),
+    "to": Domain(choices=("points", "centres")),
     "volume": Domain(low=0, high=1, usual=0.5),
     **{name: Domain() for name in ("tp", "fp", "fn", "tn")},
 }

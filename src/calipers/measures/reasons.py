@@ -54,6 +54,9 @@ REASONS = {
     "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
     "one_point": "there are fewer than two points, and so no pair of them",
     "no_pair_together": "every point is alone, in the classes or in the clusters",
+    "one_cluster": "there is one cluster only",
+    "no_spread_within": "all points of a cluster are at one place, of every cluster",
+    "same_centre": "two clusters have the same centre",
     "all_by_chance": "partitions of these sizes share all their information by chance",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
 }

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         all_but_one,
     )
     from calipers.statistics.classes import ClassRows
+    from calipers.statistics.clusters import ClusterMoments
     from calipers.statistics.confusion import ConfusionMatrix, LabelMatrices
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.groups import GroupedRankings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one",
     "classes": "ClassRows",
+    "clusters": "ClusterMoments",
     "confusion": "ConfusionMatrix, LabelMatrices",
     "contingency": "ContingencyTable",
     "groups": "GroupedRankings",
@@ -39,6 +41,7 @@ __all__ = [
     "GEOMETRIC_FLOOR",
     "ClassRanks",
     "ClassRows",
+    "ClusterMoments",
     "ConfusionMatrix",
     "ContingencyTable",
     "FloatArray",

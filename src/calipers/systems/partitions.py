@@ -5,13 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.readings.geometry import (
+    Dispersion,
+    Matrix,
+    MeanSilhouette,
+    Points,
+    Silhouettes,
+    Simplified,
+)
 from calipers.readings.partitions import Partition
-from calipers.systems.base import System, best
+from calipers.systems.base import NAN, System, best
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.statistics import IntArray
+    from calipers.statistics import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +36,61 @@ class Clustering(System):
     settings: Settings
     truth: IntArray | None = None
     classes: tuple[str, ...] = ()
+    points: FloatArray | None = None
+    metric: str = "euclidean"
+    distances: Any = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("cluster", "truth")
-    needs: ClassVar = {"partitions": ("truth", "the true classes: truth=")}
+    columns: ClassVar = ("cluster", "truth", "points")
+    needs: ClassVar = {
+        "partitions": ("truth", "the true class of each point: truth="),
+        "points": ("points", "the points: features="),
+        "distances": ("near", "the points, or the distances of any two: features= or distances="),
+    }
+
+    @property
+    def near(self) -> Any:
+        """What distances are taken from."""
+        return self.distances if self.points is None else self.points
+
+    def check_one(self, measure: Measure) -> None:
+        """That the data serve a measure."""
+        super().check_one(measure)
+        if measure.definition.reads == "distances" and self.points is None:
+            own = measure.parameters
+            if own["to"] != "points" or own["power"] != 1:
+                raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
 
     def over(self, measure: Measure) -> Any:
-        """How clusters meet the true classes."""
-        return self.meeting
+        """How clusters meet the true classes, or how their points lie."""
+        reads = measure.definition.reads
+        if reads == "partitions":
+            return self.meeting
+        if reads == "points":
+            return self.once("dispersion", self._dispersion)
+        own = measure.parameters
+        return self.once(("near", own["to"], own["power"]), lambda: self._silhouettes(**own))
+
+    def _dispersion(self) -> Dispersion:
+        assert self.points is not None
+        return Dispersion(self.points, self.cluster, len(self.names), self.settings)
+
+    def _silhouettes(self, to: str, power: int) -> MeanSilhouette:
+        number = len(self.names)
+        sizes = np.bincount(self.cluster, minlength=number).astype(np.float64)
+        rows = self.cluster, sizes
+        if to == "centres":
+            assert self.points is not None
+            return MeanSilhouette(Simplified(*rows, self.points, self.settings))
+        geometry: Points | Matrix
+        if self.points is None:
+            geometry = Matrix(self.distances, number)
+        else:
+            metric = "sqeuclidean" if power == 2 else self.metric
+            geometry = Points(self.points, metric, number)
+        return MeanSilhouette(Silhouettes(*rows, geometry, self.settings))
 
     @property
     def meeting(self) -> Partition:
@@ -52,4 +108,6 @@ class Clustering(System):
 
     def constant(self, measure: Measure) -> float:
         """What all points in one cluster get."""
+        if measure.definition.reads != "partitions":
+            return NAN
         return best(measure, self.meeting.statistic.constant())

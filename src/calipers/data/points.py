@@ -1,0 +1,76 @@
+"""Points in space, and given distances between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import LARGEST, as_quantities, column_names, is_frame, table_of
+from calipers.data.errors import InputError, shown
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+#: So many distances are looked at at a time.
+_AT_ONCE = 4_000_000
+
+
+def as_points(values: Any, what: str, *, directions: bool = False) -> Floats:
+    """Coordinates (n, d): a column for each feature, by name or of an array. With ``directions``
+    no point may be at 0."""
+    if isinstance(values, Mapping):
+        values = {str(name): of for name, of in values.items()}
+        names = list(values)
+        columns = [as_quantities(values[name], f"{what} {name!r}") for name in names]
+        if not columns or len({len(column) for column in columns}) > 1:
+            raise InputError(f"{what}: expected one or more columns of one length")
+        points = np.column_stack(columns)
+    else:
+        names = [str(name) for name in column_names(values)] if is_frame(values) else []
+        points = np.asarray(table_of(values, what), np.float64)
+        points = points[:, None] if points.ndim == 1 else points
+        if points.ndim != 2 or not points.size:
+            raise InputError(f"{what}: has the shape {points.shape}, expected points × features")
+    points = np.ascontiguousarray(points)
+    wrong = ~(np.abs(points) <= LARGEST)
+    if wrong.any():
+        row, column = (int(place[0]) for place in np.nonzero(wrong))
+        name = repr(names[column]) if names else f"column {column}"
+        raise InputError(
+            f"{what}: is {points[row, column]} in row {row}, {name}; expected numbers from "
+            f"-{LARGEST:g} to {LARGEST:g}"
+        )
+    if directions and (lost := np.flatnonzero(~points.any(axis=1))).size:
+        raise InputError(f"{what}: the point in row {lost[0]} is 0, which has no direction")
+    return points
+
+
+def as_distances(values: Any, what: str) -> Any:
+    """A matrix of distances, which may be mapped from a file: it is looked at in parts."""
+    matrix = values if isinstance(values, np.ndarray) else table_of(values, what)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise InputError(f"{what}: has the shape {matrix.shape}, expected a square matrix")
+    if matrix.dtype.kind not in "fiu":
+        raise InputError(f"{what}: holds {shown(matrix.flat[0])}, expected numbers")
+    n = len(matrix)
+    step = max(1, _AT_ONCE // n)
+    for begin in range(0, n, step):
+        some = np.asarray(matrix[begin : begin + step], np.float64)
+        other = np.asarray(matrix[:, begin : begin + step], np.float64).T
+        size = np.maximum(np.abs(some), np.abs(other))
+        own = np.arange(len(some)), np.arange(begin, begin + len(some))
+        diagonal = np.zeros(some.shape, bool)
+        diagonal[own] = some[own] != 0
+        for wrong, expected in (
+            (~((some >= 0) & (some <= LARGEST)), f"distances from 0 to {LARGEST:g}"),
+            (diagonal, "that a point has no distance from itself"),
+            (np.abs(some - other) > 1e-6 * size, "the same distance in both directions"),
+        ):
+            if wrong.any():
+                row, column = (int(place[0]) for place in np.nonzero(wrong))
+                raise InputError(
+                    f"{what}: is {some[row, column]} in row {begin + row}, column {column}; "
+                    f"expected {expected}"
+                )
+    return matrix
