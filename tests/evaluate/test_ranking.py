@@ -351,6 +351,10 @@ def test_names_are_read_as_they_were_asked_for() -> None:
     assert read["a", "NDCG@5"].value == ev["a", "NDCG@5"].value
     with pytest.raises(KeyError):
         ev["a", "NDCG(dcg='log2')@5"]
+    assert "NDCG@5" not in ev.measures
+    planned = cal.plan("NDCG@5", ev, difference=0.1, system="a", baseline="b", resamples=100)
+    assert planned.measure == ev.measures[0]
+    assert cal.order_agreement(ev, "NDCG@5", "P@1", resamples=100).unit == "groups"
     linear = cal.ranking(group, truth, score, dcg="log2", rel=2, interval="none")
     assert linear.measures == ("nDCG@5", "RR(rel=2)@5", "AP(rel=2)@5", "P(rel=2)@1")
     assert linear["MRR@5"].measure == "RR(rel=2)@5"

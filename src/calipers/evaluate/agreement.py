@@ -148,7 +148,7 @@ def order_agreement(
         method=made.method,
         n=0 if undefined else n,
         of=n,
-        unit="topics",
+        unit=evaluation.per_unit.unit if evaluation.per_unit else "topics",
         undefined=undefined,
         no_interval=made.reason,
     )

@@ -12,7 +12,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.assumed import parsed
 from calipers.inference.designs import NAN, Area, Known, Several, Shares, Spread, half
 from calipers.inference.proportions import wilson
-from calipers.measures import Measure, UnknownMeasureError
+from calipers.measures import Measure
 from calipers.results import Difference, Estimate, Evaluation
 from calipers.statistics import FloatArray
 
@@ -78,13 +78,7 @@ def _pair(
 def _name_in(measure: str | Measure, pilot: Evaluation) -> str:
     """The pilot's own spelling of a measure."""
     name = str(measure)
-    if name in pilot.measures:
-        return name
-    try:
-        found = str(parsed(name, prefer=pilot.task))
-    except UnknownMeasureError:
-        found = ""
-    if found in pilot.measures:
+    if (found := pilot.named(name)) in pilot.measures:
         return found
     raise InputError(f"the pilot has no {name!r}; {did_you_mean(name, pilot.measures)}")
 

@@ -90,7 +90,7 @@ def in_each_task(
 
 def canonical_name(name: str, defaults: Mapping[str, Any] | None = None) -> str | None:
     """The canonical spelling of a measure's name, or None when no measure answers to it."""
-    return next(map(str, in_each_task(name, None, defaults)), None)
+    return next(map(str, in_each_task(name, defaults=defaults)), None)
 
 
 def catalogue(family: str | None = None) -> list[Measure]:

@@ -163,15 +163,15 @@ class Evaluation(Written, Tidy):
     def named(self, name: str) -> str:
         """The measure here that a name means: as it is written, in other words, or with the
         parameters that all measures were asked for with; the name itself where there is none."""
-        from calipers.measures import canonical_name
+        from calipers.measures import in_each_task
 
         conventions = self.provenance.get("conventions")
         asked = conventions if isinstance(conventions, Mapping) else None
         measures = self.measures
-        for meant in (name, canonical_name(name), canonical_name(name, asked)):
-            if meant in measures:
-                return str(meant)
-        return name
+        if name in measures:
+            return name
+        meant = (str(m) for own in (None, asked) for m in in_each_task(name, self.task, own))
+        return next((text for text in meant if text in measures), name)
 
     @property
     def confusion(self) -> AnyConfusion:
