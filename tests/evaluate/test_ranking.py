@@ -214,6 +214,26 @@ def test_intervals_and_differences_are_those_of_values_by_group() -> None:
     assert (a.value, a.low, a.high, a.p) == (b.value, b.low, b.high, b.p)
 
 
+def test_the_curve_is_the_measure_at_each_rank() -> None:
+    group, truth, score = map(np.array, table(30, 14, 4))
+    number = np.array([int(name[1:]) for name in group])
+    options: dict[str, Any] = {"weight": number % 3, "resamples": 200}
+    ev = cal.ranking(group, truth, {"a": score, "b": -score}, **options)
+    assert [(c.system, c.kind) for c in ev.curves] == [
+        (name, "nDCG(dcg='exp-log2') at ranks") for name in ("a", "b")
+    ]
+    curve = ev.curves[1]
+    lines = dict(curve.references["equal scores"])
+    for place, rank in enumerate(range(1, 11)):
+        [e] = cal.ranking(group, truth, -score, measures=[f"NDCG@{rank}"], **options)
+        assert curve.x[place] == rank
+        assert curve.y[place] == pytest.approx(e.value, rel=1e-12)
+        assert (curve.low[place], curve.high[place]) == pytest.approx((e.low, e.high), rel=1e-12)
+        assert lines[rank] == pytest.approx(e.default, rel=1e-12)
+    assert not len(cal.ranking(group, truth, score, measures=["RBP"], **options).curves)
+    assert not len(cal.ranking(group, truth, score, curves=False, **options).curves)
+
+
 def test_slices_are_of_groups() -> None:
     group, truth, score = map(np.array, table(40, 12, 4))
     even = np.array(["even" if int(name[1:]) % 2 == 0 else "odd" for name in group])
