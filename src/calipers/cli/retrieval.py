@@ -69,8 +69,10 @@ def command(
 
     Files are told by their extensions: .json (an object of objects, or a list of objects), .jsonl,
     .ndjson, .csv, .tsv, .parquet, .feather or .arrow with columns such as topic, doc and grade or
-    score. Everything else is TREC text. Text may be .gz or .zst, and - is TREC text on the standard
-    input. irds:NAME is a dataset of ir_datasets that is already on this machine.
+    score. Everything else is TREC text, MS MARCO's (qid pid rank; qid pid grade), text under a
+    header of such names, or answers without an order (topic doc). Text may be .gz or .zst, and - is
+    TREC text on the standard input. irds:NAME is a dataset of ir_datasets that is already on this
+    machine.
 
     \b
     Examples:

@@ -13,9 +13,9 @@ import numpy as np
 from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX
-from calipers.data.sources import PACKED, STDIN
+from calipers.data.plain import first_line, names_columns
+from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
-from calipers.data.trec import has_header
 from calipers.data.trec_tables import FURTHER, GRADE, SCORE, VALUES, Kind, buffers
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def kind_of(path: str) -> Kind | None:
     suffix, _ = tables.extension(path)
     if suffix == ".json":
         return _kind_of_json(tables.read_json(path))
-    if suffix in BINARIES or (suffix in TEXTS and (suffix != ".tsv" or has_header(path))):
+    if suffix in BINARIES or (
+        suffix in TEXTS and (suffix != ".tsv" or names_columns(first_line(path)))
+    ):
         table = tables.read_table(path)
         return _kind_of_columns({f.name: _is_floating(f.type) for f in table.schema})
     return _kind_of_text(path)
@@ -93,18 +95,12 @@ def _kind_of_json(data: Any) -> Kind | None:
 
 
 def _kind_of_text(path: str) -> Kind | None:
-    import pyarrow as pa
-
-    with open(path, "rb") as file:
-        begin = file.read(4)
-    packed = next((name for magic, name in PACKED.items() if begin.startswith(magic)), None)
-    with tables.read_errors(path, "text"), pa.input_stream(path, compression=packed) as stream:
-        start = stream.read(1 << 20)
-    lines = (line.split() for line in start.split(b"\n"))
-    fields = next((len(line) for line in lines if line and not line[0].startswith(b"#")), 0)
-    if fields == 4:
+    fields = first_line(path)
+    if names_columns(fields):
+        return _kind_of_columns({name.strip('"'): False for name in fields})
+    if len(fields) == 4:
         return "qrels"
-    return "run" if fields >= 6 else None
+    return "run" if len(fields) >= 6 else None
 
 
 def check_writable(path: str) -> None:

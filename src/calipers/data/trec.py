@@ -14,6 +14,7 @@ from calipers import _core
 from calipers.data import tables, trec_tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX, dataset_rows
+from calipers.data.plain import first_line, names_columns, read_plain
 from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import Kind, buffers, text_of
@@ -65,6 +66,8 @@ class Run:
     tag: str | None
     origin: Origin
     raw_tag: bytes | None = None
+    #: Whether there are scores, or only what was retrieved.
+    ordered: bool = True
     wrong: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -142,17 +145,25 @@ def read_run(
     many may read one file; called from another than the main thread, it reads until ``stop``.
     """
     data, origin = taken(source, name, "run", lenient=lenient)
+    ordered = True
     with placed(data, origin):
+        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
+            answers = trec_tables.ids_of_topics(data)
+            ordered, data = answers is None, data if answers is None else answers
         if isinstance(data, str):
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
+        elif not ordered and not data["doc"]:  # it answers nothing; a run has to hold something
+            judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             judged = qrels.judgments.rank_dict(
                 trec_tables.nested(data, "score"), float32, ascending=ascending
             )
         else:
-            topics, documents, scores = trec_tables.columns(data, "run")
+            table = trec_tables.table_of(data, "run")
+            ordered = not trec_tables.is_unordered(table.column_names)
+            topics, documents, scores = trec_tables.columns(table, "run")
             judged = qrels.judgments.rank_columns(
                 buffers(topics), buffers(documents), scores, float32, ascending=ascending
             )
@@ -167,6 +178,7 @@ def read_run(
         None if judged.tag is None else text_of(judged.tag),
         noted(origin, judged.source),
         judged.tag,
+        ordered,
         judged.wrong,
     )
 
@@ -218,10 +230,11 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
                 "{topic: {document: value}} or a list of objects"
             )
         return data
-    if suffix not in TEXTS and suffix not in BINARIES:
-        return path
-    if suffix == ".tsv" and not has_header(path):
-        return path  # TREC text with tabs
+    if (suffix not in TEXTS and suffix not in BINARIES) or (
+        suffix == ".tsv" and not names_columns(first_line(path))
+    ):
+        found = read_plain(path, kind) if path != STDIN else None
+        return path if found is None else found
     with tables.located(path):
         return tables.read_table(
             path,
@@ -231,16 +244,6 @@ def _read_file(path: str, kind: Kind, also: Sequence[str]) -> Any:
                 *(name for name in also if name in names),
             ],
         )
-
-
-def has_header(path: str) -> bool:
-    """Whether the first line names the columns of topics and documents."""
-    import pyarrow as pa
-
-    with tables.read_errors(path, "text"), pa.input_stream(path, compression="detect") as stream:
-        line = stream.read(1 << 16).split(b"\n", 1)[0].decode("utf-8-sig", "replace")
-    names = {name.strip('"\r ') for name in line.split("\t")}
-    return not names.isdisjoint(trec_tables.TOPIC) and not names.isdisjoint(trec_tables.DOCUMENT)
 
 
 @contextmanager
@@ -287,6 +290,8 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
                 value: [number for documents in data.values() for number in documents.values()],
             }
         given = trec_tables.table_of(data, kind)
+        if kind == "run" and trec_tables.is_unordered(given.column_names):
+            raise InputError("holds no scores, but topics and documents alone")
         topics, documents, values = trec_tables.columns(given, kind)
         further = {
             name: trec_tables.ids(given, name)

@@ -58,20 +58,85 @@ def nested(source: Mapping[Any, Any], value: str) -> dict[Any, dict[Any, Any]]:
 
 
 def columns(source: Any, kind: Kind) -> tuple[Any, Any, Any]:
-    """Topics and documents of a table as Arrow's binary arrays, and its grades or scores."""
+    """Topics and documents of a table as Arrow's binary arrays, and its grades or scores. Ranks do
+    for scores; where there are neither (see :func:`is_unordered`), all scores are 0."""
     table = table_of(source, kind)
-    topic, document, value = find_columns(table.column_names, kind)
-    values = numbers(table, value)
-    return (
-        ids(table, topic),
-        ids(table, document),
-        _whole(values) if kind == "qrels" else values.astype(np.float64, copy=False),
-    )
+    names = table.column_names
+    topic, document, *value = find_columns(names, kind)
+    topics, documents = ids(table, topic), ids(table, document)
+    if not value:
+        return topics, documents, np.zeros(table.num_rows)
+    if kind == "qrels":
+        return topics, documents, _whole(numbers(_without_letters(table, *value), *value))
+    values = numbers(table, *value).astype(np.float64, copy=False)
+    return topics, documents, _of_ranks(topics, values) if value == ["rank"] else values
 
 
-def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, str, str]:
-    """The names of the columns of topics, documents, and grades or scores."""
-    return find(names, TOPIC), find(names, DOCUMENT), find(names, VALUES[kind])
+def is_unordered(names: Sequence[str]) -> bool:
+    """Whether columns of a run hold topics and documents alone: its answers are sets."""
+    rest = set(names) - {*TOPIC, *DOCUMENT, *FURTHER["run"]}
+    return not rest and bool(names)
+
+
+def find_columns(names: Sequence[str], kind: Kind) -> tuple[str, ...]:
+    """The names of the columns of topics, documents, and grades, scores or ranks, if any."""
+    places = find(names, TOPIC), find(names, DOCUMENT)
+    if kind == "run" and is_unordered(names):
+        return places
+    if kind == "run" and "rank" in names and not set(SCORE) & set(names):
+        return (*places, "rank")
+    return (*places, find(names, VALUES[kind]))
+
+
+def _without_letters(table: pa.Table, name: str) -> pa.Table:
+    """Grades such as L2, as CLEF and NTCIR write them, as their numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column, place = table.column(name), table.column_names.index(name)
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
+        return table
+    if not pc.all(pc.match_substring_regex(column, r"^L\d{1,9}$")).as_py():
+        return table
+    return table.set_column(place, name, pc.utf8_ltrim(column, "L").cast(pa.int64()))
+
+
+def _of_ranks(topics: Any, ranks: Any) -> Any:
+    """Scores that give these ranks, which begin at 1 in every topic and are distinct."""
+    codes = topics.dictionary_encode().indices.to_numpy()
+    order = np.lexsort((ranks, codes))
+    topic, rank = codes[order], ranks[order]
+    first = np.ones(len(topic), bool)
+    first[1:] = topic[1:] != topic[:-1]
+    wrong = first & (rank != 1)
+    wrong[1:] |= ~first[1:] & (rank[1:] == rank[:-1])
+    if wrong.any():
+        row = int(order[np.argmax(wrong)])
+        raise InputError(
+            f"topic {text_of(topics[row].as_py())!r}: {ranks[row]:g} is no rank; in a run without "
+            "scores the ranks of each topic begin at 1 and differ (or are these judgments, and the "
+            "two swapped?)"
+        )
+    return -ranks
+
+
+def is_ids(documents: Any) -> bool:
+    """Whether these are ids, in a list or a set."""
+    collection = isinstance(documents, list | tuple | set | frozenset)
+    return collection and all(isinstance(one, str | int) for one in documents)
+
+
+def ids_of_topics(source: Mapping[Any, Any]) -> dict[str, list[Any]] | None:
+    """Columns of a dict from topics to lists or sets of ids; None where it is something else."""
+    if not source or not all(map(is_ids, source.values())):
+        return None
+    for topic, documents in source.items():
+        if len(set(documents)) < len(documents):
+            raise InputError(f"topic {topic!r} holds a document more than once")
+    return {
+        "topic": [topic for topic, documents in source.items() for _ in documents],
+        "doc": [document for documents in source.values() for document in documents],
+    }
 
 
 def find(names: Sequence[str], accepted: Sequence[str]) -> str:

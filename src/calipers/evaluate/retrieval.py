@@ -15,7 +15,7 @@ from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
 from calipers.data.topic_table import read_topic_table
 from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
-from calipers.data.trec_tables import holds_columns
+from calipers.data.trec_tables import holds_columns, is_ids
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
@@ -76,7 +76,9 @@ def retrieval(
         already there.
     runs
         One run, a list of run files (named by their file names), or a dict from names to runs. A
-        run is what judgments are, with scores for grades. Several are read at once.
+        run is what judgments are, with scores for grades. Several are read at once. Ranks from 1 on
+        do for scores (``qid pid rank``, as of MS MARCO). Topics and documents alone, or a dict from
+        topics to lists or sets of ids, are answers without an order, for measures of sets.
     measures
         Names such as ``"nDCG@10"``; ``calipers measures`` lists them. ``"official"`` stands for
         what trec_eval prints unasked, ``"all_trec"`` for all that it can, ``"set"`` for the
@@ -161,6 +163,9 @@ def retrieval(
     check_stdin([qrels, *named.values()])
     read, systems, origin = _judged(qrels, named, chosen, float32=float32)
     _check_common_topics(read, systems)
+    sets = [name for name, run in read.items() if not run.ordered]
+    if sets:
+        chosen = _of_sets(sets, chosen, None if measures is not None else parameters)
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
@@ -190,7 +195,7 @@ def retrieval(
         comparison=comparison_if_several(source, baseline, settings, primary),
         curves=(
             RankCurves(**source.of_curves(rankings, zero=zero), rel=rel, judged_only=judged_only)
-            if rankings
+            if rankings and not sets
             else ()
         ),
         notes=(*_notes(read, systems), *_tie_notes(rankings, chosen), *how),
@@ -290,7 +295,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
             raise InputError("runs: an empty dict, expected at least one run")
         first = next(iter(runs.values()))
         one = isinstance(first, Mapping) and not (_nested_twice(first) or holds_columns(first))
-        if one or holds_columns(runs):
+        if one or holds_columns(runs) or is_ids(first):
             return {"run": runs}  # not runs by name, but one run itself
         return {str(name): run for name, run in runs.items()}
     if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
@@ -301,7 +306,7 @@ def named_runs(runs: Any) -> dict[str, Any]:
 
 
 def _nested_twice(documents: Mapping[Any, Any]) -> bool:
-    return any(isinstance(value, Mapping) for value in documents.values())
+    return any(isinstance(value, Mapping) or is_ids(value) for value in documents.values())
 
 
 def _distinct(paths: list[str]) -> dict[str, str]:
@@ -317,10 +322,29 @@ def _distinct(paths: list[str]) -> dict[str, str]:
     return dict(zip(names, paths, strict=True))
 
 
+def _of_sets(
+    sets: Sequence[str], measures: list[Measure], free: Mapping[str, Any] | None
+) -> list[Measure]:
+    """The measures, none of which may look at the order of what has none; or those of sets, with
+    these parameters, where we are ``free`` to choose."""
+    if free is not None:
+        return choose_measures(SETS["set"], (), "retrieval", free)
+    looking = [str(measure) for measure in measures if measure.needs_order]
+    if looking:
+        raise InputError(
+            f"{sets[0]}: its answers are sets of documents, without an order, which "
+            f"{', '.join(looking[:3])}{', …' if len(looking) > 3 else ''} "
+            f"{'looks' if len(looking) == 1 else 'look'} at; measures of sets are "
+            f"{', '.join(SETS['set'])}"
+        )
+    return measures
+
+
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
         seen = _any(systems[name])
-        if not seen.retrieved.any():
+        nothing = not (run.ordered or any(run.unjudged_topic_names))  # which is an answer too
+        if not seen.retrieved.any() and not nothing:
             judged = ", ".join(repr(t) for t in seen.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])
             raise InputError(

@@ -178,7 +178,8 @@ def _ranked(
     scores: TopicScores, one: JudgedRankings, unjudged: int, spelling: Callable[[str], str]
 ) -> Ranked:
     """What findings look at in the rankings of a system."""
-    by_id = all(m.parameters.get("ties", "id") == "id" for m in scores.measures)
+    looking = [m for m in scores.measures if m.needs_order]
+    by_id = bool(looking) and all(m.parameters.get("ties", "id") == "id" for m in looking)
     return Ranked(
         one, unjudged, spelling, partial(_over_ties, _leading(scores), one, scores), by_id
     )

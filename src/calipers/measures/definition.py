@@ -88,6 +88,8 @@ class Definition:
     weight: Condition | None = None
     ties: str | Formula | None = None
     monotone: bool = True
+    #: Whether ranks matter only through the cutoff, so that without one the order does not.
+    flat: bool = False
     rows: Callable[..., FloatArray] | None = None
     constant: Callable[[FloatArray, FloatArray | None], float] | None = None
     default: Callable[[Any, FloatArray | None], float] | None = None
@@ -261,6 +263,14 @@ class Measure:
     def plain(self) -> Measure:
         """The measure of two classes that a class or an average is asked of."""
         return replace(self, label=None, average=None) if self.viewed else self
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether it looks at the order of rankings, or where they are cut."""
+        d = self.definition
+        if d.reads != "rankings" or d.ties == "none":
+            return False
+        return not d.flat or self.parameters.get("cutoff") is not None
 
     @property
     def viewed(self) -> bool:

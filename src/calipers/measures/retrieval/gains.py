@@ -43,7 +43,7 @@ def _above_scale(r: JudgedRankings, p: Mapping[str, Any]) -> Any:
 ABOVE_SCALE = {"grade_above_scale": _above_scale}
 
 
-@unbounded("CG", aliases=("cumulative_gain",), ties="linear")
+@unbounded("CG", aliases=("cumulative_gain",), ties="linear", flat=True)
 def cumulative_gain(
     r: JudgedRankings, cutoff: int | None = None, gains: Gains = None
 ) -> FloatArray:

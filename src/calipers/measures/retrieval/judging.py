@@ -74,6 +74,7 @@ def inferred_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
     higher_is_better=None,
     undefined=NOTHING_RETRIEVED,
     ties="linear",
+    flat=True,
 )
 def judged_at(r: JudgedRankings, cutoff: int | None = None) -> FloatArray:
     """Share of judged documents among the first k, or among all where fewer were retrieved."""

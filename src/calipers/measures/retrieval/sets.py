@@ -45,6 +45,7 @@ def number_relevant(r: JudgedRankings, rel: int = 1) -> FloatArray:
     shares=("TP", "true_positives"),
     higher_is_better=True,
     ties="linear",
+    flat=True,
 )
 def number_relevant_retrieved(
     r: JudgedRankings, rel: int = 1, cutoff: int | None = None
@@ -215,6 +216,7 @@ def set_accuracy(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray
     higher_is_better=False,
     undefined=ALL_RELEVANT | COLLECTION,
     ties="linear",
+    flat=True,
 )
 def fallout(
     r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1
@@ -294,6 +296,7 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     undefined=ALL_RELEVANT | COLLECTION,
     weight=lambda r, p: p["collection"] - r.relevant(p["rel"]),
     ties="linear",
+    flat=True,
 )
 def micro_fallout(
     r: JudgedRankings, collection: int, cutoff: int | None = None, rel: int = 1
