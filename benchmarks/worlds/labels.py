@@ -103,6 +103,8 @@ def worlds() -> list[World]:
         classes(100, (0.6, 0.38, 0.02), 0.8),
         *(classes(n, uneven, 0.7) for n in (200, 1000)),
         classes(200, ten, 0.6),
+        classes(100, (0.2,) * 5, 0.97),
+        classes(500, (0.02,) * 50, 0.85),
         *(classes(n, lopsided, 0.6) for n in (300, 1000)),
         *(label_sets(300, (6, 60, 90, 120, 30), right) for right in (0.85, 0.97)),
         *(label_sets(300, (6, 8, 10, 12, 15) * k, 0.85) for k in (4, 10)),

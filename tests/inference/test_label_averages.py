@@ -70,6 +70,47 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
     assert limits(made["macro-MCC"]) == near(*ends, rel=1e-6)
 
 
+def f1_slopes(tp: Any, wrong: Any) -> tuple[Any, Any]:
+    """How fast F1 rises with what is right, and with either error."""
+    squared = (2 * tp + wrong) ** 2
+    return 2 * wrong / squared, -2 * tp / squared
+
+
+@data
+@designs
+def test_averages_over_classes(rows: Rows, design: str) -> None:
+    """Half a right row more of each class, and half a wrong one, which is an error of two."""
+    k = np.arange(rows.n)
+    truth, said = k * k % 7 % 3, np.where(rows.a > 0.6, (k * k % 7 + k) % 3, k * k % 7 % 3)
+    w, clustered = weight_of(rows, design), design in ("clustered", "both")
+    unit = rows.cluster if clustered else k
+    value = likely = bias = 0.0
+    moved, right, wrong = np.zeros(rows.n), np.zeros(3), np.zeros(3)
+    for c in range(3):
+        hit, either = (truth == c) & (said == c), (truth == c) ^ (said == c)
+        held = np.bincount(unit, w * (hit | either))
+        each, number = (held**2).sum() / held.sum(), held.sum() ** 2 / (held**2).sum()
+        value += 2 * (w * hit).sum() / (w * (2.0 * hit + either)).sum() / 3
+        bias += less_a_row(by_hand.f1(truth == c, said == c), w, 2 * (truth == c) + (said == c)) / 3
+        tp, errors = (w * hit).sum() + each / 2, (w * either).sum() + each / 2
+        likely += 2 * tp / (2 * tp + errors) / 3
+        slope = np.array(f1_slopes(tp, errors)) / 3 * np.sqrt((number + 1) / (number - 1))
+        moved += w * (slope[0] * hit + slope[1] * either)
+        right[c], wrong[c] = slope * each
+    pairs = [(wrong[i] + wrong[j]) ** 2 for i in range(3) for j in range(3) if i != j]
+    variance = (np.bincount(unit, moved) ** 2).sum() + (right**2).sum() / 2 + sum(pairs) / 8
+    n = likely * (1 - likely) / variance
+    if clustered:
+        n *= (Z / stats.t.ppf(0.975, len(np.unique(unit)) - 1)) ** 2
+    p = value - bias
+    middle, half = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
+    made = cal.classification(
+        truth, said, measures=["macro-F1"], curves=False, **options(rows, design)
+    )
+    ends = [(middle + side * half) / (1 + Z**2 / n) for side in (-1, 1)]
+    assert limits(made["macro-F1"]) == near(*ends, rel=1e-6)
+
+
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("name", ["macro-recall", "micro-recall"])
 def test_labels_that_are_all_right(name: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:

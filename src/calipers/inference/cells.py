@@ -339,13 +339,29 @@ class Cells:
     def _error(self, influence: FloatArray) -> float:
         at = influence.ravel()[self.place] if influence.shape == self.shape else influence
         if self.clusters is None:
-            return math.sqrt(float(np.dot(self.squares, np.square(at))))
-        number = self.clusters.number
-        if number < 2:
+            return math.sqrt(self.sum_of_squares(at))
+        if (number := self.clusters.number) < 2:
             return math.nan
-        of_row = at[self.row()] if self.weight is None else at[self.row()] * self.weight
-        part = np.bincount(self.clusters.code, of_row)
-        return math.sqrt(float(np.square(part).sum()) * number / (number - 1))
+        return math.sqrt(self.sum_of_squares(at) * number / (number - 1))
+
+    def sum_of_squares(self, influence: FloatArray) -> float:
+        """Over rows, or clusters of them, of what they move by the ``influence`` of their cell."""
+        if self.clusters is None:
+            return float(np.dot(self.squares, np.square(influence)))
+        row = self.row()
+        of_row = influence[row] if self.weight is None else influence[row] * self.weight
+        return float(np.square(np.bincount(self.clusters.code, of_row)).sum())
+
+    def squares_by_class(self) -> FloatArray:
+        """Of each class, the squares of what its rows in each cluster weigh, true or called so."""
+        assert self.clusters is not None
+        k = self.shape[0]
+        truth, predicted = np.divmod(self.flat, k)
+        own, wrong = self.clusters.code.astype(np.int64) * k, truth != predicted
+        place = np.concatenate([own + truth, (own + predicted)[wrong]])
+        weight = None if self.weight is None else np.append(self.weight, self.weight[wrong])
+        pair, inverse = np.unique(place, return_inverse=True)
+        return _sums(pair % k, np.square(_sums(inverse, weight, len(pair))), k)
 
 
 def margins(

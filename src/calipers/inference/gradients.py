@@ -46,7 +46,16 @@ def cell_gradient(
                 place = truth.astype(np.int64) * matrix.classes + predicted
                 return _by_cell(measure, matrix)[np.searchsorted(matrix.place, place)]
         return np.asarray(_partial(measure.apply, matrix, matrix.counts)[truth, predicted])
-    (rest, wrong), (missed, hit) = class_gradient(measure, matrix).transpose(1, 2, 0)
+    return by_cell(class_gradient(measure, matrix), truth, predicted)
+
+
+def by_cell(
+    by_count: FloatArray,
+    truth: npt.NDArray[np.integer[Any]],
+    predicted: npt.NDArray[np.integer[Any]],
+) -> FloatArray:
+    """What a row of each cell moves, from derivatives by the four counts of each class."""
+    (rest, wrong), (missed, hit) = by_count.transpose(1, 2, 0)
     beside = (missed - rest)[truth] + (wrong - rest)[predicted] + rest.sum()
     return np.asarray(np.where(truth == predicted, (rest.sum() + hit - rest)[truth], beside))
 

@@ -69,11 +69,6 @@ FEW_FOR_NORMAL = 20
 #: systems with 12 clusters 92 to 94 times, and 94 to 95. What has no influence says so.
 FEW_CLUSTERS = 50
 
-#: With fewer rows a class, likely cells say too little of how several classes vary: of 30 classes
-#: with 8 rows each the interval of macro-F1 held the truth 82 times of 100, the bootstrap's 90; of
-#: 20 with 20 rows each both did 93 times (±2).
-FEW_OF_CLASS = 20
-
 #: With fewer points for each pair of a class and a cluster, entropies are more biased than is
 #: known: of 100 points in 10 classes and 10 clusters the interval of AMI held the truth 90 times of
 #: 100 and that of a difference 85 times (±2); with 400 points 96 and 92; of 3 by 3 with 100 points

@@ -21,7 +21,6 @@ from calipers.inference.limits import (
     EVEN,
     FAR_ENDS,
     FEW_CLUSTERS,
-    FEW_OF_CLASS,
     FEW_OF_MAXIMUM,
     FEW_POSITIVES,
     FEW_POSITIVES_OF_OTHERS,
@@ -55,9 +54,8 @@ class Row:
     tries: bool = False
 
 
-def _rows_of_classes(reading: Reading) -> bool:
-    plain = reading.weight is None and reading.clusters is None
-    return plain and reading.per_class() >= FEW_OF_CLASS
+def _plain(reading: Reading) -> bool:
+    return reading.weight is None and reading.clusters is None
 
 
 def _clustered(reading: Reading) -> bool:
@@ -150,9 +148,16 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     "share of rows": (Row("percentile", _clusters_vary), Row("wilson")),
     # Where a cell holds few rows the bootstrap draws too few others, and of a perfect table nothing
     # but perfect ones. (Of rows that weigh differently or come in clusters it is what is left.)
+    # Averages over three classes and more go by effective rows: macro-F1 of 3 to 50 classes, 10 to
+    # 50 rows each, of which 60 to 97% are right, held the truth 94 to 97 times of 100 (±1), of 10
+    # and 20 such classes 98 at 0.97; of classes of 2 to 60% 95 to 98, of 15 to 150 clusters 93 to
+    # 99. Before, the bootstrap did 76 to 92 times with 10 rows a class, likely cells 91 to 98 times
+    # with 20 or more, and the delta method 89 to 94 times of few clusters. (Of MCC and kappa of 30
+    # classes with 8 rows each likely cells and the bootstrap did 93 to 96 times, ±2.)
     "measure of counts": (
+        Row("effective rows", tries=True),
         Row("delta", _few_clusters, tries=True),
-        Row("Jeffreys of the cells", _rows_of_classes),
+        Row("Jeffreys of the cells", _plain),
         Row("percentile", tries=True),
         Row("Jeffreys of the cells"),
     ),

@@ -125,8 +125,6 @@ class Reading:
     clusters: Clusters | None = None
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
-    #: How many rows a class has on average, where the number is about several.
-    per_class: Callable[[], float] = lambda: math.inf
     #: Whether the influence of units says too little.
     few: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.

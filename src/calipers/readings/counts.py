@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,6 +17,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading, difference_of
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
+from calipers.readings import effective
 from calipers.readings.shares import of_clusters, size_of
 from calipers.readings.undefined import reasons
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
@@ -91,7 +91,7 @@ class ClassCounts:
         truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
         return np.asarray(truth == predicted, np.float64)
 
-    def reading(self, measure: MeasureLike) -> Reading:
+    def reading(self, measure: Any) -> Reading:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
         seen, cells = self.share_of(measure), self.cells
@@ -99,6 +99,8 @@ class ClassCounts:
         if seen is not None:
             size = partial(self._trials, measure, seen, value)
             methods |= of_clusters(value, size, self.clusters)
+        if measure.average in ("macro", "weighted") and self.matrix.classes > 2:
+            methods["effective rows"] = partial(effective.of_classes, measure, self.matrix, cells)
         return Reading(
             value=value,
             kind="measure of counts" if seen is None else "share of rows",
@@ -110,7 +112,6 @@ class ClassCounts:
             weight=cells.weight,
             clusters=self.clusters,
             sizes=lambda: () if seen is None else (size_of(measure, seen),),
-            per_class=lambda: self._per_class(measure),
             law=_Counted(measure, self),
             influence=lambda: self.influence(measure),
             error=lambda: Error(cells.error(self._gradient(measure), value), "delta"),
@@ -144,12 +145,6 @@ class ClassCounts:
                 yield cells.by_margins(drawn, self.matrix.labels)
 
         return _kept(self._probable, (measure, *shared), matrices)[measure]
-
-    def _per_class(self, measure: Any) -> float:
-        if self.matrix.classes == 2 or measure.label is not None:
-            return math.inf
-        occurring = int(np.count_nonzero(self.matrix.truth + self.matrix.prediction))
-        return float(self.matrix.total) / max(occurring, 1)
 
     def _of_class(self, label: str) -> ClassCounts:
         """The counts of one class against the rest."""
