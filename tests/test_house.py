@@ -25,6 +25,7 @@ MOST_LINES = 430
 #: Longer files, and why they are one.
 LONG = {
     "results/forms.py": "a table of how each type is written and read",
+    "inference/policy.py": "the table of what each kind of number gets, and who reads it",
 }
 
 #: The most lines of a verb beside its signature and its docstring.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -72,6 +72,55 @@ def numbers(rows: int, word: str) -> World:
     return World("numbers", f"residuals {word}", size, found, draw, large, ways=ways)
 
 
+#: Measures of how predictions follow the truth.
+FITS = ("R2", "Pearson", "CCC", "Spearman", "MedAE", "D2-absolute-error")
+
+
+def _normal(rows: int, random: Random) -> tuple[Any, Any]:
+    predicted = random.normal(size=rows)
+    return predicted + 0.6 * random.normal(size=rows), predicted
+
+
+def _uneven(rows: int, random: Random) -> tuple[Any, Any]:
+    predicted = random.normal(size=rows)
+    return predicted + (0.2 + 0.4 * np.abs(predicted)) * random.normal(size=rows), predicted
+
+
+def _skewed(rows: int, random: Random) -> tuple[Any, Any]:
+    predicted = random.normal(size=rows)
+    return np.exp(0.5 * (predicted + 0.5 * random.normal(size=rows))), np.exp(0.5 * predicted)
+
+
+def _hopeless(rows: int, random: Random) -> tuple[Any, Any]:
+    return random.normal(size=rows), 0.3 * random.normal(size=rows)
+
+
+PREDICTIONS: Mapping[str, Callable[[int, Random], tuple[Any, Any]]] = {
+    "as good as can be": _normal,
+    "less sure where they are far out": _uneven,
+    "of lognormal numbers": _skewed,
+    "of something else": _hopeless,
+}
+
+
+def fits(rows: int, word: str) -> World:
+    """Predictions that follow the truth."""
+    of = PREDICTIONS[word]
+
+    def found() -> dict[str, float]:
+        """Of four million rows, half a percent of the length of any interval here."""
+        truth, predicted = of(4_000_000, np.random.default_rng(5417))
+        return {name: float(cal.measure(name)(truth, predicted)) for name in FITS}
+
+    def draw(random: Random) -> Evaluate:
+        return partial(cal.regression, *of(rows, random), measures=FITS)
+
+    ways = ("delta", "percentile", "bca")
+    size = f"{rows} rows"
+    return World("numbers", f"predictions {word}", size, found, draw, rows >= 100, ways=ways)
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
-    return [numbers(n, word) for word in RESIDUALS for n in (30, 100, 300, 1000)]
+    residuals = [numbers(n, word) for word in RESIDUALS for n in (30, 100, 300, 1000)]
+    return [*residuals, *(fits(n, word) for word in PREDICTIONS for n in (30, 100, 300))]

@@ -24,6 +24,8 @@ from calipers.statistics import (
     GroupedRankings,
     JudgedRankings,
     Moments,
+    NumberMoments,
+    NumberRows,
     ScoreTable,
     Statistic,
 )
@@ -37,6 +39,9 @@ WEIGHTS = st.one_of(
 #: Also 0 and 1, and many ties; on a grid, so that lines through logits are well conditioned.
 PROBABILITIES = st.integers(0, 20).map(lambda twentieths: twentieths / 20)
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
+#: With ties, and some that no logarithm takes; or none of these. Squares of all are normal numbers.
+NUMBERS = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3).map(lambda x: round(x, 6)))
+POSITIVE = st.one_of(st.integers(1, 5).map(float), st.floats(0.01, 1e3))
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class Kind:
     unit: str = "row"
     topics: Callable[[dict[str, Row]], Any] | None = None
     agreed: Callable[[list[Row]], list[Row]] = list
+    #: Rows of which all are of another sort.
+    also: st.SearchStrategy[Row] | None = None
 
     def definitions(self) -> list[Definition]:
         return list(definitions(self.family))
@@ -70,7 +77,8 @@ class Kind:
     def rows(self, min_size: int = 1, max_size: int = 12) -> st.SearchStrategy[list[Row]]:
         if self.unit == "topic":
             max_size = min(max_size, 4)
-        return st.lists(self.row, min_size=min_size, max_size=max_size)
+        of = [self.row] if self.also is None else [self.row, self.also]
+        return st.one_of([st.lists(row, min_size=min_size, max_size=max_size) for row in of])
 
 
 def _weights(rows: Sequence[Row]) -> np.ndarray | None:
@@ -106,8 +114,13 @@ def _moments(_: Definition, rows: Sequence[Row]) -> ClusterMoments:
 def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     assert definition.rows is not None, f"{definition.name} says no loss of a row"
-    with np.errstate(divide="ignore"):
-        return Moments.from_rows(definition.rows(truth, prediction), _weights(rows))
+    return Moments.from_rows(definition.example().losses(truth, prediction), _weights(rows))
+
+
+def _numbers(definition: Definition, rows: Sequence[Row]) -> NumberMoments | NumberRows:
+    truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
+    of: Any = definition.on
+    return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
 
 
 def _class_ranks(_: Definition, rows: Sequence[Row]) -> ClassRanks:
@@ -257,8 +270,11 @@ KINDS = {
         Kind("probabilities", Moments,
              st.tuples(st.integers(0, 1).map(float), st.floats(0.0, 1.0), WEIGHTS),
              _losses, _same),
-        Kind("regression", Moments,
-             st.tuples(st.floats(-1e3, 1e3), st.floats(-1e3, 1e3), WEIGHTS), _losses, _same),
+        *(Kind(family, on, st.tuples(NUMBERS, NUMBERS, WEIGHTS), build, _same,
+               also=st.tuples(POSITIVE, POSITIVE, WEIGHTS))
+          for family, on, build in (("regression", Moments, _losses),
+                                    ("fit", NumberMoments, _numbers),
+                                    ("order", NumberRows, _numbers))),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -345,6 +361,8 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "recalls": lambda random: tuple(SHARE(random) for _ in range(random.randint(1, 3))),
     "rule": _one_of("least", "nearest", "nine-tenths"),
     "odds": _between(0.0, 20.0, 0.0, 0.25, 1.0),
+    "power": _one_of(1, 1.5, 2, 2.5, 3),
+    "predictors": _one_of(0, 1, 2),
     "p": _between(0.1, 0.95),
     "patience": _between(0.05, 0.95),
     "gain": _one_of("binary", "scale"),
@@ -357,7 +375,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "fn": _one_of(-0.5, 0.0),
     "tn": _one_of(0.0),
     "to": _one_of("points", "centres"),
-    "power": _one_of(1, 2),
+    "exponent": _one_of(1, 2),
     "judged_only": _one_of(False, True),
     "ties": _one_of("id", "average"),
 }

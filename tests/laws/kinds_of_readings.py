@@ -109,7 +109,11 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "scores": ("macro-AUC", "micro-AUC"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },
-    numbers: {"regression": ("RMSE", "MSE", "MAE")},
+    numbers: {
+        "regression": ("RMSE", "MSE", "MAE"),
+        "fit": ("R2", "Pearson"),
+        "order": ("Spearman", "D2-absolute-error"),
+    },
 }
 #: Every kind of reading of rows.
 KINDS = [

@@ -91,6 +91,8 @@ def test_influence_is_the_slope_by_the_weight_of_a_row(
     """Of one system, and of the difference of two by the algebra; to the step's square."""
     if measure.average is not None and measure.definition.family == "scores":
         return  # the corrections of each class are multiplied in; see that a macro average is one
+    if measure.definition.family == "fit":
+        return  # by leaving rows out, which is not quite the slope; see the test by hand
     d = data(design, 18, seed)
     first, second = (reading(build, d, measure, system) for system in (0, 1))
     of_first, of_second = (

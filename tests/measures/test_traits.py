@@ -78,12 +78,16 @@ def test_no_constant_answer_is_better_than_the_default(one: Definition, weighted
 
 @pytest.mark.parametrize("one", with_trait("skill_of"), ids=lambda d: d.name)
 def test_a_skill_is_the_share_of_a_loss_saved(one: Definition) -> None:
-    truth, said = RANDOM.random(50) < 0.3, RANDOM.random(50)
+    numbers = one.reads == "numbers"
+    truth, said = RANDOM.random(51), RANDOM.random(51)
+    truth = truth if numbers else truth < 0.3
+    skill, family = one.example(), "regression" if numbers else "probabilities"
+    given = ",".join(f"{k}={v}" for k, v in skill.parameters.items() if k in ("alpha", "power"))
     assert one.skill_of is not None
-    loss = cal.measure(one.skill_of, family="probabilities")
-    constant = np.full(50, truth.mean())
-    saved = 1 - loss(truth, said) / loss(truth, constant)
-    assert one.example()(truth, said) == pytest.approx(saved)
+    loss = cal.measure(f"{one.skill_of}({given})" if given else one.skill_of, family=family)
+    middle = np.median if one.skill_of in ("MAE", "pinball") else np.mean
+    saved = 1 - loss(truth, said) / loss(truth, np.full(51, middle(truth)))
+    assert skill(truth, said) == pytest.approx(saved)
 
 
 def test_coefficients_of_a_recalibration() -> None:

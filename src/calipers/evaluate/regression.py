@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calipers.data.arrays import as_quantities
+from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
@@ -15,7 +16,7 @@ from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
 
-DEFAULT_MEASURES = ("RMSE", "MAE", "MSE")
+DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 
 
 @verb
@@ -28,6 +29,9 @@ def regression(
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    data: Any = None,
+    id: str | None = None,  # noqa: A002
+    missing: str = "error",
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     primary: str | None = None,
@@ -40,10 +44,10 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns. The remaining options, ``weight``, ``count``, ``cluster`` and
-    ``slices`` among them, are those of :func:`calipers.classification`. The default of each measure
-    is what the best constant prediction loses: the mean of the truth under squared error, its
-    median under absolute error.
+    from system names to columns. The remaining options, ``weight``, ``count``, ``cluster``,
+    ``slices``, ``data``, ``id`` and ``missing`` among them, are those of
+    :func:`calipers.classification`. The default of each loss is what the best constant prediction
+    loses: the mean of the truth under squared error, its median under absolute error.
 
     Raises
     ------
@@ -58,6 +62,20 @@ def regression(
     0.8164966
     """
     settings = make_settings(interval, level, resamples, seed)
+    rows = gather(
+        {
+            "truth": truth,
+            "predicted": predicted,
+            "weight": weight,
+            "count": count,
+            "cluster": cluster,
+            "slices": slice_columns(slices),
+        },
+        data=data,
+        by=id,
+        missing=missing,
+    )
+    truth, predicted, weight, count, cluster, cut_by = rows.columns.values()
     target = as_quantities(truth, "truth")
     repeats = Repeats.of(count, len(target))
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
@@ -74,8 +92,9 @@ def regression(
         chosen,
         baseline=baseline,
         primary=primary,
-        slices=repeats.sliced(slice_columns(slices)),
+        slices=repeats.sliced(cut_by),
         slice_bins=slice_bins,
         inputs=inputs,
+        notes=rows.notes,
         findings=of_numbers,
     )

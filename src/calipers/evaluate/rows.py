@@ -35,8 +35,9 @@ class Rows:
 
     @property
     def directed(self) -> tuple[Measure, ...]:
-        """The measures of which one value can be better than another."""
-        return tuple(m for m in self.measures if m.definition.higher_is_better is not None)
+        """The measures of which one value can be better than another, and vary in a known way."""
+        known = ((m, m.definition) for m in self.measures)
+        return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
 
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""

@@ -20,6 +20,7 @@ from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import predictions, two_classes
 from calipers.evaluate.arguments import verb
+from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.statistics import (
@@ -30,6 +31,7 @@ from calipers.statistics import (
     ScoreTable,
     confusion_matrix,
 )
+from calipers.systems.numbers import Predictions
 
 
 @functools.partial(verb, called="measure")
@@ -69,8 +71,8 @@ def value_of(
         predicted = as_quantities(prediction, "predicted")
         same_length(predicted, len(target), "predicted")
         repeats = Repeats.of(count, len(target))
-        loss = repeats(measure.losses(target, predicted))
-        return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
+        columns = repeats(target), repeats(predicted), repeats.weights(weight)
+        return float(measure.apply(Predictions("", *columns, Settings()).over(measure).statistic))
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
         found = classes(truth, also={"predicted": prediction})
         called = found.codes_of(prediction, "predicted")

@@ -140,8 +140,10 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
     measure = next((m for m in s.measures if m.constant is not None), None)
     if measure is None:
         return
-    best = measure.constant(of.truth, of.weight)
+    best = measure.constant(of.truth, of.weight, **measure.parameters)
     losses = [measure.losses(of.truth, x) for x in (of.predicted, np.full(len(of.truth), best))]
+    if not np.isfinite(losses).all():
+        return
     apart = Moments.from_rows(losses[0] - losses[1], of.weight)
     value = float(apart.mean)
     if of.clusters is not None:

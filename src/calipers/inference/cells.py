@@ -18,6 +18,7 @@ from calipers.inference import intervals
 from calipers.inference.clusters import Clusters
 from calipers.inference.influence import grouped
 from calipers.inference.intervals import Interval
+from calipers.inference.resampling import times
 from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix
 from calipers.statistics.occupied import MOST_DENSE, RedrawnMatrix
 
@@ -233,12 +234,7 @@ class Cells:
 
     def times(self, settings: Settings, replicate: int) -> FloatArray:
         """What each row weighs in a replicate of the Poisson bootstrap of rows or clusters."""
-        from calipers import _core
-
-        units = len(self.flat) if self.clusters is None else self.clusters.size
-        times = _core.poisson_counts(settings.seed, replicate, units)
-        each = times if self.clusters is None else times[self.clusters.code]
-        return each.astype(np.float64) if self.weight is None else each * self.weight
+        return times(len(self.flat), self.weight, settings, replicate, self.clusters)
 
     def as_likely(self, settings: Settings) -> Iterator[tuple[Cells, FloatArray]]:
         """Contents of the cells as likely as the rows make them, some (b, C) at a time, and the

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.inference.scales import SCALES, Scale, expit
+
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
 
@@ -85,15 +87,14 @@ def difference(first: float, a: Interval, second: float, b: Interval) -> Interva
     )
 
 
+def on_scale(scale: Scale, value: float, se: float, level: float, method: str) -> Interval:
+    """Normal on a scale, with the standard error of the value itself."""
+    return Interval(*scale.around(value, z_of(level) * se), method, se=se)
+
+
 def on_logit(value: float, se: float, level: float, method: str) -> Interval:
-    """Normal on the logit scale, with the standard error of the value itself."""
-    eta = math.log(value / (1 - value))
-    tau = z_of(level) * se / (value * (1 - value))
-    return Interval(_expit(eta - tau), _expit(eta + tau), method, se=se)
-
-
-def _expit(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+    """Normal on the logit scale."""
+    return on_scale(SCALES["logit"], value, se, level, method)
 
 
 def precision_recall_logit(area: float, positives: float, level: float) -> Interval:
@@ -286,7 +287,7 @@ def turned_on_logit(
         return np.asarray(np.log(inside) - np.log1p(-inside))
 
     ends = np.quantile(usable, [(1 + level) / 2, (1 - level) / 2])
-    low, high = (_expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
+    low, high = (expit(float(x)) for x in 2 * logit(np.float64(value)) - logit(ends))
     low, high = ((x * (size + 1) - 0.5) / size for x in (low, high))
     return Interval(low, high, method, se=spread(usable)).within(0.0, 1.0)
 

@@ -11,6 +11,7 @@ from calipers.inference import dirichlet, intervals, proportions
 from calipers.inference.intervals import Interval
 from calipers.inference.limits import FEW_FOR_NORMAL
 from calipers.inference.reading import Limits, Reading
+from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error
 
 if TYPE_CHECKING:
@@ -91,18 +92,28 @@ def by_error(reading: Reading, level: float) -> Interval | None:
             few = made.reason == "too_few_units"
             return replace(made, method=found.name, reason="too_few_rows" if few else made.reason)
         return replace(intervals.normal_mean(value, found.se, level), method=found.name)
-    if reading.transform == "logit":
-        name, se = f"{found.name}, logit", found.se
-        if not (se > 0 and 0 < value < 1):
-            return intervals.missing(name, "area_at_its_limit" if se >= 0 else "too_few_rows")
-        if clusters is not None:
-            name, se = clusters.named(name), clusters.widened(se, level)
-        return replace(intervals.on_logit(value, se, level, name), se=found.se)
+    if reading.transform is not None:
+        return _on_scale(reading, found, level)
     if np.isfinite(found.se) and not found.se > 0:
         return intervals.missing(found.name, "no_spread")
     if clusters is not None:
         return clusters.normal(value, found.se, level, found.name)
     return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+
+
+def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
+    """On the scale on which the reading is more nearly normal."""
+    assert reading.transform is not None
+    scale, value, se = SCALES[reading.transform], reading.value, found.se
+    name = f"{found.name}, {scale.name}"
+    if not (0 < se < np.inf and scale.holds(value)):
+        at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
+        return intervals.missing(name, at_end if se >= 0 else "too_few_rows")
+    if reading.clusters is not None:
+        name, se = reading.clusters.named(name), reading.clusters.widened(se, level)
+    elif found.degrees is not None:
+        se = intervals.as_student(se, found.degrees, level)
+    return replace(intervals.on_scale(scale, value, se, level, name), se=found.se)
 
 
 def _bootstrap(reading: Reading) -> str:

@@ -192,6 +192,18 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("hall", caution=_heavy),
         Row("delta"),
     ),
+    # Where all is explained, or leaving out one row leaves nothing to explain, there is no error.
+    "share of variance": (
+        Row("delta", caution=_heavy, tries=True),
+        Row("percentile", tries=True),
+        Row("delta"),
+    ),
+    "correlation": (
+        Row("delta", caution=_heavy, tries=True),
+        Row("percentile", tries=True),
+        Row("of rows"),
+    ),
+    "median": (Row("woodruff"),),
     "average of scores": (Row("delta", tries=True), Row("percentile", tries=True), Row("of terms")),
     "skill": (Row("percentile", _few_rows), Row("delta")),
     "share by rank": (Row("wilson"), Row("percentile")),
@@ -256,6 +268,9 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
         Row("by error", lambda reading: isinstance(reading.found_error, Error), tries=True),
         *_PAIRED_SCORES,
     ),
+    "share of variance": (Row("by error"),),
+    "correlation": (Row("by error"),),
+    "median": (Row("percentile"),),
     "share by rank": (Row("by error"),),
     # Held the truth of ARI 93 to 99 times of 100 (100 and 400 points; ±1.3), of AMI and NMI 91 to
     # 96 from 4 points a cell on, but 87 where all that parts two clusterings is two points of 100;
@@ -285,7 +300,16 @@ OF_UNITS = (
 
 #: What is tried where no bootstrap is wanted: of numbers, and of differences.
 ANALYTIC = (
-    ("wilson", "area", "hall", "Dirichlet, of the cells", "delta", "student", "Student t"),
+    (
+        "wilson",
+        "area",
+        "hall",
+        "Dirichlet, of the cells",
+        "delta",
+        "student",
+        "Student t",
+        "woodruff",
+    ),
     ("paired shares", "by error"),
 )
 
@@ -296,10 +320,11 @@ BOOTSTRAP = (
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
-#: What has no interval: a count of the data themselves, and a p-value.
+#: What has no interval: a count of the data themselves, a p-value, and the largest error of rows.
 WITHOUT = {
     "count": intervals.missing("count", "exact_count"),
     "p-value": intervals.missing("none", "p_value"),
+    "largest": intervals.missing("none", "largest_of_rows"),
 }
 
 

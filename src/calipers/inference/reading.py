@@ -135,7 +135,7 @@ class Reading:
     pivotal: bool = False
     #: What speaks against any interval of it.
     caution: str = ""
-    #: The scale on which it is normal: ``"logit"`` or None.
+    #: The scale on which it is more nearly normal, one of ``scales.SCALES``.
     transform: str | None = None
     methods: Mapping[str, Limits] = field(default_factory=dict)
     law: Law | None = None
@@ -273,7 +273,8 @@ def difference_of(
 
     def made() -> Any:
         a, b = first(), second()
-        return None if a is None or b is None else a - b
+        with np.errstate(invalid="ignore"):  # of two infinite ones
+            return None if a is None or b is None else a - b
 
     return made
 

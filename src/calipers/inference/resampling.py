@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,3 +62,34 @@ def row_means(
     means = np.asarray(_core.bootstrap_means(columns, settings.seed, settings.resamples)[0])
     with np.errstate(divide="ignore", invalid="ignore"):  # a replicate may be without weight
         return means[:, :-1] / means[:, -1:]
+
+
+#: So many numbers are drawn at a time.
+_AT_ONCE = 4_000_000
+
+
+def row_times(
+    rows: int, weight: FloatArray | None, settings: Settings, clusters: Clusters | None = None
+) -> Iterator[FloatArray]:
+    """What each row weighs in the replicates of the Poisson bootstrap of rows, or of clusters, some
+    (b, rows) at a time."""
+    step = max(1, _AT_ONCE // max(rows, 1))
+    for begin in range(0, settings.resamples, step):
+        at = range(begin, min(begin + step, settings.resamples))
+        yield np.stack([times(rows, weight, settings, b, clusters) for b in at])
+
+
+def times(
+    rows: int,
+    weight: FloatArray | None,
+    settings: Settings,
+    replicate: int,
+    clusters: Clusters | None = None,
+) -> FloatArray:
+    """What each row weighs in one replicate."""
+    from calipers import _core
+
+    units = rows if clusters is None else clusters.size
+    drawn = _core.poisson_counts(settings.seed, replicate, units)
+    each = drawn if clusters is None else drawn[clusters.code]
+    return each.astype(np.float64) if weight is None else each * weight

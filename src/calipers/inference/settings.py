@@ -26,6 +26,7 @@ METHODS: Mapping[str, str] = {
     "hall": "Student's t, corrected for skewness after Hall",
     "bayesian": "Bayesian bootstrap, half a unit added at either end of the range",
     "delta": "the delta method, normal: from the influence of rows, or the derivatives by cells",
+    "woodruff": "Woodruff's interval of a median, by the share of rows below it",
     "percentile": "percentiles of bootstrap replicates",
     "bca": "bootstrap, bias-corrected and accelerated",
     "studentised": "bootstrap-t: each replicate over its own standard error",

@@ -58,6 +58,11 @@ class Space:
             return self.clusters.sum_error(column)
         return math.sqrt(dot(column, column))
 
+    @property
+    def degrees(self) -> float | None:
+        """The degrees of freedom of a t that the error makes; None where it is normal."""
+        return None if self.clusters is None else self.clusters.number - 1
+
     def moved(self, column: FloatArray) -> FloatArray:
         """How much each row moves the value, times its weight."""
         return column
@@ -113,6 +118,33 @@ class ByClass(Space):
         return isinstance(other, ByClass) and (
             self.positive is other.positive or np.array_equal(self.positive, other.positive)
         )
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut(Space):
+    """How much the value changes when a row is left out, of ``size`` (effective) rows: the
+    jackknife's √((n − 1)/n·ΣI²), and Student's t. Of rows in clusters, as of influence."""
+
+    size: float = field(kw_only=True)
+
+    @property
+    def degrees(self) -> float | None:
+        """N − 1, or those of clusters."""
+        return super().degrees if self.clusters is not None else max(self.size - 1, 0.0)
+
+    def error(self, column: FloatArray) -> float:
+        """The norm."""
+        if self.clusters is not None:
+            return super().error(column)
+        return super().error(column) * self._factor if self.size > 1 else NAN
+
+    def corrected(self, column: FloatArray) -> FloatArray:
+        """The same times √((n − 1)/n)."""
+        return column if self.clusters is not None else np.asarray(column * self._factor)
+
+    @property
+    def _factor(self) -> float:
+        return math.sqrt(max(self.size - 1, 0.0) / self.size) if self.size > 0 else NAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +222,5 @@ class Influence:
 
     @property
     def error(self) -> Error:
-        """The standard error: normal, or Student's t where rows come in clusters."""
-        clusters, se = self.space.clusters, self.space.error(self.column)
-        return Error(se, self.name, None if clusters is None else clusters.number - 1)
+        """The standard error: normal, or Student's t where the space has degrees of freedom."""
+        return Error(self.space.error(self.column), self.name, self.space.degrees)

@@ -48,6 +48,8 @@ def compared(
     tests the larger p-value counts: theirs may be too small of few rows, and that of rows dealt
     anew of parts that vary differently.
     """
+    if first.kind in policy.WITHOUT:
+        return policy.WITHOUT[first.kind], _NO_TEST
     anew = dealt(most_dealt(first, second))
     if anew is None:
         return _compared(first, second, of_second)
@@ -120,6 +122,8 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             if errors is None:
                 return None
             return _normal(value, math.hypot(*errors), "Wald, two samples", level)
+        case "share of variance" | "correlation":
+            return _by_limits(first, second, level)
         case "average over labels" if first.few() or second.few():
             # Replicates may be without a label that is scarce in one part; errors are not.
             errors = _errors(first, second)
@@ -132,6 +136,17 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
             errors = _errors(first, second) or (math.nan, math.nan)
             return unpaired.welch(value, errors, (n, m), level)
     return _areas(first, second, level)
+
+
+def _by_limits(first: Reading, second: Reading, level: float) -> tuple[Interval, Test] | None:
+    """From the limits of either on its own scale; None where one has none."""
+
+    def at(confidence: float) -> Interval:
+        a, b = (policy.interval(reading, confidence) for reading in (first, second))
+        return intervals.difference(first.value, a, second.value, b)
+
+    made = at(level)
+    return None if math.isnan(made.low + made.high) else (made, unpaired.inverted(at, "MOVER"))
 
 
 def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:

@@ -91,7 +91,7 @@ class Definition:
     #: Whether ranks matter only through the cutoff, so that without one the order does not.
     flat: bool = False
     rows: Callable[..., FloatArray] | None = None
-    constant: Callable[[FloatArray, FloatArray | None], float] | None = None
+    constant: Callable[..., float] | None = None
     default: Callable[[Any, FloatArray | None], float] | None = None
     hits: bool | None = None
     skill_of: str | None = None
@@ -304,7 +304,7 @@ class Measure:
         if self.definition.rows is None:
             raise TypeError(f"{self} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(self.definition.rows(truth, prediction, **self.parameters))
 
     def apply(self, statistic: Statistic) -> FloatArray:

@@ -46,6 +46,8 @@ FAMILIES: dict[str, Family] = {
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),
         _own("regression", "numbers", "regression"),
+        _own("fit", "numbers", "fit"),
+        _own("order", "numbers", "order"),
         _own("partitions", "partitions", "partitions"),
         _own("silhouettes", "distances", "silhouettes"),
         _own("dispersion", "points", "dispersion"),
@@ -56,7 +58,7 @@ FAMILIES: dict[str, Family] = {
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
-    "regression": ("regression",),
+    "regression": ("regression", "fit", "order"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion"),
 }

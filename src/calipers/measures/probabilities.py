@@ -10,7 +10,7 @@ import math
 import sys
 from functools import partial
 from math import inf
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
@@ -27,7 +27,7 @@ INFINITE = {"zero_probability": lambda m, _: ~np.isfinite(m.mean)}
 _LARGEST_POWER = math.log(sys.float_info.max)
 
 
-def base_rate(truth: FloatArray, weight: FloatArray | None) -> float:
+def base_rate(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
     """The best constant probability of all these losses: the share of positives."""
     return float(np.average(truth, weights=weight))
 

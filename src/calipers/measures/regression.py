@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf
+from typing import Any
 
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
+from calipers.statistics.numbers import Sizes
+
+NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 
 loss = partial(
     measure,
@@ -16,20 +20,42 @@ loss = partial(
     higher_is_better=False,
     perfect=0.0,
     range=(0, inf),
-    undefined={"no_rows": lambda m, _: m.weight == 0},
+    undefined=NO_ROWS,
 )
 
 
-def weighted_mean(truth: FloatArray, weight: FloatArray | None) -> float:
-    """The best constant prediction under squared error."""
+def _not_finite(reason: str) -> dict[str, Any]:
+    """Undefined for this reason where the loss of a row is not finite."""
+    return NO_ROWS | {reason: lambda m, _: ~np.isfinite(m.mean)}
+
+
+# --- The best constant predictions ----------------------------------------------------------------
+
+
+def weighted_mean(truth: FloatArray, weight: FloatArray | None, **_: Any) -> float:
+    """The best constant prediction under squared error, and under every deviance."""
     return float(np.average(truth, weights=weight))
 
 
-def weighted_median(truth: FloatArray, weight: FloatArray | None) -> float:
-    """The best constant prediction under absolute error."""
-    order = np.argsort(truth)
-    running = np.cumsum(np.ones(len(truth)) if weight is None else weight[order])
-    return float(truth[order][np.searchsorted(running, running[-1] / 2)])
+def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float = 0.5) -> float:
+    """The best constant prediction under the pinball loss; its median under absolute error."""
+    each = np.ones(len(truth)) if weight is None else weight
+    return float(Sizes.of(truth[each > 0]).quantile(each[each > 0], alpha))
+
+
+def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.expm1(np.average(np.log1p(truth), weights=weight)))
+
+
+def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
+    with np.errstate(divide="ignore", over="ignore"):
+        share = 1 / np.abs(truth)
+    each = share if weight is None else np.where(weight > 0, share, 0.0) * weight
+    return weighted_quantile(truth, each) if np.isfinite(each).all() else float("nan")
+
+
+# --- Losses ---------------------------------------------------------------------------------------
 
 
 def _squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
@@ -38,6 +64,44 @@ def _squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
 
 def _absolute(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.abs(predicted - truth)
+
+
+def _share(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    return np.where(truth == 0, inf, np.abs(predicted - truth) / np.abs(truth))
+
+
+def _symmetric(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    apart, size = np.abs(predicted - truth), np.abs(truth) + np.abs(predicted)
+    return 2 * np.where(size == 0, 0.0, apart / np.where(size == 0, 1.0, size))
+
+
+def _logarithms(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    inside = (truth > -1) & (predicted > -1)
+    return np.where(inside, np.square(np.log1p(predicted) - np.log1p(truth)), inf)
+
+
+def pinball(truth: FloatArray, predicted: FloatArray, alpha: float = 0.5) -> FloatArray:
+    """α·(y − p) above the prediction, (1 − α)·(p − y) below it."""
+    apart = truth - predicted
+    return np.maximum(alpha * apart, (alpha - 1) * apart)
+
+
+def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArray:
+    """The unit deviance of Tweedie's distribution; infinite where it is not defined."""
+    from scipy.special import xlogy
+
+    y, p = truth, predicted
+    with np.errstate(all="ignore"):
+        if power == 1:
+            made = 2 * (xlogy(y, y / p) - y + p)
+        elif power == 2:
+            made = 2 * (np.log(p / y) + y / p - 1)
+        else:
+            one, two = 1 - power, 2 - power
+            of_truth = np.power(np.maximum(y, 0), two) / (one * two)
+            made = 2 * (of_truth - y * p**one / one + p**two / two)
+    inside = (p > 0) & (y >= 0 if power < 2 else y > 0)
+    return np.where(inside, np.maximum(made, 0.0), inf)  # rounding may leave a hair below 0
 
 
 @loss(
@@ -58,7 +122,109 @@ def mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@loss("MAE", aliases=("mean_absolute_error",), rows=_absolute, constant=weighted_median)
+@loss("MAE", aliases=("mean_absolute_error",), rows=_absolute, constant=weighted_quantile)
 def mean_absolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|."""
+    return np.asarray(m.mean)
+
+
+@measure(
+    "mean-error",
+    aliases=("mean_bias_error", "MBE"),
+    family="regression",
+    on=Moments,
+    rows=lambda truth, predicted: predicted - truth,
+    higher_is_better=None,
+    perfect=0.0,
+    range=(-inf, inf),
+    undefined=NO_ROWS,
+)
+def mean_error(m: Moments) -> FloatArray:
+    """Mean error: the mean residual, above 0 where predictions are too high."""
+    return np.asarray(m.mean)
+
+
+@loss(
+    "MAPE",
+    aliases=("mean_absolute_percentage_error",),
+    rows=_share,
+    constant=_median_of_shares,
+    undefined=_not_finite("zero_truth"),
+)
+def mean_absolute_percentage_error(m: Moments) -> FloatArray:
+    """Mean absolute percentage error: mean of |residual|/|truth|, as a share (0.1 is 10%)."""
+    return np.asarray(m.mean)
+
+
+@loss("sMAPE", aliases=("symmetric_mean_absolute_percentage_error",), rows=_symmetric, range=(0, 2))
+def symmetric_percentage_error(m: Moments) -> FloatArray:
+    """Symmetric percentage error: mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; a row
+    in which both are 0 counts 0."""
+    return np.asarray(m.mean)
+
+
+@loss(
+    "MSLE",
+    aliases=("mean_squared_log_error", "mean_squared_logarithmic_error"),
+    rows=_logarithms,
+    constant=_mean_of_logarithms,
+    undefined=_not_finite("minus_one_or_less"),
+)
+def mean_squared_log_error(m: Moments) -> FloatArray:
+    """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))²."""
+    return np.asarray(m.mean)
+
+
+@loss(
+    "RMSLE",
+    aliases=("root_mean_squared_log_error",),
+    rows=_logarithms,
+    constant=_mean_of_logarithms,
+    undefined=_not_finite("minus_one_or_less"),
+    interval="root_mean",
+)
+def root_mean_squared_log_error(m: Moments) -> FloatArray:
+    """Root mean squared logarithmic error: √(mean of (log(1 + prediction) − log(1 + truth))²)."""
+    return np.asarray(np.sqrt(m.mean))
+
+
+@loss(
+    "pinball",
+    aliases=("mean_pinball_loss", "quantile_loss"),
+    rows=pinball,
+    constant=weighted_quantile,
+)
+def pinball_loss(m: Moments, alpha: float = 0.5) -> FloatArray:
+    """Pinball loss of predictions of the α-quantile: mean of α·(truth − prediction) where the truth
+    is above the prediction, of (1 − α)·(prediction − truth) where it is below.
+
+    Half the MAE at α = ½. Source: Koenker and Bassett 1978."""
+    return np.asarray(m.mean)
+
+
+_of_deviance = partial(loss, constant=weighted_mean, undefined=_not_finite("outside_of_domain"))
+
+
+@_of_deviance(
+    "Poisson-deviance", aliases=("mean_poisson_deviance",), rows=partial(deviance, power=1)
+)
+def poisson_deviance(m: Moments) -> FloatArray:
+    """Mean Poisson deviance: mean of 2(y·log(y/p) − y + p), for truth y of 0 or more and prediction
+    p above 0."""
+    return np.asarray(m.mean)
+
+
+@_of_deviance("gamma-deviance", aliases=("mean_gamma_deviance",), rows=partial(deviance, power=2))
+def gamma_deviance(m: Moments) -> FloatArray:
+    """Mean gamma deviance: mean of 2(log(p/y) + y/p − 1), for truth y and predictions p above 0."""
+    return np.asarray(m.mean)
+
+
+@_of_deviance("Tweedie-deviance", aliases=("mean_tweedie_deviance",), rows=deviance)
+def tweedie_deviance(m: Moments, power: float) -> FloatArray:
+    """Mean Tweedie deviance, whose variance goes with the mean to the power: 1 is Poisson's, 2 the
+    gamma distribution's, 3 the inverse Gaussian's.
+
+    Between: mean of 2(y^(2−k)/((1−k)(2−k)) − y·p^(1−k)/(1−k) + p^(2−k)/(2−k)) with the power k.
+    Truth is 0 or more (above 0 from k = 2 on), predictions are above 0. Source: Jørgensen 1987."""
     return np.asarray(m.mean)

@@ -34,7 +34,7 @@ silhouette = partial(
 
 
 @silhouette("silhouette", aliases=("silhouette_score",), reference="Rousseeuw (1987)")
-def mean_silhouette(m: Moments, to: str = "points", power: int = 1) -> FloatArray:
+def mean_silhouette(m: Moments, to: str = "points", exponent: int = 1) -> FloatArray:
     """Silhouette: the mean of (b − a)/max(a, b) over all points, a and b being mean distances to
     the other points of one's cluster and to those of the nearest other cluster; 0 for a point that
     is alone."""
@@ -42,14 +42,14 @@ def mean_silhouette(m: Moments, to: str = "points", power: int = 1) -> FloatArra
 
 
 @silhouette("squared-silhouette", reference="Rousseeuw (1987)")
-def squared_silhouette(m: Moments, to: str = "points", power: int = 2) -> FloatArray:
+def squared_silhouette(m: Moments, to: str = "points", exponent: int = 2) -> FloatArray:
     """Silhouette by squared Euclidean distances: that of the plain one, in time that grows with the
     number of points and not its square."""
     return np.asarray(m.mean)
 
 
 @silhouette("simplified-silhouette", reference="Vendramin, Campello and Hruschka (2010)")
-def simplified_silhouette(m: Moments, to: str = "centres", power: int = 1) -> FloatArray:
+def simplified_silhouette(m: Moments, to: str = "centres", exponent: int = 1) -> FloatArray:
     """Simplified silhouette: a and b are Euclidean distances to the centre of one's own cluster and
     to the nearest other centre."""
     return np.asarray(m.mean)

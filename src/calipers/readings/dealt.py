@@ -26,9 +26,10 @@ from calipers.inference.paired import Test
 from calipers.once import cached_property
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
+from calipers.readings.numbers import Fitted, Ordered
 from calipers.readings.scores import ScoredRows
 from calipers.readings.sets import LabelCounts, RowValues
-from calipers.statistics import FloatArray, Moments, ScoreTable
+from calipers.statistics import FloatArray, Moments, NumberMoments, ScoreTable
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -117,6 +118,9 @@ def deck(sample: Any) -> Deck | None:
         case LabelCounts():
             sets = np.hstack([sample.truth, sample.predicted])
             return _Deck(sample, _ordered(*sets.T, sample.weight), _labels)
+        case Fitted() | Ordered():
+            rows = _ordered(sample.truth, sample.predicted, sample.weight)
+            return _Deck(sample, rows, _moments if isinstance(sample, Fitted) else _weighed)
     return None
 
 
@@ -194,6 +198,25 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
         counts = np.stack([total - y - z + hit, z - hit, y - hit, hit], axis=-1)
         counts = np.where(counts < 1e-12, 0.0, counts).reshape(*hit.shape, 2, 2)
         yield replace(sample.matrices, counts=counts, squares=counts, rows=taken.shape[1])
+
+
+def _moments(sample: Fitted, taken: Lots) -> Iterator[Any]:
+    moments = sample.statistic
+    parts = moments.parts(sample.truth, sample.predicted)
+    weight = np.ones(len(parts)) if sample.weight is None else sample.weight
+    for lot in _chunks(taken, taken.shape[1] * parts.shape[1]):
+        total = weight[lot].sum(axis=1)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
+            means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
+        yield NumberMoments.of_means(means, moments)
+
+
+def _weighed(sample: Ordered, taken: Lots) -> Iterator[Any]:
+    used = slice(None) if sample.weight is None else sample.weight > 0
+    for lot in _chunks(taken, len(sample.truth)):
+        times = _sums(lot, None, len(sample.truth))
+        times = times if sample.weight is None else times * sample.weight
+        yield sample.statistic.weighing(times[:, used])
 
 
 # --- Means of a value per row ---------------------------------------------------------------------

@@ -6,11 +6,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from calipers.readings import calibration, scores
+from calipers.readings import calibration, numbers, scores
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
 from calipers.readings.sets import LabelCounts
-from calipers.statistics import ConfusionMatrix, LabelMatrices, Moments, ScoreTable
+from calipers.statistics import (
+    ConfusionMatrix,
+    LabelMatrices,
+    Moments,
+    NumberMoments,
+    NumberRows,
+    ScoreTable,
+)
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -34,6 +41,8 @@ def of_statistic(
         return scores.of_table(measure, statistic, settings, rows, together=True)
     if isinstance(statistic, Moments):
         return of_moments(measure, statistic, settings, rows)
+    if isinstance(statistic, NumberMoments | NumberRows):
+        return numbers.of_statistic(measure, statistic, settings, rows)
     return None
 
 

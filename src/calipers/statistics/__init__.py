@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.statistics.contingency import ContingencyTable
     from calipers.statistics.groups import GroupedRankings
     from calipers.statistics.moments import Moments
+    from calipers.statistics.numbers import NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
@@ -31,6 +32,7 @@ _HOMES = {
     "contingency": "ContingencyTable",
     "groups": "GroupedRankings",
     "moments": "Moments",
+    "numbers": "NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
     "rankings": "JudgedRankings",
     "ranks": "ClassRanks, rank_cells",
@@ -50,6 +52,8 @@ __all__ = [
     "JudgedRankings",
     "LabelMatrices",
     "Moments",
+    "NumberMoments",
+    "NumberRows",
     "OccupiedMatrix",
     "ScoreOrder",
     "ScoreParts",

@@ -33,7 +33,7 @@ class Moments(Statistic):
         n = len(value)
         if weight is None:
             mean = float(value.mean()) if n else 0.0
-            with np.errstate(invalid="ignore"):  # a value may be infinite
+            with np.errstate(invalid="ignore", over="ignore"):  # a value may be infinite
                 deviation = value - mean
                 m2 = dot(deviation, deviation)
             return cls(n, float(n), mean, m2, float(n), m2, float(deviation.sum()))
@@ -41,18 +41,18 @@ class Moments(Statistic):
         value, weight = value[weight > 0], weight[weight > 0]
         total = float(weight.sum())
         mean = dot(weight, value) / total if total > 0 else 0.0
-        with np.errstate(invalid="ignore"):
-            deviation = value - mean
         square = np.square(weight)
-        return cls(
-            n,
-            total,
-            mean,
-            dot(weight, np.square(deviation)),
-            float(square.sum()),
-            dot(square, np.square(deviation)),
-            dot(square, deviation),
-        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            deviation = value - mean
+            return cls(
+                n,
+                total,
+                mean,
+                dot(weight, np.square(deviation)),
+                float(square.sum()),
+                dot(square, np.square(deviation)),
+                dot(square, deviation),
+            )
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
@@ -73,8 +73,8 @@ class Moments(Statistic):
         """M2, V2 and Σw²(x − centre) about another centre."""
         step = self.mean - centre
         return (
-            self.m2 + self.weight * step**2,
-            self.v2 + 2 * step * self.cross + self.squares * step**2,
+            self.m2 + self.weight * step * step,  # a power of a large one would be an error
+            self.v2 + 2 * step * self.cross + self.squares * step * step,
             self.cross + self.squares * step,
         )
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from calipers.readings.losses import Losses
-from calipers.statistics import FloatArray, Moments
+from calipers.readings.numbers import Fitted, NumberedRows, Ordered
+from calipers.statistics import FloatArray, Moments, NumberMoments
 from calipers.systems.base import NAN, System
 
 if TYPE_CHECKING:
@@ -30,13 +31,20 @@ class Predictions(System):
 
     columns: ClassVar = ("truth", "predicted", "weight")
 
-    def over(self, measure: Measure) -> Losses:
-        """The loss of each row."""
-        losses = measure.losses(self.truth, self.predicted)
-        return Losses(losses, self.weight, self.clusters, self.settings)
+    def over(self, measure: Measure) -> Losses | NumberedRows:
+        """The loss of each row, or truth and prediction themselves."""
+        on = measure.definition.on
+        if on is Moments:
+            losses = measure.losses(self.truth, self.predicted)
+            return Losses(losses, self.weight, self.clusters, self.settings)
+        kind = Fitted if on is NumberMoments else Ordered
+        columns = self.truth, self.predicted, self.weight, self.clusters
+        return self.once(kind, lambda: kind(*columns, self.settings))
 
     def constant(self, measure: Measure) -> float:
-        """What the best constant prediction loses."""
+        """What the best constant prediction loses; 0 of a share of that which is saved."""
+        if measure.definition.skill_of is not None:
+            return 0.0 if np.isfinite(measure.apply(self.over(measure).statistic)) else NAN
         return constant_loss(measure, self.truth, self.weight)
 
 
@@ -45,5 +53,6 @@ def constant_loss(measure: Measure, truth: FloatArray, weight: FloatArray | None
     constant = measure.definition.constant
     if constant is None or (weight is not None and not weight.sum() > 0) or not len(truth):
         return NAN
-    losses = measure.losses(truth, np.full(len(truth), constant(truth, weight)))
+    best = constant(truth, weight, **measure.parameters)
+    losses = measure.losses(truth, np.full(len(truth), best))
     return float(measure.apply(Moments.from_rows(losses, weight)))

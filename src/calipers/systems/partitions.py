@@ -60,7 +60,7 @@ class Clustering(System):
         super().check_one(measure)
         if measure.definition.reads == "distances" and self.points is None:
             own = measure.parameters
-            if own["to"] != "points" or own["power"] != 1:
+            if own["to"] != "points" or own["exponent"] != 1:
                 raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
 
     def over(self, measure: Measure) -> Any:
@@ -71,13 +71,13 @@ class Clustering(System):
         if reads == "points":
             return self.once("dispersion", self._dispersion)
         own = measure.parameters
-        return self.once(("near", own["to"], own["power"]), lambda: self._silhouettes(**own))
+        return self.once(("near", own["to"], own["exponent"]), lambda: self._silhouettes(**own))
 
     def _dispersion(self) -> Dispersion:
         assert self.points is not None
         return Dispersion(self.points, self.cluster, len(self.names), self.settings)
 
-    def _silhouettes(self, to: str, power: int) -> MeanSilhouette:
+    def _silhouettes(self, to: str, exponent: int) -> MeanSilhouette:
         number = len(self.names)
         sizes = np.bincount(self.cluster, minlength=number).astype(np.float64)
         rows = self.cluster, sizes
@@ -88,7 +88,7 @@ class Clustering(System):
         if self.points is None:
             geometry = Matrix(self.distances, number)
         else:
-            metric = "sqeuclidean" if power == 2 else self.metric
+            metric = "sqeuclidean" if exponent == 2 else self.metric
             geometry = Points(self.points, metric, number)
         return MeanSilhouette(Silhouettes(*rows, geometry, self.settings))
 

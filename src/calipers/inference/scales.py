@@ -1,0 +1,52 @@
+"""Scales on which numbers are more nearly normal than on their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale between two ends: how a value gets there, how fast it does so, how it gets back."""
+
+    name: str
+    ends: tuple[float, float]
+    to: Callable[[Any], Any]
+    slope: Callable[[Any], Any]
+    back: Callable[[float], float]
+
+    def holds(self, value: float) -> bool:
+        """Whether the value has a place on it."""
+        return self.ends[0] < value < self.ends[1]
+
+    def around(self, value: float, half: float) -> tuple[float, float]:
+        """The limits that are as far from the value on this scale as ``half`` is by its slope."""
+        middle, apart = float(self.to(value)), half * self.slope(value)
+        return self.back(middle - apart), self.back(middle + apart)
+
+
+def expit(x: float) -> float:
+    """1/(1 + e⁻ˣ)."""
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+def _saved(x: float) -> float:
+    """1 − e⁻ˣ."""
+    return -math.expm1(-x) if x > -700 else -math.inf
+
+
+#: By name: of shares, of correlations, and of what is 1 less a ratio of two sums.
+SCALES: Mapping[str, Scale] = {
+    "logit": Scale(
+        "logit", (0, 1), lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), expit
+    ),
+    "fisher": Scale("Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh),
+    "rest": Scale(
+        "log of 1 − value", (-math.inf, 1), lambda v: -np.log1p(-v), lambda v: 1 / (1 - v), _saved
+    ),
+}

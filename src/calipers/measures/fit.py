@@ -1,0 +1,104 @@
+"""How well predicted numbers follow the truth: shares of variance, and correlations."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.statistics import FloatArray, NumberMoments
+
+_NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
+_CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant("truth") & (m.weight > 0)}
+_CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)}
+
+fit = partial(
+    measure,
+    family="fit",
+    on=NumberMoments,
+    higher_is_better=True,
+    perfect=1.0,
+    range=(-inf, 1),
+    undefined=_NO_ROWS | _CONSTANT_TRUTH,
+    interval="fit",
+)
+correlation = partial(
+    measure,
+    family="fit",
+    higher_is_better=True,
+    perfect=1.0,
+    range=(-1, 1),
+    interval="correlation",
+)
+
+
+def inside(value: FloatArray) -> FloatArray:
+    """Rounding may leave a correlation a hair beyond 1."""
+    return np.clip(value, -1.0, 1.0)
+
+
+@fit("R2", aliases=("r2_score", "R-squared", "coefficient_of_determination"), skill_of="MSE")
+def r_squared(m: NumberMoments) -> FloatArray:
+    """R², the share of the squared error of the mean that predictions save: 1 − Σr²/Σ(y − ȳ)².
+
+    0 for always predicting the mean of the truth, below 0 for worse."""
+    return np.asarray(1 - m.squared_error / m.of_truth)
+
+
+@fit(
+    "adjusted-R2",
+    aliases=("adjusted_r2_score",),
+    undefined=_NO_ROWS
+    | _CONSTANT_TRUTH
+    | {"too_few_for_predictors": lambda m, given: m.weight <= given["predictors"] + 1},
+)
+def adjusted_r_squared(m: NumberMoments, predictors: int) -> FloatArray:
+    """R² with n − 1 and n − predictors − 1 degrees of freedom: 1 − (1 − R²)(n − 1)/(n − k − 1), for
+    rows that a linear model of k predictors was fitted to; n is the sum of weights.
+
+    Source: Theil 1961."""
+    n = m.weight
+    return np.asarray(1 - m.squared_error / m.of_truth * (n - 1) / (n - predictors - 1))
+
+
+@fit("explained-variance", aliases=("explained_variance_score",))
+def explained_variance(m: NumberMoments) -> FloatArray:
+    """Explained variance: 1 − variance of residuals/variance of the truth; R² but for a constant
+    error, which it does not see."""
+    return np.asarray(1 - m.of_residual / m.of_truth)
+
+
+@correlation(
+    "Pearson",
+    on=NumberMoments,
+    aliases=("pearsonr", "Pearson-correlation"),
+    undefined=_NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
+)
+def pearson(m: NumberMoments) -> FloatArray:
+    """Pearson's correlation of truth and prediction: their covariance over the product of their
+    standard deviations."""
+    return inside(m.of_both / (np.sqrt(m.of_truth) * np.sqrt(m.of_predicted)))
+
+
+@correlation(
+    "CCC",
+    on=NumberMoments,
+    aliases=("concordance_correlation_coefficient", "concordance"),
+    undefined=_NO_ROWS
+    | {
+        "constant_and_equal": lambda m, _: (
+            m.constant("truth")
+            & m.constant("predicted")
+            & (np.square(m.residual) <= np.square(1e-15 * m.truth))
+            & (m.weight > 0)
+        )
+    },
+)
+def concordance(m: NumberMoments) -> FloatArray:
+    """Concordance correlation: 2·cov(y, p)/(var y + var p + (ȳ − p̄)²), with 1/n in all of them.
+
+    Pearson's correlation, less for predictions of another mean or spread than the truth. Source:
+    Lin 1989."""
+    apart = m.weight * np.square(m.residual)
+    return inside(2 * m.of_both / (m.of_truth + m.of_predicted + apart))

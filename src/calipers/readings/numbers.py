@@ -1,0 +1,250 @@
+"""How well numbers are predicted: readings over the moments of truth and prediction, and over the
+rows by size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import Limits, Reading
+from calipers.inference.resampling import row_means, row_times
+from calipers.inference.scales import SCALES
+from calipers.inference.spaces import Influence, LeftOut, OfMeans
+from calipers.measures import parse
+from calipers.once import cached_property
+from calipers.readings.undefined import reasons
+from calipers.statistics import FloatArray, Moments, NumberMoments, NumberRows
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import MeasureLike, Settings
+
+#: The rows of the policy, and the scales on which they are more nearly normal.
+_KINDS = {"fit": "share of variance", "correlation": "correlation", "median": "median"}
+_SCALES = {"fit": "rest", "correlation": "fisher"}
+
+
+def of_statistic(
+    measure: MeasureLike, statistic: NumberMoments | NumberRows, settings: Settings, rows: int
+) -> Reading:
+    """What moments or rows say of a measure, but for how it varies."""
+    definition = measure.definition
+    return Reading(
+        value=float(measure.apply(statistic)),
+        kind=_KINDS.get(definition.interval, "largest"),
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined=reasons(measure, statistic, rows),
+        higher_is_better=definition.higher_is_better,
+        transform=_SCALES.get(definition.interval),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedRows:
+    """Rows with a true and a predicted number each."""
+
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    settings: Settings
+
+    @property
+    def statistic(self) -> Any:
+        """What measures are formulas over."""
+        raise NotImplementedError
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """None of them is a mean over rows."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
+        """By how much each row moves the value; ``whole`` is the statistic of all rows, where these
+        are a batch of them."""
+        raise NotImplementedError
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        """Of the bootstrap of rows, or of their clusters."""
+        raise NotImplementedError
+
+    @cached_property
+    def size(self) -> float:
+        """Kish's effective number of rows; of clusters, theirs."""
+        if self.clusters is not None:
+            return float(self.clusters.number)
+        return Moments.from_rows(self.truth, self.weight).effective_size
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a measure."""
+        made = of_statistic(measure, self.statistic, self.settings, len(self.truth))
+        has = made.kind != "largest"
+
+        def skewness() -> float:
+            found = self.influence(measure)
+            return 0.0 if found is None else 6 * abs(intervals.acceleration(found.moved))
+
+        return replace(
+            made,
+            weight=self.weight,
+            clusters=self.clusters,
+            sizes=lambda: (self.size,),
+            skew=skewness,
+            influence=(lambda: self.influence(measure)) if has else None,
+            replicates=(lambda: self._replicates(measure)) if has else None,
+            methods=self._methods(measure, made),
+        )
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        if made.kind != "correlation":
+            return {}
+        return {"of rows": partial(_of_rows, made.value, self)}
+
+
+def _of_rows(value: float, rows: NumberedRows, level: float) -> Interval:
+    """Of a correlation r as if (1 + r)/2 were a share of the rows."""
+    if rows.clusters is not None and rows.clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
+    made = proportions.wilson((1 + value) / 2, rows.size, level)
+    name = f"{made.method}, of (1 + value)/2"
+    name = name if rows.clusters is None else rows.clusters.named(name)
+    return Interval(2 * made.low - 1, 2 * made.high - 1, name, made.reason, 2 * made.se)
+
+
+# --- Moments --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted(NumberedRows):
+    """Rows of which a measure reads the moments.
+
+    How much it changes where a row is left out says how it varies, on the scale on which it is
+    more nearly normal: with 20 rows these limits held the truth 93 to 95 times of 100 (R²,
+    Pearson, CCC; ±0.5) where derivatives on the same scale did 91 to 93 times, and of lognormal
+    numbers 89 to 94 where those did 78 to 85 times; with 100 rows 94 to 96, and 91 to 93.
+    """
+
+    @cached_property
+    def statistic(self) -> NumberMoments:
+        """The moments."""
+        return NumberMoments.from_rows(self.truth, self.predicted, self.weight)
+
+    def influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
+        """By how much the value changes where each row is left out."""
+        moments = self.statistic if whole is None else whole
+        scale = SCALES[_SCALES[measure.definition.interval]]
+        value = float(measure.apply(moments))
+        column = np.zeros(len(self.truth))
+        if scale.holds(value):
+            each = NumberMoments.each(self.truth, self.predicted, self.weight)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                others = scale.to(measure.apply(moments.without(each)))
+                column = (scale.to(value) - others) / scale.slope(value)
+        space = LeftOut(self.weight, self.clusters, size=moments.effective_size)
+        return Influence(column, space, "jackknife")
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        moments = self.statistic
+        parts = moments.parts(self.truth, self.predicted)
+        drawn = row_means(parts, self.weight, self.settings, self.clusters)
+        return measure.apply(NumberMoments.of_means(drawn, moments))
+
+
+# --- Rows by size ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Ordered(NumberedRows):
+    """Rows of which a measure reads the order of their numbers, or the best constant prediction."""
+
+    @cached_property
+    def statistic(self) -> NumberRows:
+        """The rows."""
+        return NumberRows.from_rows(self.truth, self.predicted, self.weight)
+
+    def influence(self, measure: MeasureLike, whole: NumberRows | None = None) -> Influence | None:
+        """By the derivative; None of medians."""
+        rows = self.statistic if whole is None else whole
+        match measure.definition.interval:
+            case "fit":
+                column = self._saved(measure, rows)
+            case "correlation":
+                column = self._of_ranks(rows)
+            case _:
+                return None
+        return Influence(column, OfMeans(self.weight, self.clusters), "delta")
+
+    def _saved(self, measure: MeasureLike, rows: NumberRows) -> FloatArray:
+        """The constant is the best one, so that a row moves its loss by what it loses itself."""
+        given = ",".join(f"{name}={value!r}" for name, value in measure.parameters.items())
+        loss = parse(
+            f"{measure.definition.skill_of}" + (f"({given})" if given else ""), ("regression",)
+        )
+        constant = loss.definition.constant
+        assert constant is not None
+        if not rows.rows:
+            return np.full(len(self.truth), np.nan)
+        best = constant(rows.truth, rows.weight, **loss.parameters)
+        least = float(rows.mean(loss.losses(rows.truth, np.full(rows.rows, best))))
+        rest = 1 - float(measure.apply(rows))
+        of_constant = loss.losses(self.truth, np.full(len(self.truth), best))
+        with np.errstate(divide="ignore", invalid="ignore"):  # of rows without weight, or no value
+            moved = (rest * of_constant - loss.losses(self.truth, self.predicted)) / least
+        return np.asarray(moved)
+
+    def _of_ranks(self, rows: NumberRows) -> FloatArray:
+        """A row moves the product of ranks by its own, and by the ranks that it moves."""
+        if not rows.rows:
+            return np.full(len(self.truth), np.nan)
+        y, p = ((by, by.midranks(rows.weight) - 0.5) for by in (rows.by_truth, rows.by_prediction))
+        own = y[0].positions(self.truth), p[0].positions(self.predicted)
+
+        def product(a: int, b: int) -> tuple[float, FloatArray]:
+            """The mean product of ranks, and what each row adds to it."""
+            (by_a, f), (by_b, g) = (y, p)[a], (y, p)[b]
+            at = f[by_a.first[own[a]]] * g[by_b.first[own[b]]]
+            moved = at + by_a.above(rows.weight, g)[own[a]] + by_b.above(rows.weight, f)[own[b]]
+            return float(rows.mean(f * g)), moved
+
+        (both, n), (a, of_a), (b, of_b) = product(0, 1), product(0, 0), product(1, 1)
+        if not a * b > 0:
+            return np.full(len(self.truth), np.nan)
+        size = math.sqrt(a * b)
+        return np.asarray(n / size - both / size / 2 * (of_a / a + of_b / b))
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        if made.kind == "median":
+            return {"woodruff": partial(self._woodruff, made.value)}
+        return super()._methods(measure, made)
+
+    def _woodruff(self, value: float, level: float) -> Interval:
+        """Limits of the share of rows below the median, as errors (Woodruff 1952)."""
+        name, clusters, rows = "Woodruff [W]", self.clusters, self.statistic
+        size = self.size
+        if clusters is not None:
+            if clusters.number < 2:
+                return intervals.missing(name, "too_few_clusters")
+            below = np.abs(self.predicted - self.truth)
+            below = np.where(below == value, 0.5, below < value)
+            se = clusters.widened(clusters.mean_error(below), level)
+            size, name = (0.25 / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
+        if size < 2:
+            return intervals.missing(name, "too_few_rows")
+        made = proportions.wilson(0.5, size, level)
+        low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
+        return Interval(low, high, name)
+
+    def _replicates(self, measure: MeasureLike) -> FloatArray:
+        return np.concatenate(list(self._drawn(measure)))
+
+    def _drawn(self, measure: MeasureLike) -> Iterator[FloatArray]:
+        used = slice(None) if self.weight is None else self.weight > 0
+        for times in row_times(len(self.truth), self.weight, self.settings, self.clusters):
+            yield measure.apply(self.statistic.weighing(times[:, used]))

@@ -1,0 +1,265 @@
+"""Truth and predicted numbers of rows: their moments, and the rows themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from calipers.lazily import numpy as np
+from calipers.once import cached_property
+from calipers.statistics.base import FloatArray, Statistic
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from typing_extensions import Self
+
+_MEANS = ("truth", "predicted", "residual")
+_SUMS = {"of_truth": (0, 0), "of_predicted": (1, 1), "of_residual": (2, 2), "of_both": (0, 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class NumberMoments(Statistic):
+    """Σw, Σw², the weighted means of truth y, prediction p and residual r = p − y, and the central
+    sums Σw(y − ȳ)², Σw(p − p̄)², Σw(r − r̄)² and Σw(y − ȳ)(p − p̄); leading axes are replicates.
+
+    Residuals have their own, as those of a good prediction would be lost in the difference of two
+    large sums. Merged as Chan, Golub and LeVeque (1983) do.
+    """
+
+    rows: int
+    weight: FloatArray
+    squares: FloatArray
+    truth: FloatArray
+    predicted: FloatArray
+    residual: FloatArray
+    of_truth: FloatArray
+    of_predicted: FloatArray
+    of_residual: FloatArray
+    of_both: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
+    ) -> Self:
+        """From the columns; a row of weight 0 is no row."""
+        n = len(truth)
+        w = np.ones(n) if weight is None else weight
+        columns = np.stack([truth, predicted, predicted - truth])
+        total = np.asarray(w.sum())
+        means, within = np.zeros(3), columns
+        for _ in range(2 if total > 0 else 0):  # the first mean is off by the last digits
+            means = means + np.einsum("ki,i->k", within, w) / total
+            within = columns - means[:, None]
+        sums = np.einsum("ki,li,i->kl", within, within, w)
+        return cls(
+            rows=n if weight is None else int((w > 0).sum()),
+            weight=total,
+            squares=np.asarray(np.square(w).sum()),
+            **{name: np.asarray(of) for name, of in zip(_MEANS, means, strict=True)},
+            **{name: np.asarray(sums[at]) for name, at in _SUMS.items()},
+        )
+
+    @classmethod
+    def each(cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> Self:
+        """Those of every row by itself, along an axis."""
+        w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(len(truth))
+        residual = predicted - truth
+        return cls(1, w, np.square(w), truth, predicted, residual, none, none, none, none)
+
+    @classmethod
+    def of_means(cls, means: FloatArray, near: Self) -> Self:
+        """From the means of y, p, r, y², p², r² and yp, the last axis, about the means of others
+        near by, of as many rows."""
+        y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
+        n = np.broadcast_to(near.weight, y.shape)
+        return replace(
+            near,
+            weight=n,
+            squares=np.broadcast_to(near.squares, y.shape),
+            truth=near.truth + y,
+            predicted=near.predicted + p,
+            residual=near.residual + r,
+            of_truth=n * np.maximum(yy - y * y, 0.0),
+            of_predicted=n * np.maximum(pp - p * p, 0.0),
+            of_residual=n * np.maximum(rr - r * r, 0.0),
+            of_both=n * (yp - y * p),
+        )
+
+    def parts(self, truth: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Of rows the columns whose means :meth:`of_means` takes."""
+        y, p = truth - self.truth, predicted - self.predicted
+        r = predicted - truth - self.residual
+        return np.column_stack([y, p, r, y * y, p * p, r * r, y * p])
+
+    def __add__(self, other: Self) -> Self:
+        return self._with(other, 1.0)
+
+    def without(self, part: Self) -> Self:
+        """Of the rest; a part may be a whole axis of them, each left out by itself."""
+        return self._with(part, -1.0)
+
+    def _with(self, other: Self, sign: float) -> Self:
+        weight = self.weight + sign * other.weight
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(weight > 0, sign * other.weight / weight, 0.0)
+        y, p, r = (
+            getattr(other, name) - getattr(self, name)
+            for name in ("truth", "predicted", "residual")
+        )
+        between = self.weight * share
+
+        def sums(name: str, apart: FloatArray, floor: float = 0.0) -> FloatArray:
+            total = getattr(self, name) + sign * getattr(other, name) + between * apart
+            return np.asarray(np.maximum(total, floor))
+
+        return replace(
+            self,
+            rows=self.rows + int(sign) * other.rows,
+            weight=np.asarray(weight),
+            squares=np.asarray(self.squares + sign * other.squares),
+            truth=np.asarray(self.truth + share * y),
+            predicted=np.asarray(self.predicted + share * p),
+            residual=np.asarray(self.residual + share * r),
+            of_truth=sums("of_truth", y * y),
+            of_predicted=sums("of_predicted", p * p),
+            of_residual=sums("of_residual", r * r),
+            of_both=sums("of_both", y * p, -np.inf),
+        )
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective number of rows, (Σw)²/Σw²."""
+        return float(self.weight**2 / self.squares) if self.squares > 0 else 0.0
+
+    def constant(self, name: str) -> npt.NDArray[np.bool_]:
+        """Whether truth, predictions or residuals are all alike but for rounding."""
+        size, spread = getattr(self, name), getattr(self, f"of_{name}")
+        return np.asarray(spread <= self.weight * np.square(1e-15 * size))
+
+    @property
+    def squared_error(self) -> FloatArray:
+        """Σwr²."""
+        return np.asarray(self.of_residual + self.weight * np.square(self.residual))
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows(Statistic):
+    """Truth and prediction of rows and what each weighs, for what needs them by size; the weights
+    may have a leading axis of replicates."""
+
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray
+
+    @classmethod
+    def from_rows(
+        cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
+    ) -> Self:
+        """From the columns; a row of weight 0 is no row."""
+        if weight is None:
+            return cls(truth, predicted, np.ones(len(truth)))
+        used = weight > 0
+        return cls(truth[used], predicted[used], weight[used])
+
+    def __add__(self, other: Self) -> Self:
+        columns = zip(self._columns, other._columns, strict=True)
+        return type(self)(*(np.concatenate(both, axis=-1) for both in columns))
+
+    @property
+    def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        return self.truth, self.predicted, self.weight
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return len(self.truth)
+
+    @property
+    def total(self) -> FloatArray:
+        """Σw."""
+        return np.asarray(self.weight.sum(axis=-1))
+
+    def weighing(self, weight: FloatArray) -> Self:
+        """The same rows with other weights, (..., rows); what order they are in is kept."""
+        made, of = replace(self, weight=weight), ("by_truth", "by_prediction", "by_error")
+        made.__dict__.update({name: self.__dict__[name] for name in of if name in self.__dict__})
+        return made
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """The weighted mean of a value per row, or of one per replicate and row."""
+        return np.asarray((self.weight * values).sum(axis=-1) / self.total)
+
+    @cached_property
+    def by_truth(self) -> Sizes:
+        """The rows by their truth."""
+        return Sizes.of(self.truth)
+
+    @cached_property
+    def by_prediction(self) -> Sizes:
+        """The rows by their prediction."""
+        return Sizes.of(self.predicted)
+
+    @cached_property
+    def by_error(self) -> Sizes:
+        """The rows by the size of their residual."""
+        return Sizes.of(np.abs(self.predicted - self.truth))
+
+
+@dataclass(frozen=True, eq=False)
+class Sizes:
+    """Rows in order of a value: the distinct values, ascending, and which of these each row has."""
+
+    values: FloatArray
+    place: npt.NDArray[np.intp]
+
+    @classmethod
+    def of(cls, column: FloatArray) -> Sizes:
+        """Of one column."""
+        return cls(*np.unique(column, return_inverse=True))
+
+    @cached_property
+    def first(self) -> npt.NDArray[np.intp]:
+        """Of each distinct value a row that has it."""
+        at = np.empty(len(self.values), np.intp)
+        at[self.place] = np.arange(len(self.place))
+        return at
+
+    def positions(self, column: FloatArray) -> npt.NDArray[np.intp]:
+        """Which of the distinct values each of these is; what is none of them has no weight."""
+        return np.minimum(np.searchsorted(self.values, column), len(self.values) - 1)
+
+    def weights(self, weight: FloatArray) -> FloatArray:
+        """What each distinct value weighs, (..., distinct), where rows weigh ``weight``."""
+        if weight.ndim == 1:
+            return np.bincount(self.place, weight, len(self.values)).astype(np.float64)
+        return np.stack([self.weights(row) for row in weight])
+
+    def quantile(self, weight: FloatArray, share: float) -> FloatArray:
+        """The smallest value below or at which this share of the weight is; where a value and the
+        next are both such, as two middle ones of an even number, halfway between them."""
+        if not len(self.values):
+            return np.full(weight.shape[:-1], np.nan)
+        running = self.weights(weight).cumsum(axis=-1)
+        goal = share * running[..., -1:]
+        hair = 1e-12 * running[..., -1:]
+        last = len(self.values) - 1
+        low = np.minimum((running < goal - hair).sum(axis=-1), last)
+        high = np.minimum((running <= goal + hair).sum(axis=-1), last)
+        return np.asarray((self.values[low] + self.values[high]) / 2)
+
+    def at(self, weight: FloatArray, shares: FloatArray) -> FloatArray:
+        """The values at these shares of the weight, on lines between the middles of values."""
+        own = self.weights(weight)
+        return np.interp(shares, (own.cumsum() - own / 2) / own.sum(), self.values)
+
+    def above(self, weight: FloatArray, values: FloatArray) -> FloatArray:
+        """At each distinct value the mean over all rows of a value per row that counts where the
+        row is above, and half where it is at it."""
+        own = self.weights(weight * values)
+        return np.asarray((own[::-1].cumsum()[::-1] - own / 2) / weight.sum())
+
+    def midranks(self, weight: FloatArray) -> FloatArray:
+        """Of each row the share of the weight below it, and half of that at its own value."""
+        at = self.weights(weight)
+        middle = (at.cumsum(axis=-1) - at / 2) / at.sum(axis=-1, keepdims=True)
+        return np.asarray(middle[..., self.place])
