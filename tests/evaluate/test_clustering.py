@@ -11,6 +11,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.inference.independence import independence
 from calipers.measures import definitions
 from calipers.statistics import ContingencyTable
 
@@ -242,6 +243,53 @@ def test_points_have_no_value_in_one_cluster() -> None:
     for name in OF_POINTS:
         if name != "WCSS":
             assert ev[name].undefined == {"one_cluster": 150}
+
+
+# ---------------------------------------------------------------------------------------- findings
+
+
+def found(*columns: Any, **options: Any) -> dict[str, Any]:
+    return {f.kind: f for f in cal.clustering(*columns, **FEW, **options).findings}
+
+
+def test_clusters_by_chance_are_told() -> None:
+    assert "clusters-like-chance" not in found(None, NOISY, CLASSES)
+    finding = found(None, CHANCE, CLASSES)["clusters-like-chance"]
+    assert finding.numbers["p"] > 0.05
+
+
+def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
+    truth, cluster = np.array([0, 0, 0, 1, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2, 2])
+    pairs = [float(table(truth, cluster[list(o)]).pairs[0]) for o in permutations(range(7))]
+    exact = np.mean(np.array(pairs) >= float(table(truth, cluster).pairs[0]) - 1e-9)
+    p = independence(truth, cluster, 20_000, 1)
+    assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000))
+
+
+def test_what_lies_elsewhere_or_alone_is_told() -> None:
+    points = np.array([0.0, 1, 2, 3, 0.5, 9.5, 10, 11, 12, 50])[:, None]
+    told = found(points, list("aaaabbcccd"), measures=["silhouette"])
+    assert told["no-cluster"].numbers["clusters"] == 1
+    assert "'b'" in told["no-cluster"].sentence
+    assert told["points-elsewhere"].numbers["share"] == pytest.approx(0.2)
+    assert "points-alone" not in told  # clusters are of 2.5 points
+    many = np.append(POINTS, [[99.0, 99, 99]], axis=0)
+    told = found(many, np.append(NEAREST, 3), measures=["silhouette"])
+    assert told["points-alone"].numbers["clusters"] == 1
+    assert "no-cluster" not in told
+
+
+def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
+    two = np.minimum(NEAREST, 1)
+    asked = ["silhouette", "Calinski-Harabasz", "WCSS"]
+    near = POINTS + [[0, 0, 0]] * 150
+    near[NEAREST == 2] = POINTS[NEAREST == 2] * 0.2 + [0.4, 0.6, 0.0]
+    values = cal.clustering(near, {"two": two, "three": NEAREST}, measures=asked, **FEW)
+    best = {name: max(("two", "three"), key=lambda s: values[s, name].value) for name in asked[:2]}
+    kinds = {f.kind for f in values.findings}
+    assert ("numbers-of-clusters" in kinds) == (len(set(best.values())) > 1)
+    iris = found(POINTS, {"two": two, "same": (two + 1) % 2}, measures=asked)
+    assert "numbers-of-clusters" not in iris
 
 
 # ------------------------------------------------------------------------------------------ errors

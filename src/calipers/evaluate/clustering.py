@@ -21,6 +21,7 @@ from calipers.evaluate.shared import (
     named_systems,
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.subjects import of_clusters
 from calipers.results import Evaluation
 from calipers.systems.partitions import Clustering
 
@@ -103,6 +104,7 @@ def clustering(
         baseline=baseline,
         primary=primary,
         inputs=inputs,
+        findings=of_clusters,
     )
 
 

@@ -17,11 +17,14 @@ from calipers.findings import Subject
 from calipers.findings.answers import Tuned
 from calipers.findings.cells import Cells, ManyCells, TwoCells, effective
 from calipers.findings.chance import Numbers
+from calipers.findings.clusters import Independence, Lying
+from calipers.findings.clusters import Numbers as NumbersOfClusters
 from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
+from calipers.inference.independence import independence
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix, JudgedRankings
@@ -138,6 +141,31 @@ def of_numbers(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     said = {n: [s.predicted] for n, s in by_name}
     outputs = Outputs(one.truth, said, wrong, one.clusters is not None)
     return _of(task, source, has, (outputs,), told)
+
+
+def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of systems that put points into clusters."""
+    has, systems = {}, source.by_name
+    near = [m for m in source.measures if m.definition.reads == "distances"]
+    for name, s in systems.items():
+        known: list[object] = [] if s.truth is None else [Independence(cache(partial(_dealt, s)))]
+        for measure in near[:1]:
+            values = s.over(measure).values
+            if np.isfinite(values).all():
+                known.append(Lying(s.names, s.cluster, values))
+        has[name] = tuple(known)
+    values: dict[str, tuple[bool, dict[str, float]]] = {}
+    for e in told[0]:
+        d = parse(e.measure, TASKS[task]).definition
+        # A total over points falls with every cluster more.
+        if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
+            values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
+    clusters = {name: len(s.names) for name, s in systems.items()}
+    return _of(task, source, has, (NumbersOfClusters(clusters, values),), told)
+
+
+def _dealt(s: Any) -> float:
+    return independence(s.truth, s.cluster, s.settings.resamples, s.settings.seed)
 
 
 def of_runs(

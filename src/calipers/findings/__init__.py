@@ -8,7 +8,17 @@ data do *not* show), or a count of what is there. :func:`of` asks all rules of a
 
 # They are asked in this order.
 # isort: off
-from calipers.findings import data, chance, answers, classes, labels, compared, rankings, outputs
+from calipers.findings import (
+    data,
+    chance,
+    answers,
+    classes,
+    labels,
+    compared,
+    rankings,
+    outputs,
+    clusters,
+)
 
 # isort: on
 from calipers.findings.rules import KINDS, RULES, Kind, Rule, Said, Subject, of, rule
@@ -16,6 +26,6 @@ from calipers.findings.words import Valued
 
 __all__ = [
     "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
-    "answers", "chance", "classes", "compared", "data", "labels", "of",
+    "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
     "outputs", "rankings", "rule",
 ]  # fmt: skip

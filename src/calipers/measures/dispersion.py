@@ -23,6 +23,7 @@ _SEVERAL = {"one_cluster": lambda m, _: (m.total > 0) & (m.number < 2)} | _NO_RO
     "WCSS",
     aliases=("inertia", "within-cluster-sum-of-squares"),
     higher_is_better=False,
+    interval="total",
     undefined=_NO_ROWS,
 )
 def within(m: ClusterMoments) -> FloatArray:

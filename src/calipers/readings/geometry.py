@@ -362,7 +362,13 @@ def _limits(
         return found
     if not found.se > 0:
         return intervals.missing(found.name, "no_spread")
-    if math.isfinite(bounds[1]) or not value > 0:
+    if math.isfinite(bounds[1]):
+        if not -1 < value < 1:
+            return intervals.student(value, found.se, n, level)
+        made = intervals.student(math.atanh(value), found.se / (1 - value**2), n, level)
+        low, high = math.tanh(made.low), math.tanh(made.high)
+        return Interval(low, high, "Student t, of Fisher's z", se=found.se)
+    if not value > 0:
         return intervals.student(value, found.se, n, level)
     made = intervals.student(math.log(value), found.se / value, n, level)
     low, high = math.exp(made.low), math.exp(made.high)
