@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -304,6 +305,28 @@ def make_diabetes(folder: Path) -> None:
     write_csv(folder / "diabetes.csv", columns)
 
 
+def make_iris(folder: Path) -> None:
+    """Write the case of clusters: the flowers, and what three clusterings make of their
+    measurements as they are."""
+    data = load_iris()
+    names = [name.removesuffix(" (cm)").replace(" ", "_") for name in data.feature_names]
+
+    def kmeans(clusters: int) -> list[int]:
+        model = KMeans(clusters, n_init=20, random_state=SEED)
+        found: list[int] = model.fit_predict(data.data).tolist()
+        return found
+
+    columns: Columns = {
+        "id": [f"flower{row:03d}" for row in range(len(data.target))],
+        "species": data.target_names[data.target].tolist(),
+        **{name: column.tolist() for name, column in zip(names, data.data.T, strict=True)},
+        "kmeans_2": kmeans(2),
+        "kmeans_3": kmeans(3),
+        "ward_3": AgglomerativeClustering(3, linkage="ward").fit_predict(data.data).tolist(),
+    }
+    write_csv(folder / "iris.csv", columns)
+
+
 def main() -> None:
     """Make all files."""
     parser = argparse.ArgumentParser(description="Remake the data of `calipers demo`.")
@@ -312,6 +335,7 @@ def main() -> None:
     make_digits(folder / "digits")
     make_breast_cancer(folder)
     make_diabetes(folder)
+    make_iris(folder)
 
 
 if __name__ == "__main__":

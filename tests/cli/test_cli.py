@@ -131,6 +131,7 @@ def test_the_demo_evaluates_its_cases_and_writes_a_page_of_each(tmp_path: Path) 
         ("classification", "AUC"),
         ("regression", "RMSE"),
         ("ranking", "RR@5"),
+        ("clustering", "silhouette"),
     ):
         assert figure in done.stdout
         page = (tmp_path / "out" / f"{name}.html").read_text(encoding="utf-8")

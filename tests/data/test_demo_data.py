@@ -24,6 +24,7 @@ FILES = {
     "digits/pixels.run.gz",
     "digits/qrels.txt.gz",
     "digits/topics.csv",
+    "iris.csv",
 }
 SYSTEMS = ("pixels", "nca")
 IMAGES = 1797
@@ -245,3 +246,16 @@ def test_progression_sex_and_age_equal_those_of_scikit_learn() -> None:
     for name in ("sex", "age"):
         own = data.data[:, data.feature_names.index(name)]
         assert [float(text) for text in columns[name]] == own.tolist()
+
+
+# ---------------------------------------------------------------------------------------- clusters
+
+
+def test_the_flowers_are_those_of_fisher() -> None:
+    columns = read_columns("iris.csv")
+    assert Counter(columns["species"]) == dict.fromkeys(("setosa", "versicolor", "virginica"), 50)
+    names = [f"{part}_{size}" for part in ("sepal", "petal") for size in ("length", "width")]
+    means = [float(np.mean([float(x) for x in columns[name]])) for name in names]
+    assert means == pytest.approx([5.8433, 3.0573, 3.7580, 1.1993], abs=1e-4)
+    for name in ("kmeans_2", "kmeans_3", "ward_3"):
+        assert len(set(columns[name])) == int(name[-1])

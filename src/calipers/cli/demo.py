@@ -29,8 +29,8 @@ def command(output: Path) -> None:
     """Evaluate small real cases that ship with the package.
 
     Image retrieval on handwritten digits, diagnosis of breast cancer, progression of diabetes, and
-    the order of patients of one age by it: two systems each. Prints what it finds and writes one
-    HTML report a case.
+    the order of patients of one age by it: two systems each; and three clusterings of flowers.
+    Prints what it finds and writes one HTML report a case.
     """
     from calipers.report.text import print_evaluation
 
@@ -111,9 +111,26 @@ def diabetes_by_age(data: Path) -> Evaluation:
     )
 
 
+def iris(data: Path) -> Evaluation:
+    """150 flowers of three species, by their measurements; three clusterings."""
+    from calipers.cli.tables import read
+    from calipers.evaluate.clustering import clustering
+
+    rows, _, origin = read(str(data / "iris.csv"))
+    names = [name for name in rows.column_names if name.startswith(("sepal", "petal"))]
+    return clustering(
+        {name: rows[name] for name in names},
+        {name: rows[name] for name in ("kmeans_2", "kmeans_3", "ward_3")},
+        rows["species"],
+        baseline="kmeans_3",
+        inputs=[origin],
+    )
+
+
 CASES = {
     "retrieval": digits,
     "classification": breast_cancer,
     "regression": diabetes,
     "ranking": diabetes_by_age,
+    "clustering": iris,
 }

@@ -150,9 +150,9 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     for name, s in systems.items():
         known: list[object] = [] if s.truth is None else [Independence(cache(partial(_dealt, s)))]
         for measure in near[:1]:
-            values = s.over(measure).values
-            if np.isfinite(values).all():
-                known.append(Lying(s.names, s.cluster, values))
+            silhouettes = s.over(measure).values
+            if np.isfinite(silhouettes).all():
+                known.append(Lying(s.names, s.cluster, silhouettes))
         has[name] = tuple(known)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
     for e in told[0]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.inference import deals
 from calipers.statistics import IntArray
 
 #: So many points are dealt out in all.
@@ -35,4 +34,4 @@ def independence(truth: IntArray, cluster: IntArray, replicates: int, seed: int)
     for _ in range(number):
         random.shuffle(dealt)
         reached += together(dealt) >= seen * (1 - _HAIR)
-    return float(deals.share(reached, number, exact=False))
+    return (reached + 1) / (number + 1)

@@ -343,10 +343,15 @@ def reading_of(
         undefined=reasons(measure, statistic, n),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
+        skew=lambda: _skewness(of.influence(measure)),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": partial(_limits, value, error, n, definition.range)},
     )
+
+
+def _skewness(found: Influence | None) -> float:
+    return 0.0 if found is None else 6 * abs(intervals.acceleration(found.column))
 
 
 def _limits(
