@@ -111,6 +111,7 @@ def test_an_answer_without_order(run: Any, write: Any) -> None:
 
 def test_nothing_is_an_answer_too() -> None:
     runs = {"mute": {"1": [], "2": set()}, "some": {"1": ["a"], "2": []}}
+    assert "that nobody judged" not in " ".join(map(str, cal.retrieval(QRELS, runs).findings))
     for undefined, mute, some in (("nan", (math.nan, 0), (1.0, 1)), ("zero", (0, 2), (0.5, 2))):
         ev = cal.retrieval(QRELS, runs, measures=["SetP", "SetR", "FP"], undefined=undefined)
         for system, (value, n) in (("mute", mute), ("some", some)):
@@ -141,6 +142,17 @@ def test_what_is_wrong_is_told_once(write: Any, qrels: str, run: str, says: str)
         cal.retrieval(write("qrels", qrels), write("run", run))
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_an_answer_of_unjudged_documents_alone() -> None:
+    """Which finding out why has to read once more."""
+    run = {"1": ["A"], "2": ["zz"]}
+    found = cal.retrieval(QRELS, run, measures=["SetP"])
+    assert found["SetP"].value == 0
+    assert "letter case" in " ".join(map(str, found.findings))
+    assert cal.measure("SetP", family="retrieval")(QRELS, {"1": ["a"], "2": ["x"]}) == 0.5
+    with pytest.raises(cal.InputError, match="AP looks at an order"):
+        cal.measure("AP", family="retrieval")(QRELS, run)
 
 
 def test_ids_are_not_repeated_in_a_list() -> None:

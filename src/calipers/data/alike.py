@@ -91,6 +91,6 @@ def documents_alike(run: TrecSource, qrels: TrecSource) -> Spelling | None:
     sources: tuple[tuple[TrecSource, Kind], ...] = ((run, "run"), (qrels, "qrels"))
     if any(source == STDIN or hasattr(source, "__next__") for source, _ in sources):
         return None
-    tables = [read_rows(kind, source, kind)[0] for source, kind in sources]
+    tables = [read_rows(kind, source, kind, sets=True)[0] for source, kind in sources]
     documents = [table.column("doc").slice(0, MOST_IDS).to_pylist() for table in tables]
     return alike(*(map(text_of, names) for names in documents))

@@ -145,16 +145,17 @@ def read_run(
     many may read one file; called from another than the main thread, it reads until ``stop``.
     """
     data, origin = taken(source, name, "run", lenient=lenient)
-    ordered = True
+    ordered = rows = True
     with placed(data, origin):
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             answers = trec_tables.ids_of_topics(data)
-            ordered, data = answers is None, data if answers is None else answers
+            if answers is not None:
+                ordered, rows, data = False, bool(answers["doc"]), answers
         if isinstance(data, str):
             judged = qrels.judgments.read_run(
                 data, float32, lenient, ascending, depth=depth, threads=threads, asked=stop
             )
-        elif not ordered and not data["doc"]:  # it answers nothing; a run has to hold something
+        elif not rows:  # it answers nothing; a run has to hold something
             judged = qrels.judgments.rank_dict({"": {"": 0.0}})
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             judged = qrels.judgments.rank_dict(
@@ -173,8 +174,8 @@ def read_run(
     arrays |= {name: getattr(judged, name) for name in seen}
     return Run(
         arrays,
-        judged.unjudged_topics,
-        tuple(text_of(topic) for topic in judged.unjudged_topic_names),
+        judged.unjudged_topics if rows else 0,
+        tuple(text_of(topic) for topic in judged.unjudged_topic_names if rows),
         None if judged.tag is None else text_of(judged.tag),
         noted(origin, judged.source),
         judged.tag,
@@ -262,8 +263,11 @@ def placed(data: Any, origin: Origin) -> Iterator[None]:
             raise InputError(str(error)) from None
 
 
-def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Origin]:
-    """All rows of judgments (``kind`` is "qrels") or a run ("run") from any source, in its order.
+def read_rows(
+    name: str, source: TrecSource, kind: Kind, *, sets: bool = False
+) -> tuple[pa.Table, Origin]:
+    """All rows of judgments (``kind`` is "qrels") or a run ("run", with ``sets`` also one without
+    scores) from any source, in its order.
 
     The columns are ``topic`` and ``doc`` (large binary, in one chunk), ``grade`` or ``score``, and
     of ``FURTHER`` those that the source has. What is checked is what evaluating checks.
@@ -283,14 +287,15 @@ def read_rows(name: str, source: TrecSource, kind: Kind) -> tuple[pa.Table, Orig
             _check_rows(table, kind, data, rows["line"])
             return table, noted(origin, rows["source"])
         if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            data = trec_tables.nested(data, value)
+            data = trec_tables.ids_of_topics(data) or trec_tables.nested(data, value)
+        if isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             data = {
                 "topic": [topic for topic, documents in data.items() for _ in documents],
                 "doc": [document for documents in data.values() for document in documents],
                 value: [number for documents in data.values() for number in documents.values()],
             }
         given = trec_tables.table_of(data, kind)
-        if kind == "run" and trec_tables.is_unordered(given.column_names):
+        if kind == "run" and not sets and trec_tables.is_unordered(given.column_names):
             raise InputError("holds no scores, but topics and documents alone")
         topics, documents, values = trec_tables.columns(given, kind)
         further = {

@@ -343,7 +343,7 @@ def _of_sets(
 def _check_common_topics(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> None:
     for name, run in runs.items():
         seen = _any(systems[name])
-        nothing = not (run.ordered or any(run.unjudged_topic_names))  # which is an answer too
+        nothing = not (run.ordered or run.unjudged_topics)  # which is an answer too
         if not seen.retrieved.any() and not nothing:
             judged = ", ".join(repr(t) for t in seen.topics[:3])
             retrieved = ", ".join(repr(t) for t in run.unjudged_topic_names[:3])

@@ -58,7 +58,12 @@ def value_of(
             raise InputError(f"{measure} is over topics, which have no weight= and no count=")
         statistic: Any
         if definition.on is JudgedRankings:
-            statistic = JudgedRankings(**read_run("run", prediction, read_qrels(truth)).arrays)
+            run = read_run("run", prediction, read_qrels(truth))
+            if measure.needs_order and not run.ordered:
+                raise InputError(
+                    f"run: {measure} looks at an order, which sets of documents have not"
+                )
+            statistic = JudgedRankings(**run.arrays)
         else:
             statistic = GroupedRankings(
                 **judge_groups("run", prediction, read_groups(truth)).arrays
