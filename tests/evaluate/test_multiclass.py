@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
+from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
 from calipers.data.errors import InputError
@@ -593,3 +594,87 @@ def test_weighted_kappa_of_very_many_classes_moves_as_that_of_few() -> None:
         a, b = (counts.reading(measure) for counts in (many, few))
         assert a.value == pytest.approx(b.value, rel=1e-12)
         assert a.found_error.se == pytest.approx(b.found_error.se, rel=1e-6)
+
+
+def test_areas_of_pairs_of_classes_by_hand() -> None:
+    """Pairs of rows counted one by one, and left out one after the other."""
+    random = np.random.default_rng(8)
+    truth = np.repeat([0, 1, 2], [9, 6, 5])
+    score = random.dirichlet(np.ones(3), 20) + np.eye(3)[truth] * 0.3
+    score /= score.sum(axis=1, keepdims=True)
+
+    def ovo(rows: Any) -> float:
+        y, s, of_pairs = truth[rows], score[rows], []
+        for own, other in ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)):
+            above = s[y == own, own][:, None] - s[y == other, own]
+            of_pairs.append(np.mean((np.sign(above) + 1) / 2))
+        return float(np.mean(of_pairs))
+
+    ev = cal.classification(truth, probability=score, measures=["ovo-AUC"], labels=range(3))
+    every = np.arange(20)
+    assert ev["ovo-AUC"].value == pytest.approx(ovo(every), rel=1e-12)
+    moved = np.array([ovo(every != row) for row in every]) - ovo(every)
+    # Leaving out one of n rows moves a U statistic by its influence over n - 1, so that the sum of
+    # the squares of (n - 1) times what each of a class moves, over n(n - 1), is its variance.
+    variance = sum(
+        np.square(moved[truth == k]).sum() * (n - 1) / n for k, n in ((0, 9), (1, 6), (2, 5))
+    )
+    found = ev["ovo-AUC"]
+    length = np.log(found.high / (1 - found.high)) - np.log(found.low / (1 - found.low))
+    se = length / (2 * 1.959963984540054) * found.value * (1 - found.value)
+    assert se == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
+def test_averages_over_pairs_are_refused_where_there_are_none() -> None:
+    truth, said = [0, 1, 2, 1], [0, 1, 2, 2]
+    with pytest.raises(UnknownMeasureError, match="no measure of scores"):
+        cal.classification(truth, said, measures=["ovo-F1"])
+    with pytest.raises(InputError, match="there are two classes"):
+        cal.classification([0, 1], score=[0.1, 0.2], measures=["ovo-AUC"])
+    sets = {"sun": [0.1, 0.9], "sea": [0.3, 0.2]}
+    with pytest.raises(InputError, match="ovo-AUC"):
+        cal.multilabel([["sun"], ["sea"]], probability=sets, measures=["ovo-AUC"])
+    one = cal.classification([1, 1], score=np.eye(3)[:2], labels=range(3), measures=["ovo-AUC"])
+    assert dict(one["ovo-AUC"].undefined) == {"one_class": 2}
+
+
+def test_averages_of_some_classes_in_clusters_are_of_their_rows() -> None:
+    """Each row written twice, as a cluster of two, has the effective rows and so the interval of
+    the rows alone, but for C/(C - 1) in the design effect."""
+    random = np.random.default_rng(6)
+    truth = random.choice(list("Oab"), 400, p=[0.6, 0.2, 0.2])
+    said = np.where(random.random(400) < 0.7, truth, random.choice(list("Oab"), 400))
+    names = [f"micro-{name}(without=['O'])" for name in ("precision", "recall")]
+    alone = cal.classification(truth, said, measures=names, interval="wilson")
+    twice = cal.classification(
+        np.repeat(truth, 2), np.repeat(said, 2), measures=names, interval="wilson",
+        cluster=np.repeat(np.arange(400), 2),
+    )  # fmt: skip
+    own = {"precision": said, "recall": truth}
+    for name in names:
+        among = own[name[6:].partition("(")[0]] != "O"
+        right = float((truth == said)[among].mean())
+        low, high = proportion_confint(right * among.sum(), among.sum(), method="wilson")
+        assert (alone[name].value, alone[name].low, alone[name].high) == pytest.approx(
+            (right, low, high), rel=1e-12
+        )
+        assert (twice[name].low, twice[name].high) == pytest.approx((low, high), abs=3e-3)
+
+
+def test_a_class_that_there_is_not_cannot_be_left_out() -> None:
+    truth, said = list("abca"), list("abcc")
+    with pytest.raises(InputError, match="'d' is no class"):
+        cal.classification(truth, said, measures=["micro-F1(without=['d'])"])
+    sets = [[x] for x in truth]
+    with pytest.raises(InputError, match="'d' is no label"):
+        cal.multilabel(sets, sets, measures=["micro-F1(labels=['d'])"])
+    for wrong in (
+        "micro-F1(labels='a')",
+        "micro-F1(labels=[])",
+        "micro-F1(labels=[1],without=[2])",
+    ):
+        with pytest.raises(UnknownMeasureError, match="a list of classes"):
+            parse(wrong)
+    measure = parse("f1_micro(without=['O'])")
+    assert (str(measure), parse(str(measure))) == ("micro-F1(without=['O'])", measure)
+    assert measure.title.endswith("(micro without=['O'])")

@@ -98,15 +98,18 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "calibration": ("calibration-slope", "calibration-intercept"),
     },
     classes: {
-        "counts": ("accuracy", "F1[b]", "macro-F1", "weighted-F1", "micro-precision", "kappa"),
+        "counts": (
+            *("accuracy", "F1[b]", "macro-F1", "weighted-F1", "micro-precision", "kappa"),
+            *("micro-F1(without=['a'])", "weighted-F1(labels=['a','c'])"),
+        ),
         "ranks": ("top-2-accuracy",),
-        "scores": ("AUC[b]", "macro-AUC", "macro-AP"),
+        "scores": ("AUC[b]", "macro-AUC", "macro-AP", "weighted-ovo-AUC", "micro-AUC"),
         "probabilities": ("Brier",),
         "calibration": ("log-loss-skill", "Brier-skill"),
     },
     label_sets: {
-        "counts": ("macro-F1", "micro-precision", "F1[c]"),
-        "scores": ("macro-AUC", "micro-AUC"),
+        "counts": ("macro-F1", "micro-precision", "F1[c]", "micro-F1(without=['a'])"),
+        "scores": ("macro-AUC", "micro-AUC", "micro-AUC(without=['a'])"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },
     numbers: {

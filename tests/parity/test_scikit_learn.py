@@ -339,7 +339,19 @@ def test_averages_over_classes() -> None:
                 else:
                     assert np.isnan(value), (case, average, name)
                     undefined += 1
-    assert compared > 1_500
+        some = generator.choice(np.union1d(truth, predicted), 2)
+        options |= {"labels": np.unique(some), "zero_division": 0.0}
+        for average in ("macro", "micro", "weighted"):
+            theirs = metrics.precision_recall_fscore_support(
+                truth, predicted, average=average, **options
+            )
+            for at, name in enumerate(("precision", "recall", "F1")):
+                named = [f"c{i}" for i in np.unique(some)]
+                value = float(parse(f"{average}-{name}(labels={named})").apply(matrix))
+                if not np.isnan(value):
+                    assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
+                    compared += 1
+    assert compared > 2_500
     assert undefined > 100
 
 
@@ -377,6 +389,37 @@ def test_measures_of_several_classes() -> None:
                     assert value == pytest.approx(theirs, **CLOSE), (case, name)
                 compared += 1
     assert compared > 2_000
+
+
+def test_averages_of_areas_over_classes() -> None:
+    """60 random cases: one against the rest, one against one, and all pooled; with whole weights
+    scikit-learn, which takes none for pairs, is given the rows as often."""
+    generator = np.random.default_rng(30)
+    compared = 0
+    for case in range(60):
+        truth, _, weight, k = random_classes(generator, case)
+        score = generator.dirichlet(np.ones(k), len(truth)) + np.eye(k)[truth] * (case % 2)
+        score = np.round(score / score.sum(axis=1, keepdims=True) * 16) / 16
+        score[:, -1] = 1 - score[:, :-1].sum(axis=1)
+        if len(set(truth)) < k or (score < 0).any():
+            continue
+        often = np.ones(len(truth), int) if weight is None else np.ceil(weight).astype(int)
+        names = ("roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "roc_auc_ovo_weighted")
+        ev = cal.classification(
+            truth, probability=score, labels=range(k), measures=[*names, "micro-AUC"],
+            weight=often, interval="none", curves=False,
+        )  # fmt: skip
+        rows = np.repeat(truth, often), np.repeat(score, often, axis=0)
+        for name in names:
+            average = "weighted" if "weighted" in name else "macro"
+            options = {"multi_class": name[8:11], "average": average, "labels": range(k)}
+            theirs = metrics.roc_auc_score(*rows, **options)
+            assert ev[str(parse(name))].value == pytest.approx(theirs, **CLOSE), (case, name)
+        one_hot = np.eye(k)[truth].ravel()
+        theirs = metrics.roc_auc_score(one_hot, score.ravel(), sample_weight=np.repeat(often, k))
+        assert ev["micro-AUC"].value == pytest.approx(theirs, **CLOSE), case
+        compared += 1
+    assert compared > 20
 
 
 def test_tables_of_confusion() -> None:

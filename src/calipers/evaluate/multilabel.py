@@ -45,9 +45,11 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
+from calipers.measures.averages import PAIRWISE
 from calipers.results import Evaluation, LabelTable
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
+from calipers.systems.base import named_classes
 from calipers.systems.sets import LabelSystem
 
 OF_SETS = (
@@ -392,10 +394,8 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
     of_labels = d.task == "classification" and d.on is not ClassRanks
     if not of_labels and d.task != "multilabel":
         raise InputError(f"{measure} is no measure of several labels a row")
+    named_classes(measure, labels, "label")
     if measure.label is not None:
-        if measure.label not in labels:
-            meant = did_you_mean(measure.label, labels)
-            raise InputError(f"{measure}: {measure.label!r} is no label; {meant}")
         return
     if not of_labels:
         return
@@ -408,5 +408,7 @@ def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:
         raise InputError(f"{measure} is about one label: ask for {one}{more}")
     if not averaged:
         raise InputError(f"{measure}: {measure.plain} has no average; ask for {one}")
+    if measure.average in PAIRWISE:
+        raise InputError(f"{measure}: labels exclude nothing, so that there are no pairs")
     if mean and measure.average != "macro":
         raise InputError(f"{measure}: every label has every row; ask for {macro}")

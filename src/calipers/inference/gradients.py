@@ -63,21 +63,23 @@ def by_cell(
 def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     """The derivative by the four counts of each class (or label), shape ``(K, 2, 2)``, of a measure
     of one class, or averaged over classes."""
-    each, plain = matrix.one_vs_rest(), measure.plain
+    each, plain, picked = matrix.one_vs_rest(), measure.plain, measure.picked(matrix.labels)
     if measure.average == "micro":
-        pooled = matrix.pooled()
-        return np.broadcast_to(_partial(plain.apply, pooled, pooled.counts), each.counts.shape)
+        pooled = matrix.pooled(picked)
+        by_count = _partial(plain.apply, pooled, pooled.counts)
+        return np.where(picked[:, None, None], by_count, 0.0)
     if measure.label is not None:
         share = np.array([label == measure.label for label in matrix.labels], np.float64)
     else:
-        share = each.averaging(measure.average)
+        share = each.averaging(measure.average) * picked
         with np.errstate(invalid="ignore"):  # no class may have rows
             share = share / share.sum()
     out = np.where(share[:, None, None] > 0, _partial_of_each(plain.apply, each), 0.0)
     out *= share[:, None, None]
     if measure.average == "weighted":  # the weights too vary with the rows
         values = np.where(share > 0, plain.apply(each), 0.0)
-        out[:, 1, :] += ((values - (share * values).sum()) / each.positive.sum())[:, None]
+        apart = np.where(share > 0, values - (share * values).sum(), 0.0)
+        out[:, 1, :] += (apart / each.positive[picked].sum())[:, None]
     return out
 
 

@@ -11,8 +11,8 @@ scikit-learn takes 0 for it (``zero_division``), and counts absent classes that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
 
@@ -27,6 +27,31 @@ AVERAGES: Mapping[str, str] = {
     "micro": "Micro average: the one-vs-rest counts of all classes are added up first.",
     "weighted": "Weighted average: the mean over the classes by the weight of their true rows.",
 }
+
+#: The same over pairs of classes, of measures of scores.
+PAIRWISE: Mapping[str, str] = {
+    "ovo": "One against one: the mean over all pairs of classes, either way round, each measured "
+    "on the rows of the two alone (Hand and Till 2001).",
+    "weighted-ovo": "One against one: the mean over all pairs of classes, either way round, each "
+    "measured on the rows of the two alone, by the weight of these rows (Hand and Till 2001).",
+}
+
+#: ``labels`` or ``without``, and the classes that an average is of, or is not.
+Among: TypeAlias = "tuple[str, tuple[str, ...]] | None"
+
+
+def picked(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
+    how, names = among or ("without", ())
+    unknown = [name for name in names if name not in labels]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no class of {', '.join(labels)}")
+    return np.array([(label in names) == (how == "labels") for label in labels], bool)
+
+
+def written_among(among: Among) -> list[str]:
+    """How the name of an average says of which classes it is."""
+    return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
 def average_over_classes(weight: FloatArray, values: FloatArray) -> FloatArray:

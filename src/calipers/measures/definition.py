@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from calipers.lazily import numpy as np
-from calipers.measures.averages import AVERAGES, average_over_classes, classes_without_value
+from calipers.measures.averages import (
+    AVERAGES,
+    PAIRWISE,
+    average_over_classes,
+    classes_without_value,
+    picked,
+    written_among,
+)
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, check, frozen, literal, written
@@ -215,13 +222,15 @@ class Measure:
     """A definition with its parameters: ``str()`` names it, a call computes it.
 
     Of several classes, ``label`` says which one is looked at, or ``average`` (one of
-    :data:`AVERAGES`) how the values of all become one.
+    :data:`AVERAGES` or :data:`PAIRWISE`) how the values of all become one.
     """
 
     definition: Definition
     values: tuple[tuple[str, Any], ...]
     label: str | None = None
     average: str | None = None
+    #: Of which classes an average is: ``labels``, or all ``without``, these.
+    among: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -243,11 +252,8 @@ class Measure:
         if d.infix is not None:
             name = name.replace(f"-{d.infix}-", f"-{written(bound.pop(d.infix))}-")
         at = bound.pop(d.at, None)
-        extra = ",".join(
-            f"{key}={literal(key, value)}"
-            for key, value in bound.items()
-            if value != d.parameters[key]
-        )
+        stated = [f"{k}={literal(k, v)}" for k, v in bound.items() if v != d.parameters[k]]
+        extra = ",".join([*stated, *written_among(self.among)])
         base, mark, key = name.partition("@")
         joint = f"{mark}{key}=" if mark else "@"
         if self.average is not None:
@@ -262,7 +268,7 @@ class Measure:
     @property
     def plain(self) -> Measure:
         """The measure of two classes that a class or an average is asked of."""
-        return replace(self, label=None, average=None) if self.viewed else self
+        return replace(self, label=None, average=None, among=None) if self.viewed else self
 
     @property
     def needs_order(self) -> bool:
@@ -277,24 +283,31 @@ class Measure:
         """Whether a class or an average is asked for."""
         return self.label is not None or self.average is not None
 
+    def picked(self, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
+        return picked(self.among, labels)
+
     @property
     def meanings(self) -> Mapping[str, str]:
         """Every reason why there may be no value, and what it means."""
         if self.average in ("macro", "weighted"):
             names = ("class_without_value", "no_occurring_class")
             return {name: REASONS[name] for name in names}
+        if self.average in PAIRWISE:
+            return {"one_class": REASONS["one_class"]}
         return self.definition.reasons
 
     @property
     def title(self) -> str:
         """What the measure is, in a line."""
         view = f"class {self.label}" if self.label is not None else self.average
+        view = " ".join([view or "", *written_among(self.among)]).strip()
         return self.definition.title + (f" ({view})" if view else "")
 
     @property
     def description(self) -> str:
         """The docstring of the measure, and which class or average it is of."""
-        view = AVERAGES[self.average] if self.average is not None else ""
+        view = {**AVERAGES, **PAIRWISE}.get(self.average or "", "")
         if self.label is not None:
             view = f"Of class {self.label} against all others."
         return f"{self.definition.description}\n\n{view}".strip()
@@ -342,7 +355,7 @@ class Measure:
         kept = each.__dict__.setdefault("_values", {})
         if self.plain not in kept:
             kept[self.plain] = self.plain.apply(each)
-        return each.averaging(self.average), kept[self.plain]
+        return each.averaging(self.average) * self.picked(matrix.labels), kept[self.plain]
 
     def _seen(self, statistic: Statistic) -> Statistic:
         """The statistic as the measure looks at it."""
@@ -353,7 +366,7 @@ class Measure:
                 seen: Statistic = statistic.of_class(self.label)
                 return seen
             if self.average == "micro":
-                pooled: Statistic = statistic.pooled()
+                pooled: Statistic = statistic.pooled(self.picked(statistic.labels))
                 return pooled
         return statistic
 

@@ -7,6 +7,8 @@ NAMEVALUE       F2              the argument that ``suffix`` names
 NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
 NAME[CLASS]     recall[child]   of one class against the rest
 HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
+                ovo-AUC         or over pairs of them: ovo or weighted-ovo
+HOW-NAME(labels=['a', 'b'])     of these classes only; without=['a']: of all but these
 NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
 """
 
@@ -20,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.measures.averages import AVERAGES
+from calipers.measures.averages import AVERAGES, PAIRWISE
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import in_our_words
 from calipers.measures.errors import UnknownMeasureError
@@ -36,8 +38,13 @@ _NAME = re.compile(
     re.VERBOSE,
 )
 _CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
-_AVERAGE = re.compile(r"(?P<average>macro|micro|weighted)[-_](?P<name>.+)$", re.IGNORECASE)
-_AVERAGE_BEHIND = re.compile(r"(?P<name>.+)_(?P<average>macro|micro|weighted)$", re.IGNORECASE)
+_HOW = "(?P<average>weighted[-_]ov[or]|ov[or][-_]weighted|ov[or]|macro|micro|weighted)"
+_AVERAGE = re.compile(rf"{_HOW}[-_](?P<name>.+)$", re.IGNORECASE)
+_AVERAGE_BEHIND = re.compile(rf"(?P<name>.+?)_{_HOW}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE)
+#: How scikit-learn calls averages.
+_SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
+    "ovo-weighted": "weighted-ovo"
+}
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
 
@@ -64,7 +71,10 @@ def parse(
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        return replace(parse(bare, _of_classes(families), defaults), **view)  # type: ignore[arg-type]
+        made = parse(bare, _of_classes(families), defaults)
+        if view.get("average") in PAIRWISE and made.reads != "scores":
+            raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
+        return replace(made, **view)
     name, readings, values = _readings(text, families)
     if not readings:
         raise UnknownMeasureError(_unknown(text, families))
@@ -207,7 +217,7 @@ def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> li
     return [(d, {**written, "infix": match["number"]}) for d in found]
 
 
-def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, str]] | None:
+def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
     if not _of_classes(families) or candidates(text, families):
@@ -216,7 +226,31 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, str]] | No
     if match is not None:
         return match["name"] + match["rest"], {"label": match["label"]}
     match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
-    return None if match is None else (match["name"], {"average": match["average"].lower()})
+    if match is None:
+        return None
+    how = match["average"].lower().replace("_", "-")
+    name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
+    return name, {"average": _SAME.get(how, how), **among}
+
+
+def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
+    """The name without the classes that an average is said to be of, and these."""
+    match = _NAME.match(name)
+    if match is None or match["arguments"] is None:
+        return name, {}
+    values = _arguments(text, match["arguments"])
+    given = {how: values.pop(how) for how in ("labels", "without") if how in values}
+    if not given:
+        return name, {}
+    (how, classes), *more = given.items()
+    if more or not isinstance(classes, list | tuple) or not classes:
+        raise UnknownMeasureError(
+            f"{text!r}: expected labels= or without=, a list of classes such as labels=['a', 'b']"
+        )
+    rest = ",".join(f"{key}={value!r}" for key, value in values.items())
+    at = "" if match["at"] is None else f"@{match['at']}"
+    bare = match["name"] + (f"({rest})" if rest else "") + at
+    return bare, {"among": (how, tuple(dict.fromkeys(map(str, classes))))}
 
 
 def _of_classes(families: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ the parts by, of all classes together: that is how its error knows that they sha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,24 +16,32 @@ import numpy as np
 from calipers.inference import policy
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading, weighted
+from calipers.inference.spaces import Influence, Space
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.inference.settings import Settings
     from calipers.statistics import FloatArray
 
 
-def weights_of(measure: Any, shares: FloatArray) -> list[float]:
-    """What the classes that have rows count for, by their shares of the rows or alike; the weights
-    add up to 1."""
-    own = shares[shares > 0]
-    own = own if measure.average == "weighted" else np.ones(len(own))
-    return [float(w) for w in own / own.sum()] if len(own) else []
+def weights_of(measure: Any, labels: Sequence[str], shares: FloatArray) -> dict[str, float]:
+    """What the classes count for that have rows and are asked for, by their shares of the rows or
+    alike; the weights add up to 1."""
+    own = np.where(measure.picked(labels), shares, 0.0)
+    own = own if measure.average == "weighted" else (own > 0).astype(np.float64)
+    return {label: float(w / own.sum()) for label, w in zip(labels, own, strict=True) if w > 0}
 
 
 def of_scores(
-    measure: Any, terms: Sequence[tuple[float, Reading]], rows: int, settings: Settings
+    measure: Any,
+    terms: Sequence[tuple[float, Reading]],
+    rows: int,
+    settings: Settings,
+    lacking: str = "no_occurring_class",
 ) -> Reading:
-    """The reading of an average of a measure of scores, from those of its terms."""
+    """The reading of an average of a measure of scores, from those of its terms; ``lacking`` is why
+    there may be none."""
     definition = measure.definition
     parts: dict[str, Any] = {
         "kind": "average of scores",
@@ -41,7 +49,7 @@ def of_scores(
         "higher_is_better": definition.higher_is_better,
     }
     if not terms:
-        nothing = {"no_occurring_class": rows}
+        nothing = {lacking: rows}
         return Reading(value=float("nan"), settings=settings, n=rows, undefined=nothing, **parts)
     made = weighted(terms, **parts)
     if any(reading.undefined for _, reading in terms):
@@ -62,6 +70,34 @@ def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:
     spread = np.array([weight**2 for weight, _ in terms]) / rows
     with np.errstate(divide="ignore"):
         return 1 + float(spread.sum() ** 2 / (spread**2 / (rows - 1)).sum())
+
+
+def as_of_all(
+    reading: Reading,
+    rows: npt.NDArray[np.integer[Any]],
+    number: int,
+    space: Space,
+    replicates: Callable[[], FloatArray],
+) -> Reading:
+    """The reading of a number of some rows as one of all of them, whose others do not move it;
+    ``replicates`` are those of all rows."""
+
+    def influence() -> Influence | None:
+        found = None if reading.influence is None else reading.influence()
+        if found is None:
+            return None
+        column = np.zeros(number)
+        column[rows] = found.plain.column
+        return Influence(column, space, found.name)
+
+    return replace(
+        reading,
+        n=number,
+        weight=space.weight,
+        clusters=space.clusters,
+        influence=influence,
+        replicates=replicates,
+    )
 
 
 def _of_terms(terms: Sequence[tuple[float, Reading]], level: float) -> Interval:

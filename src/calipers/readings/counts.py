@@ -18,7 +18,7 @@ from calipers.inference.reading import Limits, Reading, difference_of
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings import effective
-from calipers.readings.shares import of_clusters, size_of
+from calipers.readings.shares import by_cluster, of_clusters, size_of
 from calipers.readings.undefined import reasons
 from calipers.statistics import ConfusionMatrix, FloatArray, OccupiedMatrix
 
@@ -176,7 +176,8 @@ class ClassCounts:
         if measure.label is not None:
             seen = whole.of_class(measure.label)
         elif measure.average == "micro":
-            seen = whole.pooled() if margin in ("positive", "predicted_positive") else None
+            of_rows = margin in ("positive", "predicted_positive")
+            seen = whole.pooled(measure.picked(whole.labels)) if of_rows else None
         return seen
 
     def _trials(self, measure: Any, seen: ConfusionMatrix, value: float, level: float) -> float:
@@ -185,22 +186,8 @@ class ClassCounts:
         size = size_of(measure, seen)
         if self.clusters is None:
             return size
-        split = self._by_cluster(measure, self.clusters)
+        split = by_cluster(measure, self.matrix.labels, self.cells.flat, self.clusters)
         return self.clusters.trials(value, split, measure.plain, size, level)
-
-    def _by_cluster(self, measure: Any, clusters: Clusters) -> ConfusionMatrix:
-        """The matrix of two classes of each cluster that a share of rows is taken of."""
-        truth, predicted = np.divmod(self.cells.flat, self.matrix.classes)
-        if measure.label is not None:
-            own = self.matrix.labels.index(measure.label)
-            truth, predicted = truth == own, predicted == own
-        elif self.matrix.classes > 2:
-            # Of an average, a row stands once among what is positive and what is called so.
-            truth, predicted = np.ones_like(truth), truth == predicted
-        counts = clusters.matrices(2 * truth + predicted, (2, 2))
-        if measure.average == "micro":
-            counts[:, 0, 1] = counts[:, 1, 0]
-        return ConfusionMatrix(counts, counts)
 
     def _gradient(self, measure: Any, whole: ConfusionMatrix | None = None) -> FloatArray:
         """The derivative by each of the cells."""

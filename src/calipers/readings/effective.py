@@ -27,6 +27,8 @@ from calipers.inference.intervals import Interval
 from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.inference.cells import Cells
     from calipers.inference.clusters import Clusters
 
@@ -53,7 +55,7 @@ def interval(
     if clusters is not None and clusters.number < 2:
         return intervals.missing("none", "too_few_clusters")
     each = matrix.one_vs_rest()
-    rows = rows_of(matrix) / units
+    rows = np.where(measure.picked(matrix.labels), rows_of(matrix) / units, 0.0)
     added = ADDED * (rows > 0)[:, None, None]
     if measure.average == "micro":
         added /= np.count_nonzero(rows)
@@ -76,7 +78,9 @@ def interval(
         name = clusters.named(f"{METHOD}, clustered")
         size /= clusters.widened(1.0, level) ** 2
     bounded = measure.average == "macro" and ends[1] < math.inf
-    centre = min(max(value - _bias(measure, each), ends[0]), ends[1]) if bounded else value
+    centre = (
+        min(max(value - _bias(measure, each, rows > 0), ends[0]), ends[1]) if bounded else value
+    )
     seen, rate = _share(centre, *ends)
     made = proportions.wilson(seen, size, level)
     low, high = (_value(end, *ends) for end in (made.low, made.high))
@@ -130,7 +134,7 @@ def _value(share: float, low: float, high: float) -> float:
     return low + share / (1 - share) if share < 1 else math.inf
 
 
-def _bias(measure: Any, each: ConfusionMatrix) -> float:
+def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) -> float:
     """By how much a macro average is too high, by the jackknife: what is little for a label, as the
     F1 of few rows is a little too low, is much beside the error of many."""
     value, total = measure.plain.apply(each), np.zeros(len(each.counts))
@@ -141,5 +145,4 @@ def _bias(measure: Any, each: ConfusionMatrix) -> float:
         counts[at] = np.maximum(held - row, 0.0)
         less = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
         total[np.isfinite(less)] += (less * held / np.where(row > 0, row, 1.0))[np.isfinite(less)]
-    share = each.averaging("macro")
-    return float(total[share > 0].sum() / share.sum())
+    return float(total[picked].sum() / np.count_nonzero(picked))

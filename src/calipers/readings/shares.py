@@ -8,13 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.inference import intervals, proportions
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits
+from calipers.statistics import ConfusionMatrix
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.inference.clusters import Clusters
-    from calipers.statistics import ConfusionMatrix
 
 _OF_SHARES = {
     "wilson": proportions.wilson,
@@ -53,3 +57,23 @@ def of_clusters(
 def size_of(measure: Any, seen: ConfusionMatrix) -> float:
     """Of how many (effective) rows a measure is a share."""
     return float(seen.effective_size(measure.definition.share_of))
+
+
+def by_cluster(
+    measure: Any, labels: tuple[str, ...], flat: npt.NDArray[np.integer[Any]], clusters: Clusters
+) -> ConfusionMatrix:
+    """The matrix of two classes of each cluster that a share of rows is taken of; ``flat`` says in
+    which cell of truth × prediction each row is."""
+    truth, predicted = np.divmod(flat, len(labels))
+    if measure.label is not None:
+        own = labels.index(measure.label)
+        truth, predicted = truth == own, predicted == own
+    elif measure.average is not None or len(labels) > 2:
+        # Of an average, a row stands once among what is positive and once among what is called so.
+        picked, right = measure.picked(labels), truth == predicted
+        called, truth = picked[predicted] & ~right, picked[truth]
+        predicted = truth & right
+    counts = clusters.matrices(2 * truth + predicted, (2, 2))
+    if measure.average == "micro":
+        counts[:, 0, 1] = clusters.matrices(1 * called, (2, 2))[:, 0, 1]
+    return ConfusionMatrix(counts, counts)

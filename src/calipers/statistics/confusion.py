@@ -224,11 +224,17 @@ class ConfusionMatrix(Statistic):
     def _places(self) -> dict[str, int]:
         return {label: place for place, label in enumerate(self.labels)}
 
-    def pooled(self) -> Any:
-        """The matrices of :meth:`one_vs_rest` added up, of which micro averages are taken."""
+    def pooled(self, picked: npt.NDArray[np.bool_] | None = None) -> Any:
+        """The matrices of :meth:`one_vs_rest`, or some of them, added up, of which micro averages
+        are taken."""
         each = self.one_vs_rest()
-        counts = each.counts.sum(axis=-3)
-        squares = counts if each.squares is each.counts else each.squares.sum(axis=-3)
+
+        def added(cells: FloatArray) -> FloatArray:
+            whole = picked is None or picked.all()
+            return np.asarray((cells if whole else cells[..., picked, :, :]).sum(axis=-3))
+
+        counts = added(each.counts)
+        squares = counts if each.squares is each.counts else added(each.squares)
         return replace(each, counts=counts, squares=squares)
 
     def averaging(self, average: str | None) -> FloatArray:

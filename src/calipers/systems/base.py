@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -173,6 +173,15 @@ class System:
         if key not in kept:
             kept[key] = make()
         return kept[key]
+
+
+def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
+    """That there are the classes that a measure names."""
+    asked = () if measure.among is None else measure.among[1]
+    for label in (*asked, *(() if measure.label is None else (measure.label,))):
+        if label not in names:
+            meant = did_you_mean(label, names)
+            raise InputError(f"{measure}: {label!r} is no {what}; {meant}")
 
 
 def best(measure: Measure, constants: Statistic) -> float:

@@ -64,6 +64,7 @@ class System(base.System):
                 f"{measure}: there are two classes, {' and '.join(self.labels.names)}, of "
                 f"which {self.labels.names[1]} is the positive one; ask for {measure.plain}"
             )
+        base.named_classes(measure, self.labels.names)
         super().check_one(measure)
 
     def cut(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:

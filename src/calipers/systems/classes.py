@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError
 from calipers.data.two_classes import Labels
+from calipers.inference.spaces import Space
 from calipers.measures import parse
+from calipers.measures.averages import PAIRWISE
 from calipers.once import cached_property
-from calipers.readings.averages import of_scores, weights_of
+from calipers.readings.averages import as_of_all, of_scores, weights_of
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.ranks import RankedClasses
@@ -25,7 +28,8 @@ from calipers.statistics import (
     ScoreTable,
 )
 from calipers.systems import base, binary
-from calipers.systems.base import NAN, Sample, best
+from calipers.systems.base import NAN, Sample, best, named_classes
+from calipers.systems.pooled import micro, pooled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -184,17 +188,13 @@ class ClassSystem(base.System):
         if measure.average is not None and not averaged:
             instead = measure.plain if d.any_classes else one
             raise InputError(f"{measure}: there is no such average; ask for {instead}")
-        if measure.label is not None and measure.label not in names:
-            meant = did_you_mean(measure.label, names)
-            raise InputError(f"{measure}: {measure.label!r} is no class; {meant}")
+        named_classes(measure, names)
         if not whole:
             raise InputError(
                 f"{measure} is about one class of {len(names)}: ask for {one}, for "
                 f"{replace(measure, average='macro')}, or say which class is positive "
                 "(positive=…)"
             )
-        if d.on is ScoreTable and measure.average == "micro":
-            raise InputError(f"{measure}: there are macro and weighted averages of {d.name}")
 
     # --- What measures are formulas over ---------------------------------------------------------
 
@@ -227,14 +227,62 @@ class ClassSystem(base.System):
             lost = p.constant_losses(loss)
             constant = ConstantAnswer(p.truth, p.shares, lost, p.weight, p.clusters, self.settings)
             return of_skill(measure, loss, self.losses(loss), constant)
-        readings = (self.against_rest(name).reading(measure.plain) for name in self._occurring)
-        terms = zip(weights_of(measure, self.problem.shares), readings, strict=True)
-        return of_scores(measure, list(terms), len(self.problem.truth), self.settings)
+        if measure.average == "micro":
+            return micro(self, self._pooled(measure), measure)
+        if measure.average in PAIRWISE:
+            terms = [
+                (weight, self._of_pair(pair, measure)) for pair, weight in self._pairs(measure)
+            ]
+            return of_scores(measure, terms, self.number, self.settings, "one_class")
+        terms = [
+            (weight, self.against_rest(name).reading(measure.plain))
+            for name, weight in self._weights(measure).items()
+        ]
+        return of_scores(measure, terms, self.number, self.settings)
 
-    @property
-    def _occurring(self) -> list[str]:
-        p = self.problem
-        return [name for name, size in zip(p.names, p.sizes, strict=True) if size > 0]
+    def _weights(self, measure: Measure) -> dict[str, float]:
+        return weights_of(measure, self.problem.names, self.problem.shares)
+
+    def _pairs(self, measure: Measure) -> list[tuple[tuple[int, int], float]]:
+        """All pairs of classes that have rows, either way round, and what each counts for."""
+        sizes = self.problem.sizes * measure.picked(self.problem.names)
+        pairs = list(permutations(np.flatnonzero(sizes).tolist(), 2))
+        weighted = measure.average == "weighted-ovo"
+        own = np.array([sizes[list(pair)].sum() if weighted else 1.0 for pair in pairs])
+        return list(zip(pairs, (own / own.sum()).tolist(), strict=True)) if pairs else []
+
+    def _one(self, pair: tuple[int, int], *, alone: bool) -> binary.System:
+        """The first class of a pair against the second, by the scores of the first: on their rows
+        ``alone``, or with the others as rows of no weight."""
+        assert self.score is not None
+        p, (own, other) = self.problem, pair
+        inside = (p.truth == own) | (p.truth == other)
+        weight = p.weight if alone else inside * (1.0 if p.weight is None else p.weight)
+        one = binary.System(
+            self.name,
+            Labels((p.names[other], p.names[own]), p.truth == own),
+            weight,
+            self.settings,
+            score=np.ascontiguousarray(self.score[:, own], np.float64),
+            clusters=p.clusters,
+        )
+        return one.taken(inside) if alone else one
+
+    def _of_pair(self, pair: tuple[int, int], measure: Measure) -> Reading:
+        p, plain = self.problem, measure.plain
+        return as_of_all(
+            self._one(pair, alone=True).reading(plain),
+            np.flatnonzero((p.truth == pair[0]) | (p.truth == pair[1])),
+            self.number,
+            Space(p.weight, p.clusters),
+            lambda: self._one(pair, alone=False).scored.drawn_by_row.of(plain),
+        )
+
+    def _pooled(self, measure: Measure) -> binary.System:
+        """All classes of all rows as one problem of two classes."""
+        assert self.score is not None
+        picked = np.flatnonzero(measure.picked(self.problem.names))
+        return pooled(self, self.problem.truth[:, None] == picked, self.score[:, picked])
 
     def losses(self, measure: Measure) -> FloatArray:
         """The loss of each row."""
@@ -258,9 +306,17 @@ class ClassSystem(base.System):
         if d.skill_of is not None:
             return 0.0 if np.count_nonzero(self.problem.sizes) > 1 else NAN
         if d.on is ScoreTable:
-            weights = weights_of(measure, self.problem.shares)
-            tables = [self.against_rest(name).table.constant() for name in self._occurring]
-            values = [float(measure.plain.apply(table)) for table in tables]
+            if measure.average == "micro":
+                systems, weights = [self._pooled(measure)], [1.0]
+            elif measure.average in PAIRWISE:
+                pairs = self._pairs(measure)
+                systems = [self._one(pair, alone=True) for pair, _ in pairs]
+                weights = [weight for _, weight in pairs]
+            else:
+                weight_of = self._weights(measure)
+                systems = [self.against_rest(name) for name in weight_of]
+                weights = list(weight_of.values())
+            values = [float(measure.plain.apply(one.table.constant())) for one in systems]
             if not values:
                 return NAN
             return sum(w * value for w, value in zip(weights, values, strict=True))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.data.two_classes import Labels
-from calipers.inference.clusters import Clusters
-from calipers.inference.spaces import Influence, Space
 from calipers.once import cached_property
 from calipers.readings.averages import of_scores, weights_of
 from calipers.readings.sets import LabelCounts, RowValues
@@ -21,11 +19,13 @@ from calipers.statistics import (
 )
 from calipers.systems import base, binary
 from calipers.systems.base import NAN, Sample
+from calipers.systems.pooled import micro, pooled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from calipers.data.labels import Sets
+    from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -106,25 +106,13 @@ class LabelSystem(base.System):
         """The counts of each label."""
         return self.counts.matrices
 
-    @cached_property
-    def pooled(self) -> binary.System:
-        """All labels of all rows as one problem of two classes; the labels of a row are drawn
-        together."""
-        assert self.score is not None
-        n, each = self.score.shape
-        weight = None if self.weight is None else np.repeat(self.weight, each)
-        if self.clusters is None:
-            clusters = Clusters(np.arange(n, dtype=np.uint32), n)
-        else:
-            clusters = self.clusters
-        clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
-        return binary.System(
-            self.name,
-            Labels(("without", "with"), self.truth.ravel()),
-            weight,
-            self.settings,
-            score=self.score.ravel(),
-            clusters=clusters,
+    def _pooled(self, measure: Measure) -> binary.System:
+        """All labels of all rows, or those asked for, as one problem of two classes."""
+        picked, score = measure.picked(self.labels), self.score
+        assert score is not None
+        return self.once(
+            ("pooled", measure.among),
+            lambda: pooled(self, self.truth[:, picked], score[:, picked]),
         )
 
     def values(self, measure: Measure) -> FloatArray:
@@ -139,7 +127,9 @@ class LabelSystem(base.System):
         assert self.score is not None
         if measure.definition.reads == "scores":
             return measure.losses(truth, self.score)
-        losses = measure.losses(truth.ravel().astype(np.float64), self.score.ravel())
+        picked = measure.picked(self.labels)
+        truth, score = self.truth[:, picked], self.score[:, picked]
+        losses = measure.losses(truth.ravel().astype(np.float64), score.ravel())
         return np.asarray(losses.reshape(truth.shape).mean(axis=1))
 
     def over(self, measure: Measure) -> Sample | None:
@@ -158,30 +148,13 @@ class LabelSystem(base.System):
     def _average(self, measure: Measure) -> Reading:
         """A measure of scores averaged over labels; the micro average is that of all rows and
         labels taken together."""
-        rows = len(self.truth)
         if measure.average == "micro":
-            one = self.pooled.reading(measure.plain)
-            made = of_scores(measure, [(1.0, one)], rows, self.settings)
-            return replace(
-                made,
-                n=rows,
-                weight=self.weight,
-                clusters=self.clusters,
-                undefined=dict.fromkeys(made.undefined, rows),
-                transform=one.transform if self.clusters is None else None,
-                influence=lambda: self._by_row(made.influence and made.influence()),
-            )
-        occurring = [k for k, p in zip(self.labels, self.shares, strict=True) if p > 0]
-        readings = (self.of_label(label).reading(measure.plain) for label in occurring)
-        terms = zip(weights_of(measure, self.shares), readings, strict=True)
-        return of_scores(measure, list(terms), rows, self.settings)
-
-    def _by_row(self, influence: Influence | None) -> Influence | None:
-        """What the labels of each row move together."""
-        if influence is None:
-            return None
-        moved = influence.plain.column.reshape(len(self.truth), -1).sum(axis=1)
-        return replace(influence, column=moved, space=Space(self.weight, self.clusters))
+            return micro(self, self._pooled(measure), measure)
+        terms = [
+            (weight, self.of_label(label).reading(measure.plain))
+            for label, weight in weights_of(measure, self.labels, self.shares).items()
+        ]
+        return of_scores(measure, terms, len(self.truth), self.settings)
 
     # --- What the best constant answer gets ------------------------------------------------------
 
@@ -200,7 +173,7 @@ class LabelSystem(base.System):
 
     def constant(self, measure: Measure) -> float:
         """Of the best constant answer, where it is known which one that is."""
-        d, p = measure.definition, self.shares
+        d, p = measure.definition, self.shares[measure.picked(self.labels)]
         if measure.label is not None:
             return super().constant(measure)
         if d.on is ScoreTable:
@@ -215,9 +188,10 @@ class LabelSystem(base.System):
 
     def _constant_score(self, measure: Measure) -> float:
         if measure.average == "micro":
-            return float(measure.plain.apply(self.pooled.table.constant()))
-        weights = weights_of(measure, self.shares)
-        occurring = [k for k, p in zip(self.labels, self.shares, strict=True) if p > 0]
-        tables = [self.of_label(label).table.constant() for label in occurring]
-        values = [float(measure.plain.apply(table)) for table in tables]
-        return sum(w * v for w, v in zip(weights, values, strict=True)) if values else NAN
+            return float(measure.plain.apply(self._pooled(measure).table.constant()))
+        weights = weights_of(measure, self.labels, self.shares)
+        values = [
+            weight * float(measure.plain.apply(self.of_label(label).table.constant()))
+            for label, weight in weights.items()
+        ]
+        return sum(values) if values else NAN

@@ -1,0 +1,63 @@
+"""All classes or labels of all rows as one problem of two classes, of which the micro averages of
+measures of scores are taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.two_classes import Labels
+from calipers.inference.clusters import Clusters
+from calipers.inference.spaces import Influence, Space
+from calipers.readings.averages import of_scores
+from calipers.systems import base, binary
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.reading import Reading
+    from calipers.measures import Measure
+
+
+def pooled(
+    system: base.System, truth: npt.NDArray[np.bool_], score: npt.NDArray[np.floating[Any]]
+) -> binary.System:
+    """The problem that has an entry for each class of each row, from arrays (rows, classes); the
+    classes of a row are drawn together."""
+    n, each = score.shape
+    weight = None if system.weight is None else np.repeat(system.weight, each)
+    clusters = system.clusters or Clusters(np.arange(n, dtype=np.uint32), n)
+    clusters = replace(clusters, code=np.repeat(clusters.code, each), weight=weight)
+    return binary.System(
+        system.name,
+        Labels(("without", "with"), truth.ravel()),
+        weight,
+        system.settings,
+        score=score.ravel(),
+        clusters=clusters,
+    )
+
+
+def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
+    """The reading of a micro average, from that problem."""
+    rows, found = system.number, one.reading(measure.plain)
+    made = of_scores(measure, [(1.0, found)], rows, system.settings)
+
+    def influence() -> Influence | None:
+        moved = made.influence and made.influence()
+        if moved is None:
+            return None
+        by_row = moved.plain.column.reshape(rows, -1).sum(axis=1)
+        return replace(moved, column=by_row, space=Space(system.weight, system.clusters))
+
+    return replace(
+        made,
+        n=rows,
+        weight=system.weight,
+        clusters=system.clusters,
+        undefined=dict.fromkeys(made.undefined, rows),
+        transform=found.transform if system.clusters is None else None,
+        influence=influence,
+    )
