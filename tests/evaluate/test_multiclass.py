@@ -678,3 +678,43 @@ def test_a_class_that_there_is_not_cannot_be_left_out() -> None:
     measure = parse("f1_micro(without=['O'])")
     assert (str(measure), parse(str(measure))) == ("micro-F1(without=['O'])", measure)
     assert measure.title.endswith("(micro without=['O'])")
+
+
+def test_a_value_by_agreement_says_so_and_has_no_interval() -> None:
+    truth, said = list("aaabbbccab"), list("aaabbaaaab")
+    names = ["precision[c]", "macro-precision", "MCC", "LR+[b]", "kappa"]
+    plain = cal.classification(truth, said, measures=names)
+    zero = cal.classification(truth, said, measures=names, undefined="zero")
+    one = cal.classification(truth, said, measures=names, undefined="one")
+    assert "undefined" not in plain.provenance["conventions"]
+    assert zero.provenance["conventions"]["undefined"] == "zero"
+    for ev, value in ((zero, 0.0), (one, 1.0)):
+        stood = ev["precision[c]"]
+        assert (stood.value, stood.no_interval) == (value, "agreed_value")
+        assert dict(stood.undefined) == {"nothing_predicted_positive": 10}
+        assert ev["macro-precision"].value == pytest.approx((4 / 7 + 1 + value) / 3)
+        assert ev["macro-precision"].no_interval is None
+        assert np.isnan(ev["LR+[b]"].value)  # whose range has no end
+        assert ev["kappa"].value == plain["kappa"].value
+    # A correlation of a prediction that never varies is 0 or nothing, and never 1.
+    never = {
+        u: cal.classification([0, 1], [0, 0], measures=["MCC"], undefined=u)
+        for u in ("zero", "one")
+    }
+    assert never["zero"]["MCC"].value == 0
+    assert np.isnan(never["one"]["MCC"].value)
+    with pytest.raises(InputError, match="undefined is 'two', expected one of nan, zero, one"):
+        cal.classification(truth, said, undefined="two")
+
+
+def test_rows_without_a_value_by_agreement_count() -> None:
+    truth = np.array([[1, 0, 0], [0, 0, 0], [0, 1, 0]])
+    said = np.array([[1, 0, 0], [0, 0, 0], [0, 0, 0]])
+    for undefined, value in (("zero", 0.0), ("one", 1.0)):
+        names = ["example-F1", "example-precision"]
+        ev = cal.multilabel(truth, said, labels=list("abc"), measures=names, undefined=undefined)
+        options = {"average": "samples", "zero_division": value}
+        assert ev["example-F1"].value == metrics.f1_score(truth, said, **options)
+        theirs = metrics.precision_score(truth, said, **options)
+        assert ev["example-precision"].value == pytest.approx(theirs)
+        assert ev["example-F1"].n == 3

@@ -391,6 +391,37 @@ def test_measures_of_several_classes() -> None:
     assert compared > 2_000
 
 
+@pytest.mark.parametrize(("undefined", "value"), [("zero", 0.0), ("one", 1.0)])
+def test_values_by_agreement(undefined: str, value: float) -> None:
+    """100 random cases, small enough that classes lack a value: zero_division. Of classes that do
+    not occur scikit-learn is not told."""
+    generator = np.random.default_rng(31)
+    stood = 0
+    for case in range(100):
+        truth, predicted, weight, _ = random_classes(generator, case)
+        predicted = np.where(predicted == truth[0], truth[-1], predicted)  # one is never predicted
+        occurring = np.union1d(truth, predicted)
+        if len(set(truth)) < 3:
+            continue
+        averages = [(a, f) for a in ("macro", "weighted", "micro") for f in range(3)]
+        named = [f"{a}-{('precision', 'recall', 'F1')[f]}" for a, f in averages]
+        each = [f"precision[{k}]" for k in occurring]
+        ev = cal.classification(
+            truth, predicted, weight=weight, measures=[*named, *each], undefined=undefined,
+            interval="none", curves=False,
+        )  # fmt: skip
+        options = {"sample_weight": weight, "zero_division": value, "labels": occurring}
+        for (average, at), name in zip(averages, named, strict=True):
+            theirs = metrics.precision_recall_fscore_support(
+                truth, predicted, average=average, **options
+            )[at]
+            assert ev[name].value == pytest.approx(theirs, **CLOSE), (case, name)
+        theirs = metrics.precision_score(truth, predicted, average=None, **options)
+        assert [ev[name].value for name in each] == pytest.approx(list(theirs), **CLOSE)
+        stood += sum(bool(ev[name].undefined) for name in each)
+    assert stood > 30
+
+
 def test_averages_of_areas_over_classes() -> None:
     """60 random cases: one against the rest, one against one, and all pooled; with whole weights
     scikit-learn, which takes none for pairs, is given the rows as often."""

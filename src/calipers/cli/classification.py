@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.common import Output, measure_options, output_options, undefined_option
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, text, texts
 from calipers.cli.output import print_below
@@ -76,6 +76,7 @@ NORMALISED = ("truth", "prediction", "all")
     ORIENTATIONS,
     "What is a row of the confusion matrix, here, in Markdown and in the report.",
 )
+@undefined_option
 @measure_options
 @output_options
 def command(

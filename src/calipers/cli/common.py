@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import SHARE, Command, preset, stacked, text, texts
+from calipers.cli.options import SHARE, Command, choice, preset, stacked, text, texts
 from calipers.cli.output import (
     FORMATS,
     UNIT_FORMATS,
@@ -55,6 +55,14 @@ measure_options = stacked(
         "together.",
     ),
     inference_options,
+)
+
+
+undefined_option = choice(
+    "--undefined",
+    ["nan", "zero", "one"],
+    "What stands where a measure of labels has no value, such as precision where nothing is "
+    "predicted positive; averages over classes take it too.",
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.common import Output, measure_options, output_options, undefined_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
 from calipers.cli.output import print_below
@@ -56,6 +56,7 @@ COLUMNS = (
 @row_options
 @part_options
 @switch("--by-label", "Show the table of labels too.")
+@undefined_option
 @measure_options
 @output_options
 def command(

@@ -31,6 +31,7 @@ from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import (
     MeasureNames,
+    agreed,
     by_default,
     choose_measures,
     column_name,
@@ -85,6 +86,7 @@ def classification(
     id: str | None = None,  # noqa: A002
     missing: str = "error",
     measures: MeasureNames | None = None,
+    undefined: str = "nan",
     baseline: str | None = None,
     primary: str | None = None,
     curves: bool = True,
@@ -161,6 +163,11 @@ def classification(
     measures
         Names such as ``"AUC"`` or ``"F1"``; ``calipers measures`` lists them. Among them,
         ``"default"`` stands for those that are shown if none is named.
+    undefined
+        What stands where a measure of labels has no value, such as precision where nothing is
+        predicted positive: ``"nan"``, or by agreement ``"zero"`` or ``"one"``, as scikit-learn's
+        ``zero_division``. Averages take it for classes without a value; of correlations such as MCC
+        it is 0 or nothing. A value by agreement has no interval.
     curves
         Whether the evaluation has curves, each of which is computed when it is first looked at.
     inputs
@@ -213,6 +220,7 @@ def classification(
         "slices": repeats.sliced(cut_by),
         "slice_bins": slice_bins,
         "measures": measures,
+        "undefined": undefined,
         "baseline": baseline,
         "primary": primary,
         "notes": rows.notes,
@@ -247,6 +255,7 @@ def _of_two(
     slices: Any,
     slice_bins: Bins | None,
     measures: MeasureNames | None,
+    undefined: str,
     baseline: str | None,
     primary: str | None,
     notes: Sequence[str],
@@ -260,7 +269,9 @@ def _of_two(
     all_rows = replace(classes, positive=repeats(classes.positive))
     plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
     given = _systems(plain, classes, predicted, score, probability, threshold, repeats)
-    chosen = choose_measures(measures, _default_measures(given), "classification")
+    chosen = choose_measures(
+        measures, _default_measures(given), "classification", undefined=undefined
+    )
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
     return evaluated(
@@ -276,6 +287,7 @@ def _of_two(
             "negative": classes.names[0],
             "threshold": {n: s.threshold for n, s in systems.items() if s.threshold is not None},
             "at_the_threshold": "positive",
+            **agreed(undefined),
         },
         inputs=inputs,
         findings=of_two_classes,

@@ -17,6 +17,7 @@ from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.shared import (
     MeasureNames,
+    agreed,
     choose_measures,
     column_name,
     named_systems,
@@ -52,6 +53,7 @@ def multiclass(
     slices: Any = None,
     slice_bins: Bins | None = None,
     measures: MeasureNames | None = None,
+    undefined: str = "nan",
     baseline: str | None = None,
     primary: str | None = None,
     notes: Sequence[str] = (),
@@ -84,7 +86,9 @@ def multiclass(
     weights, clusters = weights_and_clusters(weight, cluster, len(found.codes), repeats)
     rows = Problem(replace(found, codes=repeats(found.codes)), weights, clusters, settings)
     given = _systems(rows, found, predicted, score, probability, repeats)
-    chosen = choose_measures(measures, _default_measures(given), "classification")
+    chosen = choose_measures(
+        measures, _default_measures(given), "classification", undefined=undefined
+    )
     systems: dict[str, ClassSystem] = asked_of(given, chosen)
     return evaluated(
         "classification",
@@ -94,7 +98,11 @@ def multiclass(
         primary=primary,
         slices=slices,
         slice_bins=slice_bins,
-        conventions={"classes": list(found.names), "several_highest": "the first class"},
+        conventions={
+            "classes": list(found.names),
+            "several_highest": "the first class",
+            **agreed(undefined),
+        },
         inputs=inputs,
         findings=of_classes,
         notes=(*notes, *rows.notes(), *_order(chosen, truth, found, labels)),

@@ -37,6 +37,8 @@ from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.shared import (
     MeasureNames,
+    agreed,
+    check_undefined,
     column_name,
     make_settings,
     named_systems,
@@ -98,6 +100,7 @@ def multilabel(
     id: str | None = None,  # noqa: A002
     missing: str = "error",
     measures: MeasureNames | None = None,
+    undefined: str = "nan",
     baseline: str | None = None,
     primary: str | None = None,
     curves: bool = True,
@@ -147,7 +150,7 @@ def multilabel(
         one label (``"recall[sun]"``, ``"AUC[sun]"``); and averages over labels of those of counts
         and scores (``"macro-F1"``, ``"micro-AUC"``, ``"weighted-AP"``), of log loss and Brier score
         (``"macro-Brier"``).
-    baseline, primary, interval, level, resamples, seed, inputs
+    undefined, baseline, primary, interval, level, resamples, seed, inputs
         As in :func:`calipers.classification`. Averages of counts are bootstrapped by row, or by
         the delta method where there are very many rows; those of AUC and AP come from the influence
         of rows, all labels of a row together.
@@ -205,7 +208,7 @@ def multilabel(
     shared: dict[str, Any] = {"weight": weights, "clusters": clusters, "settings": settings}
     plain = partial(LabelSystem, labels=names, truth=repeats(sets), **shared)
     read = _systems(plain, given, threshold, repeats)
-    chosen = _measures(measures, names, _default_measures(read))
+    chosen = _measures(measures, names, _default_measures(read), undefined)
     systems: dict[str, LabelSystem] = asked_of(read, chosen)
     return evaluated(
         "multilabel",
@@ -220,6 +223,7 @@ def multilabel(
             "threshold": {n: s.thresholds for n, s in systems.items() if s.thresholds is not None},
             "at_the_threshold": "has the label",
             "equal_scores": "the lowest rank",
+            **agreed(undefined),
         },
         inputs=inputs,
         findings=of_label_sets,
@@ -376,16 +380,17 @@ def _default_measures(systems: Mapping[str, LabelSystem]) -> list[str]:
 
 
 def _measures(
-    asked: MeasureNames | None, labels: tuple[str, ...], default: Sequence[str]
+    asked: MeasureNames | None, labels: tuple[str, ...], default: Sequence[str], undefined: str
 ) -> list[Measure]:
     """The measures asked for, each once."""
+    check_undefined(undefined)
     chosen = [
         name if isinstance(name, Measure) else parse(name, FAMILIES)
         for name in names_of(asked, default)
     ]
     for measure in chosen:
         _check_measure(measure, labels)
-    return list(dict.fromkeys(chosen))
+    return [measure.where_undefined(undefined) for measure in dict.fromkeys(chosen)]
 
 
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:

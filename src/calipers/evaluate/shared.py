@@ -14,6 +14,7 @@ from calipers.data.classes import name_of
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
+from calipers.measures.averages import UNDEFINED
 from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 
@@ -127,8 +128,11 @@ def choose_measures(
     default: Sequence[str],
     task: str,
     parameters: Mapping[str, Any] | None = None,
+    undefined: str = "nan",
 ) -> list[Measure]:
-    """The measures asked for (or the default ones), each once, in that order."""
+    """The measures asked for (or the default ones), each once, in that order; ``undefined`` is what
+    stands where there is no value."""
+    check_undefined(undefined)
     families = TASKS[task]
     chosen = [
         name if isinstance(name, Measure) else parse(name, families, parameters)
@@ -139,7 +143,18 @@ def choose_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    return list(dict.fromkeys(chosen))
+    return [measure.where_undefined(undefined) for measure in dict.fromkeys(chosen)]
+
+
+def check_undefined(undefined: str) -> None:
+    """That it names what may stand where there is no value."""
+    if undefined not in UNDEFINED:
+        raise InputError(f"undefined is {undefined!r}, expected one of {', '.join(UNDEFINED)}")
+
+
+def agreed(undefined: str) -> dict[str, str]:
+    """What conventions say of that."""
+    return {} if undefined == "nan" else {"undefined": undefined}
 
 
 def named_systems(given: Any, what: str) -> dict[str, Any]:

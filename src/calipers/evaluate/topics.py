@@ -66,8 +66,8 @@ class TopicScores:
         values, reasons, weights = {}, {}, {}
         for name, statistics in systems.items():
             of = [statistics[measure.definition.on] for measure in measures]
-            table = np.column_stack([m.apply(s) for m, s in zip(measures, of, strict=True)])
-            values[name] = np.where(np.isnan(table), 0.0, table) if zero else table
+            filled = [m.where_undefined("zero" if zero else "nan") for m in measures]
+            values[name] = np.column_stack([m.apply(s) for m, s in zip(filled, of, strict=True)])
             reasons[name] = [
                 {
                     reason: np.flatnonzero(where).tolist()

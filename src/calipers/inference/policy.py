@@ -348,6 +348,8 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
         return intervals.missing("none", "not_asked")
     if not np.isfinite(reading.value):
         return intervals.missing("none", "undefined_value")
+    if reading.agreed:
+        return intervals.missing("none", "agreed_value")
     offered = offers(reading)
     for name in settings.methods:
         made = offered[name](level) if name in offered else None

@@ -125,6 +125,8 @@ class Reading:
     clusters: Clusters | None = None
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
+    #: Whether there is no value, and one was agreed on to stand there.
+    agreed: bool = False
     #: Whether the influence of units says too little.
     few: Callable[[], bool] = lambda: False
     #: The size of the skewness over √n of the values that it is a mean of.

@@ -36,6 +36,9 @@ PAIRWISE: Mapping[str, str] = {
     "measured on the rows of the two alone, by the weight of these rows (Hand and Till 2001).",
 }
 
+#: What may stand where there is no value, as scikit-learn's ``zero_division`` does.
+UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0}
+
 #: ``labels`` or ``without``, and the classes that an average is of, or is not.
 Among: TypeAlias = "tuple[str, tuple[str, ...]] | None"
 

@@ -15,6 +15,8 @@ from calipers.lazily import numpy as np
 from calipers.measures.averages import (
     AVERAGES,
     PAIRWISE,
+    UNDEFINED,
+    Among,
     average_over_classes,
     classes_without_value,
     picked,
@@ -230,7 +232,9 @@ class Measure:
     label: str | None = None
     average: str | None = None
     #: Of which classes an average is: ``labels``, or all ``without``, these.
-    among: tuple[str, tuple[str, ...]] | None = None
+    among: Among = None
+    #: What stands where there is no value, if that was agreed on.
+    agreed: float | None = field(default=None, compare=False)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -318,7 +322,8 @@ class Measure:
             raise TypeError(f"{self} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return np.asarray(self.definition.rows(truth, prediction, **self.parameters))
+            values = self.definition.rows(truth, prediction, **self.parameters)
+        return self._filled(np.asarray(values))
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """The formula over a statistic, with its leading axes (or one value per topic).
@@ -335,7 +340,19 @@ class Measure:
             value = self._value(statistic)
         for undefined in self.reasons(statistic).values():
             value = np.where(undefined, np.nan, value)
-        return value
+        return self._filled(value)
+
+    def _filled(self, value: FloatArray) -> FloatArray:
+        return value if self.agreed is None else np.where(np.isnan(value), self.agreed, value)
+
+    def where_undefined(self, undefined: str) -> Measure:
+        """The measure with a value by agreement where it has none, one of :data:`UNDEFINED`: of
+        labels where its range ends and holds that value, of retrieval always. (1 is that of shares
+        alone, and no stand-in for a correlation.)"""
+        value, (low, high) = UNDEFINED[undefined], self.definition.range
+        of_labels = self.definition.reads in ("labels", "sets") and np.isfinite(high - low)
+        fits = of_labels and (value == 0 or low == 0)
+        return replace(self, agreed=value) if fits or self.task == "retrieval" else self
 
     def _value(self, statistic: Statistic) -> FloatArray:
         if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):

@@ -94,6 +94,7 @@ class ClassCounts:
     def reading(self, measure: Any) -> Reading:
         """The reading of a measure of counts."""
         value, definition = float(measure.apply(self.matrix)), measure.definition
+        why = reasons(measure, self.matrix, self.matrix.rows)
         seen, cells = self.share_of(measure), self.cells
         methods: dict[str, Limits] = {"Jeffreys of the cells": partial(self._likely, measure)}
         if seen is not None:
@@ -107,7 +108,8 @@ class ClassCounts:
             settings=self.settings,
             n=self.matrix.rows,
             bounds=definition.range,
-            undefined=reasons(measure, self.matrix, self.matrix.rows),
+            undefined=why,
+            agreed=bool(why) and math.isfinite(value),
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,

@@ -120,14 +120,16 @@ class LabelCounts:
         measure: MeasureLike, matrices: LabelMatrices, settings: Settings, rows: int
     ) -> Reading:
         """What the counts of each label say of an average of a measure of counts."""
-        definition = measure.definition
+        definition, value = measure.definition, float(measure.apply(matrices))
+        why = reasons(measure, matrices, rows)
         return Reading(
-            value=float(measure.apply(matrices)),
+            value=value,
             kind="average over labels",
             settings=settings,
             n=rows,
             bounds=definition.range,
-            undefined=reasons(measure, matrices, rows),
+            undefined=why,
+            agreed=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             few=lambda: not settings.prefers_bootstrap and _scarce(measure, matrices),
         )
@@ -147,7 +149,7 @@ class LabelCounts:
 
 def _scarce(measure: Any, matrices: LabelMatrices) -> bool:
     """Whether a label that counts as much as any other has few rows."""
-    rows = effective.rows_of(matrices)
+    rows = np.where(measure.picked(matrices.labels), effective.rows_of(matrices), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.square(rows) / effective.rows_of(matrices.squared)
     return measure.average == "macro" and bool((sizes[rows > 0] < FEW_OF_LABEL).any())

@@ -26,6 +26,7 @@ NO_INTERVAL = {
     "too_few_clusters": "fewer than two clusters",
     "no_rest": "there are no other rows to compare with",
     "undefined_value": "the value itself is undefined",
+    "agreed_value": "the value stands by agreement where there is none",
     "not_asked": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
     "no_interval_of_test": "no interval belongs to this test",
