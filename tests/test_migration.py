@@ -57,6 +57,16 @@ def test_a_name_means_what_the_page_says(theirs: str, read: bool, ours: str | No
             parse(theirs, families)
 
 
+def test_names_of_scikit_learn_mean_what_the_page_says() -> None:
+    families = TASKS["classification"]
+    found = rows("scikit-learn, of classes")
+    assert len(found) > 15
+    for names, _, ours in found:
+        assert [str(parse(name, families)) for name in (*names, str(ours))] == [ours] * (
+            len(names) + 1
+        )
+
+
 def missing(tool: str, wanted: set[str], separator: str) -> set[str]:
     """Those of these names that the table lacks."""
     found = {name for names, *_ in rows(tool) for name in names}

@@ -51,6 +51,23 @@ def test_the_bins_are_those_of_scikit_learn() -> None:
     np.testing.assert_allclose(curve.high, [x.high for x in limits])
 
 
+def test_bins_as_asked_for() -> None:
+    truth, p = rows(9, 300)
+    ev = cal.classification(truth, probability=p, measures=["Brier"], interval="none")
+    for ours, theirs in (("equal-width", "uniform"), ("equal-mass", "quantile")):
+        share, mean = calibration.calibration_curve(truth, p, n_bins=6, strategy=theirs)
+        curve = cal.curve(ev, "calibration by bins", bins=6, binning=ours)
+        np.testing.assert_allclose(curve.x, mean)
+        np.testing.assert_allclose(curve.y, share)
+        assert curve.threshold.sum() == 300
+        assert curve.method == f"Wilson [W], 6 bins of {ours.replace('-', ' ')}"
+    for wrong in ({"bins": 0}, {"binning": "distinct"}, {"binning": "deciles"}):
+        with pytest.raises(cal.InputError, match="expected"):
+            cal.curve(ev, "calibration by bins", **wrong)
+    with pytest.raises(cal.InputError, match="are about 'calibration by bins', not about 'ROC'"):
+        cal.curve(ev, "ROC", bins=5)
+
+
 def test_the_histogram_holds_all_rows() -> None:
     truth, p = rows(10, 400)
     p[:3] = 0.0, 1.0, 0.5

@@ -341,6 +341,8 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "binning": _one_of("equal-width", "equal-mass", "distinct"),
     "estimator": _one_of("equal-width", "equal-mass", "sweep"),
     "delta": _one_of(0.0, 1e-15, 0.01, 0.2),
+    "groups": _one_of(2, 3, 10),
+    "fitted": _one_of(False, True),
     "weights": _one_of("linear", "quadratic"),
     "loss": _one_of("Brier", "log-loss"),
     "slope": _one_of("one", "fitted"),

@@ -76,6 +76,8 @@ def edges(definition: Definition) -> list[Measure]:
         "fn": [0.0, -1.0],
         "fp": [-1.0],
         "gain": ["binary", "scale", "topic-max"],
+        "groups": [2, 5],
+        "fitted": [False, True],
         "gains": [None, ((1, 0), (2, 5))],
         "ideal": ["judged", "uncut", "retrieved"],
         "judged_only": [False, True],
@@ -393,7 +395,7 @@ def test_the_scale_of_weights_matters_to_counts_only(
     for definition in kind.definitions():
         measure = some_measure(definition, random)
         a, b = (measure.apply(kind.build(definition, r)) for r in (rows, scaled))
-        if definition.name in ("RMSCE", "adjusted-R2") or "Spiegelhalter" in definition.name:
+        if definition.name.startswith(("RMSCE", "adjusted-R2", "Spiegelhalter", "Hosmer")):
             continue  # a weight of w is w rows, of which both know more the more there are
         summed = ("TP", "FP", "FN", "TN", "binary-cross-entropy")
         same(measure, b, a * factor if definition.name in summed else a)

@@ -301,3 +301,46 @@ def test_spiegelhalters_p_is_uniform_if_calibrated() -> None:
 def test_the_test_has_nothing_to_take_from_even_odds() -> None:
     even = cal.classification([0, 1], probability=[0.5, 0.5], measures=["Spiegelhalter-z"])
     assert even["Spiegelhalter-z"].undefined == {"nothing_to_test": 2}
+
+
+@pytest.mark.parametrize("groups", [2, 5, 10, 13])
+def test_hosmer_and_lemeshow_by_hand(groups: int) -> None:
+    random = np.random.default_rng(groups)
+    p = np.sort(random.random(13 * 10))
+    y = random.random(130) < p**1.3
+    given = f"groups={groups}"
+    chi = 0.0
+    for part in np.array_split(np.arange(130), groups):  # of equal sizes
+        for seen, expected in (
+            (y[part].sum(), p[part].sum()),
+            ((~y[part]).sum(), (1 - p[part]).sum()),
+        ):
+            chi += (seen - expected) ** 2 / expected
+    names = [f"Hosmer-Lemeshow{part}({given})" for part in ("", "-df", "-p")]
+    values = [cal.measure(name)(y, p) for name in names]
+    assert values == pytest.approx([chi, groups, stats.chi2.sf(chi, groups)], rel=1e-10)
+    if groups > 2:
+        fitted = cal.measure(f"Hosmer-Lemeshow-p({given},fitted=True)")(y, p)
+        assert fitted == pytest.approx(stats.chi2.sf(chi, groups - 2), rel=1e-10)
+
+
+def test_hosmer_and_lemeshow_without_a_value() -> None:
+    names = [f"Hosmer-Lemeshow{part}" for part in ("", "-df", "-p")]
+    certain = cal.classification([0, 1] * 20, probability=[0.0, 0.7] * 20, measures=names)
+    assert [set(e.undefined) for e in certain] == [{"certain_group"}] * 3
+    tied = cal.classification([0, 1] * 20, probability=[0.4, 0.7] * 20, measures=names)
+    assert tied["Hosmer-Lemeshow-df"].value == 2  # equal probabilities stay together
+    assert [e.no_interval for e in tied] == ["p_value"] * 3
+    few = [f"{name}(fitted=True)" for name in names[1:]]
+    none = cal.classification([0, 1] * 20, probability=[0.4, 0.7] * 20, measures=few)
+    assert [set(e.undefined) for e in none] == [{"too_few_groups"}] * 2
+
+
+def test_hosmer_and_lemeshow_err_as_often_as_they_say() -> None:
+    """2,000 calibrated samples of 300 rows: below 0.05 in 5% of them (standard error 0.5)."""
+    random = np.random.default_rng(12)
+    measure = cal.measure("Hosmer-Lemeshow-p")
+    p = 1 / (1 + np.exp(-random.normal(size=(2000, 300))))
+    y = random.random(p.shape) < p
+    found = [float(measure.apply(ScoreTable.from_rows(*row))) for row in zip(y, p, strict=True)]
+    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.02)

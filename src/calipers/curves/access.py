@@ -36,8 +36,10 @@ KINDS: Mapping[str, Callable[..., Curve]] = {
     "probabilities": probability_histogram,
 }
 
+BINNED = "calibration by bins"
+
 #: What is drawn of probabilities only.
-OF_PROBABILITIES = ("net benefit", "calibration", "calibration by bins", "probabilities")
+OF_PROBABILITIES = ("net benefit", "calibration", BINNED, "probabilities")
 
 #: With more classes than this, bands are not drawn.
 MOST_BANDS = 3

@@ -48,10 +48,15 @@ def calibration_curve(scored: Scored) -> Curve:
     )
 
 
-def binned_calibration_curve(scored: Scored) -> Curve:
-    """The share of positives against the mean probability in bins of equal mass, with Wilson's
-    intervals."""
-    binned = scored.levels.gathered(scored.levels.equal_mass(_BINS))
+def binned_calibration_curve(
+    scored: Scored, bins: int = _BINS, binning: str = "equal-mass"
+) -> Curve:
+    """The share of positives against the mean probability in bins, with Wilson's intervals; empty
+    bins are left out."""
+    levels = scored.levels
+    equal_width = binning == "equal-width"
+    first = levels.equal_width(bins) if equal_width else levels.equal_mass(bins)
+    binned = levels.gathered(first)
     size = _row_size(scored.table)
     limits = [
         proportions.wilson(float(share), float(total) / size, scored.settings.level)
@@ -66,7 +71,7 @@ def binned_calibration_curve(scored: Scored) -> Curve:
         band_x=binned.probability,
         low=np.array([made.low for made in limits]),
         high=np.array([made.high for made in limits]),
-        method=f"Wilson [W], {_BINS} bins of equal mass",
+        method=f"Wilson [W], {bins} bins of equal {'width' if equal_width else 'mass'}",
     )
 
 

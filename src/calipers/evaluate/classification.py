@@ -41,26 +41,13 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.subjects import of_two_classes
+from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ScoreTable
 from calipers.systems.binary import System
 from calipers.systems.thresholds import NoThresholdError, Rule
-
-OF_COUNTS = (
-    "accuracy",
-    "balanced-accuracy",
-    "precision",
-    "recall",
-    "specificity",
-    "NPV",
-    "F1",
-    "MCC",
-)
-OF_SCORES = ("AUC", "PR-AUC", "AP")
-OF_PROBABILITIES = ("log-loss", "Brier")
-OF_CALIBRATION = ("calibration-slope", "calibration-intercept")
 
 #: A number, a rule, or either for each system.
 Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
@@ -269,9 +256,7 @@ def _of_two(
     all_rows = replace(classes, positive=repeats(classes.positive))
     plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
     given = _systems(plain, classes, predicted, score, probability, threshold, repeats)
-    chosen = choose_measures(
-        measures, _default_measures(given), "classification", undefined=undefined
-    )
+    chosen = choose_measures(measures, usual_measures(given), "classification", undefined=undefined)
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
     return evaluated(
@@ -297,7 +282,7 @@ def _of_two(
         notes=(
             *notes,
             *_collapse(all_rows),
-            *(_left_out(systems) if by_default(measures) else ()),
+            *(left_out(systems) if by_default(measures) else ()),
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
         curves=_curves(systems) if curves else (),
@@ -335,37 +320,6 @@ def _curves(systems: Mapping[str, System]) -> ScoreCurves:
 
 def _scored(systems: Sequence[System]) -> list[Scored]:
     return [scored(s) for s in systems if s.score is not None]
-
-
-#: What each system that has such things is measured by.
-_DEFAULTS = (
-    ("scores", OF_SCORES),
-    ("probabilities", OF_PROBABILITIES),
-    ("probabilities", OF_CALIBRATION),
-    ("labels", OF_COUNTS),
-)
-
-
-def _default_measures(systems: Mapping[str, System]) -> list[str]:
-    """Every usual measure that all systems can serve."""
-    certain = any(system.is_certain for system in systems.values())
-    return [
-        name
-        for reads, names in _DEFAULTS
-        for name in names
-        if all(system.serves(reads) for system in systems.values())
-        and not (names == OF_CALIBRATION and certain)
-    ]
-
-
-def _left_out(systems: Mapping[str, System]) -> tuple[str, ...]:
-    """Why the recalibration is not among the usual measures."""
-    certain = [name for name, system in systems.items() if system.is_certain]
-    if not certain:
-        return ()
-    named = ", ".join(certain[:5]) + (", …" if len(certain) > 5 else "")
-    why = f"Calibration slope and intercept are not shown: some probabilities are 0 or 1 ({named}),"
-    return (f"{why} which have no logit; 'calibration-slope(delta=1e-6)' moves them by that much.",)
 
 
 def _systems(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.curves.access import KINDS, OF_PROBABILITIES, ScoreCurves, only
+from calipers.curves.access import BINNED, KINDS, OF_PROBABILITIES, ScoreCurves, only
 from calipers.curves.ranks import RankCurves
 from calipers.curves.thinning import thinned
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
+from calipers.measures.parameters import PARAMETERS
 from calipers.results import Curve, Evaluation
 
 
@@ -21,6 +22,8 @@ def curve(
     *,
     measure: str = "accuracy",
     series: str | None = None,
+    bins: int | None = None,
+    binning: str | None = None,
     thin: bool = False,
 ) -> Curve:
     """One curve of a classification by scores or probabilities, at every distinct score.
@@ -37,7 +40,7 @@ def curve(
         probability p, of probabilities only. ``"threshold"``: a measure against the threshold.
         ``"density"``: the histogram of the scores of a class, scaled to an area of 1.
         ``"calibration"``: the share of positives against the probability by isotonic regression,
-        with consistency bands; ``"calibration by bins"``: in ten bins of equal mass, with Wilson's
+        with consistency bands; ``"calibration by bins"``: in bins, with Wilson's
         intervals; ``"probabilities"``: the share of rows in twenty bars. All three of probabilities
         only.
     system
@@ -46,6 +49,10 @@ def curve(
         For ``"threshold"``: any measure of counts.
     series
         Which class, for ``"density"`` and for several classes, each against the rest.
+    bins, binning
+        For ``"calibration by bins"``: how many there are at most, 10 unless said, and whether they
+        are ``"equal-mass"`` or ``"equal-width"``. The curve's ``threshold`` holds the rows (or the
+        weight) of each.
     thin
         Whether to leave out points as the report does; it says in ``tolerance`` what that costs.
 
@@ -85,10 +92,26 @@ def curve(
         options["measure"] = measure
     elif kind == "density":
         options["positive"] = only("class", series, scored.names) == scored.names[1]
-    elif kind in OF_PROBABILITIES and not scored.probabilities:
+    elif kind == BINNED:
+        options = _binned(bins, binning)
+    if kind != BINNED and not (bins is None and binning is None):
+        raise InputError(f"bins= and binning= are about {BINNED!r}, not about {kind!r}")
+    if kind in OF_PROBABILITIES and not scored.probabilities:
         raise InputError(f"{scored.system}: {kind} needs probabilities, not scores")
     whole = KINDS[kind](scored, **options)
     return thinned(whole) if thin else whole
+
+
+def _binned(bins: int | None, binning: str | None) -> dict[str, Any]:
+    """Bins that were asked for, checked as a measure's are."""
+    asked = {"bins": bins, "binning": binning}
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name, value in given.items():
+        expected = PARAMETERS[name].problem(value)
+        if expected is not None or value == "distinct":
+            ways = "equal-mass or equal-width" if name == "binning" else expected
+            raise InputError(f"{name} is {value!r}, expected {ways}")
+    return given
 
 
 @verb

@@ -82,7 +82,8 @@ def operating_point(
     >>> point["threshold"].value, point["accuracy"].value
     (0.6, 0.8)
     """
-    from calipers.evaluate.classification import OF_COUNTS, classification
+    from calipers.evaluate.classification import classification
+    from calipers.evaluate.usual import OF_COUNTS
 
     if isinstance(truth, Evaluation):
         given = _of_evaluation(truth, system)

@@ -39,6 +39,16 @@ PAIRWISE: Mapping[str, str] = {
 #: What may stand where there is no value, as scikit-learn's ``zero_division`` does.
 UNDEFINED: Mapping[str, float | None] = {"nan": None, "zero": 0.0, "one": 1.0}
 
+
+def by_agreement(definition: Any, undefined: str) -> float | None:
+    """The value that stands where there is none: of retrieval any, of labels where the range ends,
+    and of correlations 0 alone."""
+    value, (low, high) = UNDEFINED[undefined], definition.range
+    fits = bool(np.isfinite(high - low)) and (value == 0 or low == 0)
+    fits = fits and definition.reads in ("labels", "sets")
+    return value if fits or definition.task == "retrieval" else None
+
+
 #: ``labels`` or ``without``, and the classes that an average is of, or is not.
 Among: TypeAlias = "tuple[str, tuple[str, ...]] | None"
 

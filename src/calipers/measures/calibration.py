@@ -323,3 +323,74 @@ def spiegelhalter_z(x: Levels) -> float:
 def spiegelhalter_p(x: Levels) -> float:
     """Spiegelhalter's p: how often calibrated probabilities have a |z| as large or larger."""
     return math.erfc(abs(_spiegelhalter(x)) / math.sqrt(2))
+
+
+# --- Hosmer and Lemeshow's test -------------------------------------------------------------------
+
+
+# Of 3,000 calibrated samples of 100 and of 300 rows p is below 0.05 in 3.8 and 5.1% (±0.4) with as
+# many degrees of freedom as groups; with two fewer, as fits to the same rows need, in 11%.
+def _degrees(x: Levels, groups: int, *, fitted: bool) -> int:
+    return len(x.equal_mass(groups)) - 2 * fitted
+
+
+def _hosmer_lemeshow(x: Levels, groups: int) -> float:
+    b = x.gathered(x.equal_mass(groups))
+    variance = b.total * b.probability * (1 - b.probability)
+    if not (variance > 0).all():
+        return NAN
+    return float((np.square(b.positive - b.total * b.probability) / variance).sum())
+
+
+hosmer_lemeshow = partial(
+    registered, interval="none", reference="Hosmer and Lemeshow 1980",
+    undefined={
+        "certain_group": _where(lambda x, given: math.isnan(_hosmer_lemeshow(x, given["groups"]))),
+        "too_few_groups": _where(
+            lambda x, given: _degrees(x, given["groups"], fitted=given.get("fitted", False)) < 1
+        ),
+    },
+)  # fmt: skip
+
+
+@hosmer_lemeshow("Hosmer-Lemeshow", higher_is_better=False, range=(0, inf))
+def hosmer_lemeshow_statistic(x: Levels, groups: int = 10) -> float:
+    """Hosmer and Lemeshow's χ²: Σ (O − E)²/(E(1 − E/n)) over groups of equal size by probability,
+    with O positives among n rows where the probabilities add up to E.
+
+    Rows of equal probability stay together, so that there may be fewer groups. A row of weight w
+    counts as w rows. It grows with the rows, and depends on how they are grouped.
+    """
+    return _hosmer_lemeshow(x, groups)
+
+
+@hosmer_lemeshow("Hosmer-Lemeshow-df", higher_is_better=None, range=(1, inf))
+def hosmer_lemeshow_degrees(x: Levels, groups: int = 10, *, fitted: bool = False) -> float:
+    """Degrees of freedom of Hosmer and Lemeshow's χ²: the number of groups, and two fewer where the
+    probabilities were ``fitted`` to these very rows."""
+    return _degrees(x, groups, fitted=fitted)
+
+
+@hosmer_lemeshow("Hosmer-Lemeshow-p", higher_is_better=None, range=(0, 1))
+def hosmer_lemeshow_p(x: Levels, groups: int = 10, *, fitted: bool = False) -> float:
+    """Hosmer and Lemeshow's p: how often calibrated probabilities have a χ² as large or larger.
+
+    By the χ² distribution, whose degrees of freedom are the groups, and two fewer where the
+    probabilities were ``fitted`` to these very rows.
+    """
+    return _chi_squared_above(_hosmer_lemeshow(x, groups), _degrees(x, groups, fitted=fitted))
+
+
+def _chi_squared_above(value: float, degrees: int) -> float:
+    """P(χ² > value) for whole degrees of freedom, by adding two at a time."""
+    if math.isnan(value) or degrees < 1:
+        return NAN
+    half, odd = value / 2, degrees % 2
+    above = math.erfc(math.sqrt(half)) if odd else 0.0
+    for power in range(degrees // 2):
+        i = power + odd / 2
+        if half > 0:
+            above += math.exp(i * math.log(half) - half - math.lgamma(i + 1))
+        elif i == 0:
+            above = 1.0
+    return min(above, 1.0)

@@ -83,7 +83,7 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
 
 @error(
     "error-rate",
-    aliases=("error_rate", "zero_one_loss"),
+    aliases=("error_rate", "zero_one_loss", "misclassification_rate"),
     share_of="total",
     any_classes=True,
     hits=False,
@@ -99,13 +99,15 @@ def precision(c: ConfusionMatrix) -> FloatArray:
     return c.tp / c.predicted_positive
 
 
-@rate("recall", aliases=("TPR", "sensitivity", "hit_rate"), share_of="positive")
+@rate(
+    "recall", aliases=("TPR", "true_positive_rate", "sensitivity", "hit_rate"), share_of="positive"
+)
 def recall(c: ConfusionMatrix) -> FloatArray:
     """Share of the positives that are predicted positive: TP / (TP + FN)."""
     return c.tp / c.positive
 
 
-@rate("specificity", aliases=("TNR", "selectivity"), share_of="negative")
+@rate("specificity", aliases=("TNR", "true_negative_rate", "selectivity"), share_of="negative")
 def specificity(c: ConfusionMatrix) -> FloatArray:
     """Share of the negatives that are predicted negative: TN / (FP + TN)."""
     return c.tn / c.negative
@@ -117,13 +119,17 @@ def negative_predictive_value(c: ConfusionMatrix) -> FloatArray:
     return c.tn / c.predicted_negative
 
 
-@error("FPR", aliases=("false_positive_rate", "fall-out"), share_of="negative")
+@error(
+    "FPR",
+    aliases=("false_positive_rate", "fall-out", "false_alarm_rate", "type_1_error"),
+    share_of="negative",
+)
 def false_positive_rate(c: ConfusionMatrix) -> FloatArray:
     """Share of the negatives that are predicted positive: FP / (FP + TN)."""
     return c.fp / c.negative
 
 
-@error("FNR", aliases=("false_negative_rate", "miss_rate"), share_of="positive")
+@error("FNR", aliases=("false_negative_rate", "miss_rate", "type_2_error"), share_of="positive")
 def false_negative_rate(c: ConfusionMatrix) -> FloatArray:
     """Share of the positives that are predicted negative: FN / (TP + FN)."""
     return c.fn / c.positive
@@ -141,7 +147,12 @@ def false_omission_rate(c: ConfusionMatrix) -> FloatArray:
     return c.fn / c.predicted_negative
 
 
-@count("prevalence", range=(0, 1), aliases=("generality", "base_rate"), share_of="total")
+@count(
+    "prevalence",
+    range=(0, 1),
+    aliases=("generality", "total_recall", "base_rate"),
+    share_of="total",
+)
 def prevalence(c: ConfusionMatrix) -> FloatArray:
     """Share of all rows that are positive, P / (P + N); the generality of a retrieval task."""
     return c.positive / c.total
@@ -265,7 +276,7 @@ def matthews_correlation(c: ConfusionMatrix) -> FloatArray:
 
 @rate(
     "Jaccard",
-    aliases=("jaccard_score", "IoU", "critical_success_index"),
+    aliases=("jaccard_score", "IoU", "critical_success_index", "threat_score"),
     undefined={"no_positives_at_all": lambda c, _: c.tp + c.fp + c.fn == 0},
     reference="Jaccard 1912",
 )

@@ -15,9 +15,9 @@ from calipers.lazily import numpy as np
 from calipers.measures.averages import (
     AVERAGES,
     PAIRWISE,
-    UNDEFINED,
     Among,
     average_over_classes,
+    by_agreement,
     classes_without_value,
     picked,
     written_among,
@@ -26,7 +26,7 @@ from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, check, frozen, literal, written
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
-from calipers.measures.ties import over_ties, too_many_orders
+from calipers.measures.ties import check_ties, over_ties, too_many_orders
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
@@ -194,21 +194,8 @@ class Definition:
                 raise UnknownMeasureError(f"{self.name} needs {name}, as in {written}")
             if value is not None or self.parameters[name] is not None:
                 check(self.name, name, value)
-        self._check_ties(bound)
+        check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
-
-    def _check_ties(self, bound: Mapping[str, Any]) -> None:
-        """Whether the value over orders of tied documents is known."""
-        ties = bound.get("ties", "id")
-        if ties == "id":
-            return
-        if ties == "average":
-            wrong = bound.get("denominator") == "found"
-            why = "the number of relevant documents found depends on the order"
-        else:
-            wrong, why = self.higher_is_better is None, "the measure has no direction"
-        if wrong:
-            raise UnknownMeasureError(f"{self.name}: ties is {ties!r}, but {why}")
 
     # There is one definition of a name in a process, also behind a copy; as to pickles, see the
     # catalogue.
@@ -346,13 +333,8 @@ class Measure:
         return value if self.agreed is None else np.where(np.isnan(value), self.agreed, value)
 
     def where_undefined(self, undefined: str) -> Measure:
-        """The measure with a value by agreement where it has none, one of :data:`UNDEFINED`: of
-        labels where its range ends and holds that value, of retrieval always. (1 is that of shares
-        alone, and no stand-in for a correlation.)"""
-        value, (low, high) = UNDEFINED[undefined], self.definition.range
-        of_labels = self.definition.reads in ("labels", "sets") and np.isfinite(high - low)
-        fits = of_labels and (value == 0 or low == 0)
-        return replace(self, agreed=value) if fits or self.task == "retrieval" else self
+        """The measure with a value by agreement where it has none."""
+        return replace(self, agreed=by_agreement(self.definition, undefined))
 
     def _value(self, statistic: Statistic) -> FloatArray:
         if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):

@@ -7,7 +7,7 @@ the name: parameters that are called otherwise, and those that are written into 
     ir_measures    NumRet(rel=1)  SetP(relative=True)  BPM(max_rel=3)@10  NRBP(beta=0.6)
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
     MTEB           ndcg_at_10
-    scikit-learn   balanced_accuracy(adjusted=True)
+    scikit-learn   balanced_accuracy(adjusted=True)  f1_score  neg_log_loss
     Kaggle         quadratic_weighted_kappa
 """
 
@@ -146,7 +146,11 @@ _KAPPA = re.compile(r"(linear|quadratic)[-_](?:weighted[-_])?kappa", re.IGNORECA
 
 
 def _of_classes(name: str, at: str | None, values: Parameters) -> Words:
+    if name.lower().startswith("neg_"):  # its scorers are higher for the better
+        name = name[len("neg_") :]
     base = name.lower().replace("_", "-").removesuffix("-score")
+    if base in ("precision", "recall", "f1"):
+        return base, at, values
     if base == "balanced-accuracy" and isinstance(values.get("adjusted"), bool):
         return "adjusted-" * values.pop("adjusted") + "balanced-accuracy", at, values
     weighted = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)

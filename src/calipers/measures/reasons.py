@@ -50,6 +50,8 @@ REASONS = {
     "empty_fpr_range": "the range of false positive rates is empty",
     "zero_probability": "a true class was given probability 0, so that the loss is infinite",
     "certain_probability": "a probability is 0 or 1, whose logit is infinite",
+    "certain_group": "a group has no probability but 0, or none but 1",
+    "too_few_groups": "too few groups of distinct probabilities to have a degree of freedom",
     "separated": "a threshold separates the classes, so that no line is the most likely",
     "constant_truth": "the truth is one number in all rows",
     "constant_prediction": "one number is predicted in all rows",

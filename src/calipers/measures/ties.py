@@ -8,6 +8,7 @@ from math import comb, prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from calipers.lazily import numpy as np
+from calipers.measures.errors import UnknownMeasureError
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 class OfRanking(Protocol):
     """What a definition says of a measure of rankings."""
 
+    @property
+    def name(self) -> str: ...  # noqa: D102
     @property
     def formula(self) -> Callable[..., FloatArray]: ...  # noqa: D102
     @property
@@ -31,6 +34,20 @@ class OfRanking(Protocol):
 MOST_ORDERS = 20_000
 
 _UNJUDGED = -3
+
+
+def check_ties(measure: OfRanking, parameters: Mapping[str, Any]) -> None:
+    """That the value over orders of tied documents is known."""
+    ties = parameters.get("ties", "id")
+    if ties == "id":
+        return
+    if ties == "average":
+        wrong = parameters.get("denominator") == "found"
+        why = "the number of relevant documents found depends on the order"
+    else:
+        wrong, why = measure.higher_is_better is None, "the measure has no direction"
+    if wrong:
+        raise UnknownMeasureError(f"{measure.name}: ties is {ties!r}, but {why}")
 
 
 def over_ties(

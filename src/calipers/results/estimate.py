@@ -31,7 +31,7 @@ NO_INTERVAL = {
     "no_analytic_interval": "there is no analytic interval for this measure",
     "no_interval_of_test": "no interval belongs to this test",
     "exact_count": "a count of what is there; nothing is estimated",
-    "p_value": "a p-value is no estimate of anything",
+    "p_value": "a test's statistic or p-value is no estimate of anything",
     "one_value_an_item": "one value an item leaves nothing to resample",
 }
 
