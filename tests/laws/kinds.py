@@ -42,6 +42,12 @@ SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e6, 1e6))
 #: With ties, and some that no logarithm takes; or none of these. Squares of all are normal numbers.
 NUMBERS = st.one_of(st.integers(-3, 3).map(float), st.floats(-1e3, 1e3).map(lambda x: round(x, 6)))
 POSITIVE = st.one_of(st.integers(1, 5).map(float), st.floats(0.01, 1e3))
+#: Over three classes, some of which are impossible.
+DISTRIBUTIONS = (
+    st.lists(st.integers(0, 4), min_size=3, max_size=3)
+    .filter(any)
+    .map(lambda parts: tuple(part / sum(parts) for part in parts))
+)
 
 
 @dataclass(frozen=True)
@@ -121,6 +127,11 @@ def _numbers(definition: Definition, rows: Sequence[Row]) -> NumberMoments | Num
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     of: Any = definition.on
     return of.from_rows(truth, prediction, _weights(rows))  # type: ignore[no-any-return]
+
+
+def _distributions(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth, said = (np.array([row[i] for row in rows], float).reshape(len(rows), 3) for i in (0, 1))
+    return Moments.from_rows(definition.example().losses(truth, said), _weights(rows))
 
 
 def _class_ranks(_: Definition, rows: Sequence[Row]) -> ClassRanks:
@@ -286,6 +297,8 @@ KINDS = {
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),
+        Kind("soft", Moments, st.tuples(DISTRIBUTIONS, DISTRIBUTIONS, WEIGHTS),
+             _distributions, _same),
         Kind("multilabel", Moments,
              st.tuples(*[st.tuples(*[st.booleans()] * 3)] * 2, WEIGHTS), _examples, _same),
         Kind("label-ranks", Moments,

@@ -126,7 +126,9 @@ def two_classes(named: str, way: tuple[str, str, str], measures: Any, *, sliced:
     )
 
 
-OF_TWO = every("classification", *(f for f in TASKS["classification"] if f != "ranks"))
+OF_TWO = every(
+    "classification", *(f for f in TASKS["classification"] if f not in ("ranks", "soft"))
+)
 #: Those of which reports are made, and what they are built on.
 USUAL = ["AUC", "PR-AUC", "AP", "max-F1", "KS", "log-loss", "Brier", "calibration-slope", "ECE"]
 USUAL += ["accuracy", "precision", "recall", "F1", "MCC", "kappa", "balanced-accuracy"]

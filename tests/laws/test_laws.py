@@ -237,6 +237,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
+        "soft": [((0.5, 0.25, 0.25),) * 2 + (1.0,)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
     }
     group = ({"d0": 1, "d1": 2, "d2": 0}, [["d0", "d1", "d2"]])

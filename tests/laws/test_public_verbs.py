@@ -29,8 +29,9 @@ AROUND_THE_VALUE = {
 #: What is evaluated at once: the tasks, documents judged in groups by themselves.
 BATCHES = {
     **TASKS,
-    "classification": tuple(f for f in TASKS["classification"] if f != "ranks"),
+    "classification": tuple(f for f in TASKS["classification"] if f not in ("ranks", "soft")),
     "classes": ("ranks",),
+    "distributions": ("soft",),
     "retrieval": ("retrieval",),
     "grouped": tuple(family for family in TASKS["retrieval"] if family != "retrieval"),
 }
@@ -60,6 +61,13 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in (("rough", 2.0), ("fine", 1.0))
         }
         return cal.classification(of_row, score=score, **options)
+    if task == "distributions":
+        of_row = generator.dirichlet(np.ones(3), rows)
+        probability = {
+            name: (1 - noise) * of_row + noise * generator.dirichlet(np.ones(3), rows)
+            for name, noise in (("rough", 0.6), ("fine", 0.3))
+        }
+        return cal.classification(of_row, probability=probability, **options)
     if task == "multilabel":
         labels = generator.random((rows, 4)) < 0.4
         probability = {

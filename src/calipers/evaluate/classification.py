@@ -12,7 +12,7 @@ import numpy as np
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_columns import is_per_class
+from calipers.data.class_columns import is_per_class, is_table
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
@@ -40,6 +40,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
+from calipers.evaluate.soft import soft
 from calipers.evaluate.subjects import of_two_classes
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
@@ -89,7 +90,9 @@ def classification(
     ----------
     truth
         The class of each row: one column of labels. With more than two, and no class named
-        positive, all classes are evaluated: each against the rest, and averages over them.
+        positive, all classes are evaluated: each against the rest, and averages over them. Or a
+        distribution over the classes for each row, such as the shares of its annotators: a column
+        for each class, as probabilities, whose cross-entropy, divergence and Brier score are taken.
     predicted
         Predicted labels; a column, or a dict from system names to columns.
     confusion
@@ -195,6 +198,16 @@ def classification(
     )
     given = of_cells(rows.columns, labels)
     truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
+    if is_table(truth):
+        odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
+        for name in (name for name, value in odd.items() if value is not None):
+            raise InputError(f"truth: is a distribution a row, which goes without {name}=")
+        return soft(
+            truth, probability, labels,
+            weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
+            settings=settings, measures=measures, baseline=baseline, primary=primary,
+            notes=rows.notes, inputs=inputs,
+        )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes))
     if labels is None:

@@ -20,6 +20,7 @@ from calipers.data.groups import judge_groups, read_groups
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import predictions, two_classes
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.soft import distributions
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
@@ -78,6 +79,11 @@ def value_of(
         repeats = Repeats.of(count, len(target))
         columns = repeats(target), repeats(predicted), repeats.weights(weight)
         return float(measure.apply(Predictions("", *columns, Settings()).over(measure).statistic))
+    if definition.reads == "distributions":
+        _, target, said = distributions(truth, {"": prediction})
+        repeats = Repeats.of(count, len(target))
+        loss = repeats(measure.losses(target, said[""]))
+        return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
         found = classes(truth, also={"predicted": prediction})
         called = found.codes_of(prediction, "predicted")

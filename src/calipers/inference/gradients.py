@@ -79,7 +79,8 @@ def class_gradient(measure: Any, matrix: ConfusionMatrix) -> FloatArray:
     if measure.average == "weighted":  # the weights too vary with the rows
         values = np.where(share > 0, plain.apply(each), 0.0)
         apart = np.where(share > 0, values - (share * values).sum(), 0.0)
-        out[:, 1, :] += (apart / each.positive[picked].sum())[:, None]
+        with np.errstate(invalid="ignore"):  # nor may any have true rows
+            out[:, 1, :] += (apart / each.positive[picked].sum())[:, None]
     return out
 
 

@@ -9,9 +9,10 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
+from calipers.measures.areas import Area
 from calipers.measures.averages import (
     AVERAGES,
     PAIRWISE,
@@ -26,7 +27,7 @@ from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, check, frozen, literal, written
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
-from calipers.measures.ties import check_ties, over_ties, too_many_orders
+from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 
@@ -37,19 +38,6 @@ if TYPE_CHECKING:
 
 Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
-
-#: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
-#: those that look at ranks.
-VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
-
-
-class Area(NamedTuple):
-    """That a measure is scale·A + shift, with an area A of which the core knows how it varies: AUC,
-    AP, PR-AUC or AP-DG."""
-
-    name: str
-    scale: float = 1.0
-    shift: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

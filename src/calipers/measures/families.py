@@ -39,6 +39,7 @@ FAMILIES: dict[str, Family] = {
         _own("probabilities", "probabilities", "probabilities", of_classes=True),
         _own("calibration", "probabilities", "calibration", of_classes=True),
         _own("ranks", "ranks", "ranks"),
+        _own("soft", "distributions", "soft"),
         _own("multilabel", "sets", "multilabel"),
         _own("label-ranks", "scores", "multilabel"),
         _own("retrieval", "rankings", "retrieval.judging"),  # on users, gains, rankings, sets
@@ -57,7 +58,7 @@ FAMILIES: dict[str, Family] = {
 #: Which families each task's systems are measured by, in the order names are looked up.
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences"),
-    "classification": ("counts", "scores", "probabilities", "calibration", "ranks"),
+    "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
     "regression": ("regression", "fit", "order"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion"),

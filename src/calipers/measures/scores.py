@@ -10,7 +10,7 @@ from functools import partial
 from math import inf
 
 from calipers.lazily import numpy as np
-from calipers.measures.definition import Area
+from calipers.measures.areas import Area
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, ScoreTable
 

@@ -30,6 +30,10 @@ class OfRanking(Protocol):
     def higher_is_better(self) -> bool | None: ...  # noqa: D102
 
 
+#: What can be asked of every measure of judged rankings, beside its own parameters; ``ties`` of
+#: those that look at ranks.
+VIEWS: Mapping[str, Any] = {"judged_only": False, "ties": "id"}
+
 #: Up to how many orders of a topic are gone through one by one.
 MOST_ORDERS = 20_000
 

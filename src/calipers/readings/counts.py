@@ -109,7 +109,7 @@ class ClassCounts:
             n=self.matrix.rows,
             bounds=definition.range,
             undefined=why,
-            agreed=bool(why) and math.isfinite(value),
+            agreed=bool(why) and bool(np.isfinite(value)),
             higher_is_better=definition.higher_is_better,
             weight=cells.weight,
             clusters=self.clusters,

@@ -52,6 +52,7 @@ class System(base.System):
     needs: ClassVar = {
         "labels": ("predicted", "predicted labels, probabilities, or scores with a threshold"),
         "ranks": ("", "more than two classes"),
+        "distributions": ("", "a distribution over the classes as the truth of each row"),
         "scores": ("score", "scores or probabilities"),
         "probabilities": ("probability", "probabilities"),
     }

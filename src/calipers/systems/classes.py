@@ -124,6 +124,7 @@ class ClassSystem(base.System):
         "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
         "scores": ("score", _OF_CLASS),
         "ranks": ("score", _OF_CLASS),
+        "distributions": ("", "a distribution over the classes as the truth of each row"),
         "probabilities": ("is_probability", "a probability for each class"),
     }
 

@@ -1,0 +1,72 @@
+"""Measures of probabilities where the truth too is a distribution over the classes, row by row: the
+shares of annotators, say. Both are arrays of shape (rows, K)."""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+
+from calipers.lazily import numpy as np
+from calipers.measures.probabilities import INFINITE, NO_ROWS, cross_entropy
+from calipers.measures.registration import mean_of_rows
+from calipers.statistics import FloatArray
+
+soft = partial(mean_of_rows, family="soft", higher_is_better=False, any_classes=True)
+
+
+def _answer(truth: FloatArray, weight: FloatArray | None) -> FloatArray:
+    """The best constant answer: the mean of the true distributions."""
+    return np.asarray(np.average(truth, axis=0, weights=weight))
+
+
+def _excess_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
+    return float(np.average(excess_entropies(truth, _answer(truth, weight)), weights=weight))
+
+
+def _distance_of_constant(truth: FloatArray, weight: FloatArray | None) -> float:
+    return float(np.average(squared_distances(truth, _answer(truth, weight)), weights=weight))
+
+
+@soft(
+    "soft-log-loss",
+    aliases=("soft_cross_entropy",),
+    range=(0, inf),
+    undefined=NO_ROWS | INFINITE,
+    default=lambda truth, w: float(cross_entropy(*[_answer(truth, w)] * 2)),
+)
+def cross_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """Cross-entropy of the true distribution p and the predicted q: the mean of H(p, q) =
+    −Σ pₖ ln qₖ, in nats.
+
+    It is the log loss where all truth is certain. At best it is the mean of H(p), which is not 0;
+    what it has beyond that is ``KL-divergence``.
+    """
+    return np.asarray(cross_entropy(truth, probability))
+
+
+@soft(
+    "KL-divergence",
+    aliases=("KL", "kullback_leibler", "relative_entropy"),
+    range=(0, inf),
+    perfect=0.0,
+    undefined=NO_ROWS | INFINITE,
+    default=_excess_of_constant,
+)
+def excess_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """Divergence of the predicted distribution q from the true p (Kullback and Leibler's): the mean
+    of H(p, q) − H(p) = Σ pₖ ln(pₖ/qₖ), in nats, 0 at best."""
+    excess = cross_entropy(truth, probability) - cross_entropy(truth, truth)
+    return np.asarray(np.maximum(excess, 0.0))
+
+
+@soft(
+    "soft-Brier",
+    range=(0, 2),
+    perfect=0.0,
+    undefined=NO_ROWS,
+    default=_distance_of_constant,
+)
+def squared_distances(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """Brier score against true distributions: the mean of Σ (qₖ − pₖ)², over all classes also where
+    they are two."""
+    return np.asarray(np.square(probability - truth).sum(axis=-1))

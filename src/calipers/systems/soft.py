@@ -1,0 +1,50 @@
+"""Systems that predict distributions over classes, of rows whose truth is one as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from calipers.data.errors import InputError
+from calipers.readings.losses import Losses
+from calipers.systems.base import NAN, System
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Distributions(System):
+    """What is true of each row and what one system says, shape (rows, classes)."""
+
+    name: str
+    truth: FloatArray
+    probability: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    clusters: Clusters | None = None
+    measures: tuple[Measure, ...] = ()
+
+    columns: ClassVar = ("truth", "probability", "weight")
+    needs: ClassVar = {"distributions": ("probability", "a probability for each class")}
+
+    def check_one(self, measure: Measure) -> None:
+        """That the measure takes distributions for the truth."""
+        asked = "as the truth is a distribution a row; ask for soft-log-loss, KL-divergence or"
+        if measure.reads != "distributions":
+            raise InputError(f"{measure} takes a class for each row, {asked} soft-Brier")
+
+    def over(self, measure: Measure) -> Losses:
+        """The loss of each row."""
+        losses = measure.losses(self.truth, self.probability)
+        return Losses(losses, self.weight, self.clusters, self.settings)
+
+    def constant(self, measure: Measure) -> float:
+        """What the best constant answer loses."""
+        default = measure.definition.default
+        if default is None or not (self.weight is None or self.weight.sum() > 0):
+            return NAN
+        return default(self.truth, self.weight)
