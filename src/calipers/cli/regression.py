@@ -50,6 +50,7 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
             data=rows,
             id=systems.by,
             measures=measures or None,
+            curves=output.report is not None,
             inputs=systems.origins(table),
             **options,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from calipers.curves.residuals import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
@@ -35,6 +36,7 @@ def regression(
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     primary: str | None = None,
+    curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -44,10 +46,10 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns. The remaining options, ``weight``, ``count``, ``cluster``,
-    ``slices``, ``data``, ``id`` and ``missing`` among them, are those of
-    :func:`calipers.classification`. The default of each loss is what the best constant prediction
-    loses: the mean of the truth under squared error, its median under absolute error.
+    from system names to columns; ``curves`` says whether residuals are drawn. The remaining options
+    are those of :func:`calipers.classification`, ``weight``, ``count``, ``cluster``, ``slices``,
+    ``data``, ``id`` and ``missing`` among them. The default of each loss is what the best constant
+    prediction loses: the mean of the truth under squared error, its median under absolute error.
 
     Raises
     ------
@@ -97,4 +99,5 @@ def regression(
         inputs=inputs,
         notes=rows.notes,
         findings=of_numbers,
+        curves=ResidualCurves(list(systems.values())) if curves else (),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from calipers.report import numbers
-from calipers.report.figures import vega
+from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart, threshold_text
 from calipers.report.figures.figure import Figure, Numbers
 from calipers.report.figures.vega import Spec, finite
@@ -54,7 +54,7 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
         upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
     panels = [upper]
     if SPREAD in curves:
-        panels.append(_spread(curves[SPREAD], names))
+        panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
     apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
     return {**around, "spacing": 8, "vconcat": panels, "resolve": apart}
 
@@ -73,24 +73,6 @@ def _bins(curves: Iterable[Curve], names: Mapping[str, str], line: Spec) -> list
         vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2={"field": "high"}),
         vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"]),
     ]
-
-
-def _spread(curves: Sequence[Curve], names: Mapping[str, str]) -> Spec:
-    """The share of rows in bars of probabilities."""
-    data = [
-        {"x": finite(x, 4), "y": finite(y, 4), "system": names[c.system]}
-        for c in curves
-        for x, y in zip(c.x, c.y, strict=True)
-    ]
-    hue: Spec = {"value": vega.PALETTE[0]}
-    if len(names) > 1:
-        scale = {"domain": list(names.values()), "range": list(vega.PALETTE[: len(names)])}
-        hue = vega.nominal("system", scale=scale, legend=None)
-    axis = {"tickCount": 2, "format": "%"}
-    x = vega.quantity("x", title=curves[0].x_label, scale={"domain": [0, 1]})
-    y = vega.quantity("y", stack=None, title="Rows", axis=axis)
-    mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}
-    return {"width": 400, "height": 70, **vega.layer(data, mark, x=x, y=y, color=hue)}
 
 
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:

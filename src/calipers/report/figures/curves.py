@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from calipers.report import numbers
-from calipers.report.figures import calibration
+from calipers.report.figures import calibration, residuals
 from calipers.report.figures.curve_chart import curve_chart, has_chance, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
@@ -35,18 +35,22 @@ _KINDS = {
     "pr at ranks": "Precision and recall at ranks",
 }
 
+#: Kinds that have figures of another sort.
+_APART = calibration.KINDS | residuals.KINDS
+
 
 def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures of the curves, each as soon as its curves are computed."""
     for kind, of_kind in _by_kind(evaluation.curves):
         # Curves of measures and of classes share a chart by system, others by kind.
-        drawn = (c for c in of_kind if len(c.x) and c.kind not in calibration.KINDS)
+        drawn = (c for c in of_kind if len(c.x) and c.kind not in _APART)
         groups = grouped(drawn, lambda c: c.system if c.series or c.kind == "threshold" else "")
         for system, curves in groups.items():
             yield _curve_figure(kind, system, curves, evaluation.systems)
     together = calibration.calibration_curves(evaluation)
     if together:
         yield calibration.calibration_figure(together, evaluation.systems)
+    yield from residuals.residual_figures(evaluation)
 
 
 def _by_kind(curves: Sequence[Curve]) -> Iterator[tuple[str, Iterable[Curve]]]:

@@ -1,0 +1,202 @@
+"""What residuals look like: normal quantiles, histograms, and means given a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from calipers.inference import intervals
+from calipers.once import cached_property
+from calipers.results import Curve
+from calipers.statistics import Moments
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
+    from calipers.systems.numbers import Predictions
+
+#: Bins of the same number of rows, of which means are drawn.
+BINS = 20
+#: A bin has so many rows at least.
+LEAST = 10
+#: Bars of a histogram.
+BARS = 40
+#: So many quantiles are drawn.
+MOST_QUANTILES = 400
+#: Data sets from which the band of normal quantiles comes, and the rows of each at most.
+SETS, MOST_ROWS = 1_000, 2_000
+
+#: What is drawn against what: the kind of curve, x and y, and the line of what is perfect.
+CONDITIONAL: Mapping[str, tuple[str, str]] = {
+    "prediction given truth": ("Truth", "Mean prediction"),
+    "residual given prediction": ("Prediction", "Mean residual"),
+    "residual given truth": ("Truth", "Mean residual"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualCurves(Sequence[Curve]):
+    """The curves of systems that predict numbers, computed when they are first looked at."""
+
+    systems: Sequence[Predictions]
+
+    @cached_property
+    def _made(self) -> tuple[Curve, ...]:
+        made = [normal_quantiles(s) for s in self.systems]
+        made += _histograms(
+            "residuals", "Residual", [(s, s.predicted - s.truth) for s in self.systems]
+        )
+        first = self.systems[0]
+        values = [*((s, s.predicted) for s in self.systems), (first, first.truth)]
+        named = [*(s.name or "prediction" for s in self.systems), "truth"]
+        made += _histograms("values", "Value", values, named)
+        for kind in CONDITIONAL:
+            made += [conditional(s, kind) for s in self.systems]
+        return tuple(made)
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return (len(CONDITIONAL) + 3) * len(self.systems) + 1  # known before they are computed
+
+
+def _curve(system: Predictions, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
+    none = np.zeros(0)
+    empty = {"threshold": none, "band_x": none, "low": none, "high": none, "method": "none"}
+    shared: dict[str, Any] = {**empty, "at": "", "level": system.settings.level, **parts}
+    return Curve(system.name, kind, x_label, y_label, **shared)
+
+
+def _weights(system: Predictions) -> FloatArray:
+    return np.ones(len(system.truth)) if system.weight is None else system.weight
+
+
+# --- Normal quantiles -----------------------------------------------------------------------------
+
+
+def normal_quantiles(system: Predictions) -> Curve:
+    """Residuals less their mean over their standard deviation, by size, against the quantiles of
+    the normal distribution at (i − ½)/n.
+
+    The band holds all of them at once for normal residuals: limits at each place at one local
+    level, by the Beta distribution of the i-th of n, with the level set by normal samples that are
+    standardised in the same way. There is none of weighted or clustered rows. Source: Aldor-Noiman,
+    Brown, Buja, Rolke and Stine 2013.
+    """
+    from scipy.special import ndtri
+
+    w, residual = _weights(system), system.predicted - system.truth
+    residual, w = residual[w > 0], w[w > 0]
+    labels = "Normal quantile", "Standardised residual"
+    moments = Moments.from_rows(residual, w)
+    if len(w) < 3 or not moments.m2 > 0:
+        none = np.zeros(0)
+        return _curve(system, "normal quantiles", *labels, x=none, y=none)
+    order = np.argsort(residual)
+    z = (residual[order] - moments.mean) / np.sqrt(moments.m2 / moments.weight)
+    place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
+    shown = np.unique(np.linspace(0, len(z) - 1, min(len(z), MOST_QUANTILES)).round().astype(int))
+    # The tails are what is looked at.
+    ends = np.arange(min(10, len(z)))
+    shown = np.unique(np.concatenate([shown, ends, len(z) - 1 - ends]))
+    x = ndtri(place[shown])
+    band: dict[str, Any] = {}
+    if system.weight is None and system.clusters is None and system.settings.interval != "none":
+        low, high = _normal_band(len(z), shown + 1, system.settings.level, system.settings.seed)
+        none = np.full(len(x), np.nan)
+        band = {"band_x": x, "wide_low": low, "wide_high": high, "low": none, "high": none}
+        band["wide_method"] = "equal local levels"
+    references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
+    return _curve(
+        system, "normal quantiles", *labels, x=x, y=z[shown], references=references, **band
+    )
+
+
+def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Limits of the standardised i-th smallest of n normal numbers, for all these i at once."""
+    from scipy.special import betainc, betaincinv, ndtr, ndtri
+
+    # The local level hardly depends on n where n is large.
+    rows = min(n, MOST_ROWS)
+    at = np.arange(1, rows + 1)
+    random = np.random.Generator(np.random.Philox(seed))
+    least = np.empty(SETS)
+    for k in range(SETS):
+        sample = np.sort(random.normal(size=rows))
+        p = betainc(at, rows - at + 1, ndtr((sample - sample.mean()) / sample.std()))
+        least[k] = min(p.min(), (1 - p).min())
+    local = float(np.quantile(least, 1 - level))
+    rest = n - places + 1
+    low, high = (ndtri(betaincinv(places, rest, share)) for share in (local, 1 - local))
+    return np.asarray(low, np.float64), np.asarray(high, np.float64)
+
+
+# --- Histograms -----------------------------------------------------------------------------------
+
+
+def _histograms(
+    kind: str,
+    x_label: str,
+    columns: Sequence[tuple[Predictions, FloatArray]],
+    series: Sequence[str] | None = None,
+) -> list[Curve]:
+    """Shares of rows in bars of equal width, the same for all."""
+    low = min(float(column.min()) for _, column in columns)
+    high = max(float(column.max()) for _, column in columns)
+    edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
+    made = []
+    for k, (system, column) in enumerate(columns):
+        share = np.histogram(column, edges, weights=_weights(system))[0]
+        y = np.append(share / share.sum(), 0.0)
+        own = {} if series is None else {"series": series[k]}
+        parts = {"x": edges, "y": y, "shape": "bars", **own}
+        made.append(_curve(system, kind, x_label, "Share of rows", **parts))
+    return made
+
+
+# --- Means given a number -------------------------------------------------------------------------
+
+
+def conditional(system: Predictions, kind: str) -> Curve:
+    """The mean of a number in bins of another of equally many rows, with Student's limits; of
+    rows in clusters by these."""
+    given, labels = kind.rpartition(" given ")[2], CONDITIONAL[kind]
+    x = getattr(system, "truth" if given == "truth" else "predicted")
+    y = system.predicted if kind.startswith("prediction") else system.predicted - system.truth
+    w = _weights(system)
+    used = w > 0
+    order = np.flatnonzero(used)[np.argsort(x[used], kind="stable")]
+    share = np.cumsum(w[order]) / w[order].sum()
+    number = max(1, min(BINS, len(order) // LEAST))
+    code = np.minimum((share * number - 1e-9).astype(int), number - 1)
+    # Rows of one number stay together, in the bin of the first.
+    first = np.concatenate([[True], np.diff(x[order]) > 0])
+    code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    made = [_bin(system, x, y, w, order[code == k]) for k in np.unique(code)]
+    middle, mean, low, high = np.array(made).T
+    ends = float(middle[0]), float(middle[-1])
+    perfect = ends if kind.startswith("prediction") else (0.0, 0.0)
+    references = {"no error": [[ends[0], perfect[0]], [ends[1], perfect[1]]]}
+    band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
+    band = band if system.settings.interval != "none" else {}
+    return _curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
+
+
+def _bin(
+    system: Predictions, x: FloatArray, y: FloatArray, w: FloatArray, rows: Any
+) -> tuple[float, float, float, float]:
+    """The mean of x and of y there, and the limits of the latter."""
+    moments = Moments.from_rows(y[rows], w[rows])
+    level, n, se = system.settings.level, moments.effective_size, moments.standard_error
+    if system.clusters is not None:
+        own = system.clusters.taken(rows)
+        n, se = own.number, own.mean_error(y[rows])
+    made = intervals.student(moments.mean, se, n, level)
+    return float(np.average(x[rows], weights=w[rows])), moments.mean, made.low, made.high

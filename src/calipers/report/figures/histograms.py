@@ -1,0 +1,38 @@
+"""Histograms: a panel of step areas, below a curve or by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from calipers.report.figures import vega
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.names import visible
+from calipers.results import Curve
+
+
+def panel(
+    curves: Sequence[Curve],
+    names: Mapping[str, str],
+    height: int,
+    *,
+    domain: Sequence[float] | None = None,
+    legend: bool = False,
+    only: str = vega.PALETTE[0],
+) -> Spec:
+    """The shares of rows in bars of each of ``names``, of one alone in the colour ``only``."""
+    data = [
+        {"x": finite(x, 4), "y": finite(y, 4), "system": names[c.series or c.system]}
+        for c in curves
+        for x, y in zip(c.x, c.y, strict=True)
+    ]
+    hue: Spec = {"value": only}
+    if len(names) > 1:
+        shown = {"symbolType": "square", "symbolOpacity": 0.6} if legend else None
+        scale = vega.scale(list(names.values()), vega.PALETTE)
+        hue = vega.nominal("system", scale=scale, sort=None, legend=shown)
+    axis = {"tickCount": 2 if height < 100 else 5, "format": "%"}
+    ends: Spec = {} if domain is None else {"scale": {"domain": list(domain), "nice": False}}
+    x = vega.quantity("x", title=visible(curves[0].x_label), axis={"tickCount": 5}, **ends)
+    y = vega.quantity("y", stack=None, title="Rows", axis=axis)
+    mark = {"type": "area", "interpolate": "step-after", "opacity": 0.3, "line": True}
+    return {"width": 400, "height": height, **vega.layer(data, mark, x=x, y=y, color=hue)}

@@ -1,0 +1,127 @@
+"""The figures of predicted numbers: residuals by normal quantiles, histograms, and means given a
+number over how often it occurs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from calipers.report import numbers
+from calipers.report.figures import histograms, vega
+from calipers.report.figures.curve_chart import curve_chart
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.vega import Spec, finite, thinned
+from calipers.report.grouping import grouped
+from calipers.report.names import labels, short
+from calipers.results import Curve, Evaluation
+
+QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
+#: Kinds whose charts have the histogram of what is given below: of which kind that is.
+GIVEN = {
+    "prediction given truth": "truth",
+    "residual given prediction": "prediction",
+    "residual given truth": "truth",
+}
+#: The kinds of curves that these figures show.
+KINDS = frozenset({QUANTILES, RESIDUALS, VALUES, *GIVEN})
+
+_TITLES = {
+    QUANTILES: "Residuals against the normal distribution",
+    RESIDUALS: "Residuals",
+    VALUES: "True and predicted values",
+    "prediction given truth": "Prediction by truth",
+    "residual given prediction": "Residual by prediction",
+    "residual given truth": "Residual by truth",
+}
+_SAID = {
+    QUANTILES: "Residuals less their mean, in standard deviations, by size. On the line they would "
+    "be normal; above it on the right, or below it on the left, large errors are more frequent.",
+    RESIDUALS: "Residual: prediction less truth.",
+    VALUES: "",
+    "prediction given truth": "Means of bins of equally many rows. Even the best predictions are "
+    "nearer to the mean than the truth is.",
+    "residual given prediction": "Means of bins of equally many rows. Off the line at zero, "
+    "predictions of that size could be corrected.",
+    "residual given truth": "Means of bins of equally many rows. They slope downwards even for the "
+    "best predictions, which are nearer to the mean than the truth is.",
+}
+_POINTS = 11
+
+
+def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The figures, none of what has no curves."""
+    found = grouped((c for c in evaluation.curves if c.kind in KINDS), lambda c: c.kind)
+    for kind, curves in found.items():
+        drawn = [c for c in curves if len(c.x)]
+        if drawn:
+            spread = found.get(VALUES, []) if kind in GIVEN else []
+            yield _figure(kind, drawn, spread, evaluation.systems)
+
+
+def _figure(
+    kind: str, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+) -> Figure:
+    first = curves[0]
+    who = " and ".join(dict.fromkeys(short(c.system) for c in curves if c.system))
+    rows = [
+        (short(c.series or c.system), *(f"{v:.5g}" for v in (c.x[i], c.y[i])))
+        for c in curves
+        for i in thinned(list(range(len(c.x))), _POINTS)
+    ]
+    return Figure(
+        title=_TITLES[kind],
+        label=f"{_TITLES[kind]}: {first.y_label} against {first.x_label}"
+        + (f", for {who}." if who else "."),
+        caption=" ".join(filter(None, [_SAID[kind], *_bands(curves), *_below(kind, spread)])),
+        spec=_chart(kind, curves, spread, systems),
+        head=("system", first.x_label, first.y_label),
+        rows=tuple(rows),
+    )
+
+
+def _bands(curves: Sequence[Curve]) -> Iterator[str]:
+    level = numbers.percent(curves[0].level)
+    if any(math.isfinite(v) for c in curves for v in c.low):
+        yield f"Shaded: {level} interval of each bin ({short(curves[0].method)})."
+    if any(len(c.wide_low) for c in curves):
+        yield f"Shaded: where {level} of all normal samples of this size lie as a whole."
+
+
+def _below(kind: str, spread: Sequence[Curve]) -> Iterator[str]:
+    if spread:
+        yield f"Below: how often each {GIVEN[kind]} occurs."
+
+
+def _chart(
+    kind: str, curves: Sequence[Curve], spread: Sequence[Curve], systems: Sequence[str]
+) -> Spec:
+    if kind in (RESIDUALS, VALUES):
+        keys = [c.series or c.system for c in curves]
+        made = histograms.panel(curves, labels(keys, vega.LABEL), 260, legend=True)
+        return vega.whole(**made)
+    upper = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
+    if kind == QUANTILES or not spread:
+        return upper
+    upper["height"] = 260
+    return _over(kind, upper, spread, systems)
+
+
+def _over(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
+    """A chart over the histogram of what is given."""
+    around: dict[str, Any] = {
+        key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")
+    }
+    # The truth comes last, whatever a system is called.
+    given = spread[-1:] if GIVEN[kind] == "truth" else spread[:-1]
+    ends = [finite(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
+    for part in upper["layer"]:
+        x = part["encoding"].get("x")
+        if x is not None:
+            part["encoding"]["x"] = {**x, "title": None, "scale": {"domain": ends, "nice": False}}
+    names = {c.series or c.system: c.series or c.system for c in given}
+    only = "currentColor" if GIVEN[kind] == "truth" else vega.PALETTE[0]
+    lower = histograms.panel(given, names, 70, domain=ends, only=only)
+    lower["encoding"]["x"]["title"] = "Truth" if GIVEN[kind] == "truth" else "Prediction"
+    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    return {**around, "spacing": 8, "vconcat": [upper, lower], "resolve": apart}
