@@ -183,6 +183,21 @@ def test_silhouettes_of_points_by_hand() -> None:
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine"])
+def test_the_nearest_and_the_farthest_points(metric: str) -> None:
+    from scipy.spatial.distance import cdist
+
+    matrix = cdist(POINTS, POINTS, metric.replace("manhattan", "cityblock"))
+    same = NEAREST[:, None] == NEAREST
+    dunn = matrix[~same].min() / matrix[same].max()
+    matrix = (matrix + matrix.T) / 2 * (1 - np.eye(150))
+    for given in ({"distances": matrix}, {"metric": metric}):
+        points = None if "distances" in given else POINTS
+        e = cal.clustering(points, NEAREST, measures=["Dunn"], **given)["Dunn"]
+        assert e.value == pytest.approx(dunn, rel=1e-9)
+        assert e.no_interval == "two_pairs"
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "manhattan", "cosine"])
 def test_distances_that_are_given_make_the_same_numbers(metric: str, tmp_path: Any) -> None:
     from scipy.spatial.distance import cdist
 

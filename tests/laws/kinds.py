@@ -27,6 +27,7 @@ from calipers.statistics import (
     NumberMoments,
     NumberRows,
     ScoreTable,
+    Separations,
     Statistic,
 )
 
@@ -105,6 +106,12 @@ def _table(_: Definition, rows: Sequence[Row]) -> ScoreTable:
 def _contingency(_: Definition, rows: Sequence[Row]) -> ContingencyTable:
     truth, cluster = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     return ContingencyTable.from_codes(truth, cluster, "abc", "wxyz")
+
+
+def _separations(_: Definition, rows: Sequence[Row]) -> Separations:
+    """A row is a pair of points."""
+    first, second = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    return Separations.from_pairs(first, second, np.array([row[2] for row in rows], float), 3)
 
 
 #: Where clusters are.
@@ -294,6 +301,9 @@ KINDS = {
         Kind("dispersion", ClusterMoments,
              st.tuples(st.integers(0, 2), *[st.integers(-9, 9).map(float)] * 2), _moments,
              lambda rows, _: [(row[0], *CENTRES[row[0]]) for row in rows], weighted=False),
+        Kind("separations", Separations,
+             st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _separations,
+             lambda rows, _: [(a, b, 0.0 if a == b else d) for a, b, d in rows], weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),

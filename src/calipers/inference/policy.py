@@ -324,10 +324,11 @@ BOOTSTRAP = (
 )
 _MEANS_OF_UNITS = ("share of topics", "mean over topics")
 
-#: What has no interval: a count of the data themselves, a p-value, and the largest error of rows.
+#: What has no interval: a count of the data themselves, a p-value, and what single rows decide.
 WITHOUT = {
     "count": intervals.missing("count", "exact_count"),
     "p-value": intervals.missing("none", "p_value"),
+    "extremes of distances": intervals.missing("none", "two_pairs"),
     "largest": intervals.missing("none", "largest_of_rows"),
 }
 

@@ -52,6 +52,7 @@ FAMILIES: dict[str, Family] = {
         _own("partitions", "partitions", "partitions"),
         _own("silhouettes", "distances", "silhouettes"),
         _own("dispersion", "points", "dispersion"),
+        _own("separations", "pairs", "separations"),
     )
 }
 
@@ -61,7 +62,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
     "regression": ("regression", "fit", "order"),
     "multilabel": ("multilabel", "label-ranks"),
-    "clustering": ("partitions", "silhouettes", "dispersion"),
+    "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
 }
 
 

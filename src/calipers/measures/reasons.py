@@ -64,6 +64,7 @@ REASONS = {
     "one_row_in_a_bin": "a bin holds one row or less, whose variance cannot be known",
     "one_point": "there are fewer than two points, and so no pair of them",
     "no_pair_together": "every point is alone, in the classes or in the clusters",
+    "no_width": "no cluster has two points that are apart",
     "one_cluster": "there is one cluster only",
     "no_spread_within": "all points of a cluster are at one place, of every cluster",
     "same_centre": "two clusters have the same centre",

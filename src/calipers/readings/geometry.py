@@ -21,69 +21,13 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
+from calipers.readings.distances import Matrix, Points
 from calipers.readings.undefined import reasons
-from calipers.statistics import ClusterMoments, FloatArray, IntArray, Moments
+from calipers.statistics import ClusterMoments, FloatArray, IntArray, Moments, Separations
 from calipers.statistics.clusters import sums_of
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """Distances of points by one of the metrics of the core."""
-
-    points: FloatArray
-    metric: str
-    clusters: int
-
-    def sums(self, cluster: IntArray, weight: FloatArray | None = None) -> FloatArray:
-        """From each point to those of each cluster."""
-        if self.metric == "sqeuclidean":
-            return self._squared(cluster, weight)
-        from calipers import _core
-
-        metric: Any = self.metric
-        return np.asarray(_core.distance_sums(self.points, cluster, self.clusters, metric, weight))
-
-    def _squared(self, cluster: IntArray, weight: FloatArray | None) -> FloatArray:
-        """Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖², with the mean m of the y."""
-        w = np.ones(len(cluster)) if weight is None else weight
-        total = np.bincount(cluster, w, self.clusters)
-        centred = self.points - self.points.mean(axis=0)
-        mean = sums_of(centred * w[:, None], cluster, self.clusters)
-        mean /= np.where(total > 0, total, 1.0)[:, None]
-        own = np.bincount(
-            cluster, w * np.square(centred - mean[cluster]).sum(axis=1), self.clusters
-        )
-        out = np.empty((len(centred), self.clusters))
-        for j in range(self.clusters):
-            out[:, j] = total[j] * np.square(centred - mean[j]).sum(axis=1) + own[j]
-        return out
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Distances that are given, of which some rows are read at a time."""
-
-    rows: Any
-    clusters: int
-
-    def sums(self, cluster: IntArray, weight: FloatArray | None = None) -> FloatArray:
-        """From each point to those of each cluster."""
-        from calipers import _core
-
-        n = len(cluster)
-        step, out = max(1, _AT_ONCE // n), np.empty((n, self.clusters))
-        for begin in range(0, n, step):
-            some = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
-            found, _ = _core.matrix_sums(some, cluster, self.clusters, weight, begin)
-            out[begin : begin + step] = found
-        return out
-
-
-#: So many distances are read at a time.
-_AT_ONCE = 4_000_000
 
 
 class Nearest(NamedTuple):
@@ -312,6 +256,40 @@ def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
     at = getattr(moments, name)
     ends = [float(measure.apply(_with(moments, **{name: at * (1 + h)}))) for h in (STEP, -STEP)]
     return (ends[0] - ends[1]) / (2 * STEP * float(at)) if at > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The nearest points of different clusters, and the farthest of one."""
+
+    cluster: IntArray
+    geometry: Points | Matrix
+    settings: Settings
+
+    @cached_property
+    def statistic(self) -> Separations:
+        """Of all pairs of points."""
+        return Separations(*self.geometry.extremes(self.cluster))
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """No point has a value of its own."""
+
+    def influence(self, measure: MeasureLike, whole: Any = None) -> None:
+        """All but four points move nothing."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The value alone."""
+        n, definition = len(self.cluster), measure.definition
+        return Reading(
+            value=float(measure.apply(self.statistic)),
+            kind="extremes of distances",
+            settings=self.settings,
+            n=n,
+            unit="points",
+            bounds=definition.range,
+            undefined=reasons(measure, self.statistic, n),
+            higher_is_better=definition.higher_is_better,
+        )
 
 
 def influence(moved: FloatArray) -> Influence:

@@ -19,6 +19,7 @@ NO_INTERVAL = {
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
     "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
     "largest_of_rows": "how much larger errors can be than the largest seen cannot be known",
+    "two_pairs": "two pairs of points decide, and nothing says how other points would lie",
     "no_spread": "nothing varies: all units, or all replicates, have one value",
     "too_few_rows": "fewer than two rows",
     "one_class": "the rows are all of one class",

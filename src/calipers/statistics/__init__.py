@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
+    from calipers.statistics.separations import Separations
 
 _HOMES = {
     "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one",
@@ -36,6 +37,7 @@ _HOMES = {
     "occupied": "OccupiedMatrix, confusion_matrix",
     "rankings": "JudgedRankings",
     "ranks": "ClassRanks, rank_cells",
+    "separations": "Separations",
     "scores": "ScoreOrder, ScoreParts, ScoreTable",
 }
 
@@ -58,6 +60,7 @@ __all__ = [
     "ScoreOrder",
     "ScoreParts",
     "ScoreTable",
+    "Separations",
     "Statistic",
     "all_but_one",
     "confusion_matrix",

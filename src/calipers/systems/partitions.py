@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from calipers.data.errors import InputError
+from calipers.readings.distances import Matrix, Points
 from calipers.readings.geometry import (
     Dispersion,
-    Matrix,
+    Extremes,
     MeanSilhouette,
-    Points,
     Silhouettes,
     Simplified,
 )
@@ -47,6 +47,7 @@ class Clustering(System):
     needs: ClassVar = {
         "partitions": ("truth", "the true class of each point: truth="),
         "points": ("points", "the points: features="),
+        "pairs": ("near", "the points, or the distances of any two: features= or distances="),
         "distances": ("near", "the points, or the distances of any two: features= or distances="),
     }
 
@@ -70,12 +71,22 @@ class Clustering(System):
             return self.meeting
         if reads == "points":
             return self.once("dispersion", self._dispersion)
+        if reads == "pairs":
+            return self.once("extremes", self._extremes)
         own = measure.parameters
         return self.once(("near", own["to"], own["exponent"]), lambda: self._silhouettes(**own))
 
     def _dispersion(self) -> Dispersion:
         assert self.points is not None
         return Dispersion(self.points, self.cluster, len(self.names), self.settings)
+
+    def _extremes(self) -> Extremes:
+        return Extremes(self.cluster, self._geometry(self.metric), self.settings)
+
+    def _geometry(self, metric: str) -> Points | Matrix:
+        if self.points is None:
+            return Matrix(self.distances, len(self.names))
+        return Points(self.points, metric, len(self.names))
 
     def _silhouettes(self, to: str, exponent: int) -> MeanSilhouette:
         number = len(self.names)
@@ -84,12 +95,7 @@ class Clustering(System):
         if to == "centres":
             assert self.points is not None
             return MeanSilhouette(Simplified(*rows, self.points, self.settings))
-        geometry: Points | Matrix
-        if self.points is None:
-            geometry = Matrix(self.distances, number)
-        else:
-            metric = "sqeuclidean" if exponent == 2 else self.metric
-            geometry = Points(self.points, metric, number)
+        geometry = self._geometry("sqeuclidean" if exponent == 2 else self.metric)
         return MeanSilhouette(Silhouettes(*rows, geometry, self.settings))
 
     @property
