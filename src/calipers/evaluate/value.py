@@ -92,9 +92,7 @@ def value_of(
         whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
     if definition.task == "clustering":
-        if weight is not None:
-            raise InputError(f"{measure} is of points, which have no weight=")
-        return _of_clusters(measure, truth, prediction, count)
+        return _of_clusters(measure, truth, prediction, weight, count)
     labels = two_classes(truth, positive)
     repeats = Repeats.of(count, len(labels.positive))
     weights, truth = repeats.weights(weight), repeats(labels.positive)
@@ -114,10 +112,12 @@ def value_of(
     return float(measure.apply(Moments.from_rows(loss, weights)))
 
 
-def _of_clusters(measure: Measure, first: Any, labels: Any, count: Any) -> float:
+def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:
     """Of the true classes, or else the points, and the clusters."""
     from calipers.evaluate.clustering import clustering
 
+    if weight is not None:
+        raise InputError(f"{measure} is of points, which have no weight=")
     features, truth = (None, first) if measure.definition.reads == "partitions" else (first, None)
     [found] = clustering(features, labels, truth, count=count, measures=[measure], interval="none")
     return found.value
