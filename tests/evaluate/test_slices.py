@@ -766,3 +766,24 @@ def test_coefficients_of_a_recalibration_differ_by_both_their_errors() -> None:
     assert found.to_rest.high - found.to_rest.value == pytest.approx(z * math.hypot(*errors))
     expected = 2 * stats.norm.sf(abs(found.to_rest.value) / math.hypot(*errors))
     assert found.to_rest.p == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_interval_of_limits_has_its_test() -> None:
+    """At the level 1 − p of the test the interval of the difference just reaches 0."""
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 3, 300)
+    probability = random.dirichlet(np.ones(3), 300) * 0.6 + 0.4 * np.eye(3)[truth]
+    sides = {"side": ["x" if k % 3 else "y" for k in range(300)]}
+
+    def of(level: float) -> Any:
+        ev = cal.classification(
+            truth, probability=probability, measures=["macro-AUC"], slices=sides, level=level,
+            interval="analytic", curves=False,
+        )  # fmt: skip
+        return next(iter(ev.slices)).to_rest
+
+    found = of(0.95)
+    assert (found.test, found.method) == ("MOVER", "MOVER")
+    assert 0 < found.p < 1
+    just = of(1 - found.p)
+    assert min(abs(just.low), abs(just.high)) < 1e-6

@@ -198,3 +198,13 @@ def test_it_reports_itself_and_compares_anew() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         two("AP", **options)
+
+
+@pytest.mark.parametrize("name", ["gm-AP", "gm_map"])
+def test_a_geometric_mean_of_values(name: str) -> None:
+    """Of values no smaller than 0.00001."""
+    values = [0.2, 0.5, 0.4, 0.0]
+    made = cal.from_values({"a": values}, measure=name)
+    assert next(iter(made)).value == pytest.approx((0.2 * 0.5 * 0.4 * 1e-5) ** 0.25)
+    with pytest.raises(InputError, match="geometric mean, of values from 0 to 1"):
+        cal.from_values({"a": [-1.2, -3.0]}, measure=name)

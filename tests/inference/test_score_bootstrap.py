@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
@@ -218,3 +219,44 @@ def test_rows_of_one_class_say_so() -> None:
         [1, 1, 1, 1], score=[0.1, 0.2, 0.3, 0.4], positive=1, measures=["max-F1", "max-accuracy"]
     )
     assert {e.no_interval for e in made} == {"one_class"}
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "part"),
+    [
+        ("pAUC(max_fpr=0.1)", 0.9 / 1.9, 0.1),
+        ("pAUC(max_fpr=0.9,min_fpr=0.6)", -1.0, 0.3),
+        ("PRG-AUC", -60 / 40, 1.0),
+    ],
+)
+def test_partial_areas_at_their_best(name: str, least: float, part: float) -> None:
+    """Wilson's lower limit of n trials that all succeed is n/(n + z²), on the scale from the least
+    that there can be of these 20 positives and 60 negatives to 1."""
+    truth, score = np.repeat([0, 1], [60, 20]), np.arange(80.0)
+    made = cal.classification(truth, score=score, measures=[name], curves=False)[name]
+    trials = 20 * part
+    low = least + (1 - least) * trials / (trials + stats.norm.ppf(0.975) ** 2)
+    assert (made.low, made.high) == (pytest.approx(low), 1)
+    worst = cal.classification(truth, score=-score, measures=[name], curves=False)[name]
+    assert worst.value == pytest.approx(least)
+
+
+def test_equal_weights_are_none() -> None:
+    random = np.random.default_rng(0)
+    truth = random.integers(0, 2, 120)
+    score = random.normal(size=120) + truth
+    found = []
+    for weight in (None, np.full(120, 2.0)):
+        of_scores = cal.classification(truth, score=score, measures=["AP"], weight=weight)
+        of_labels = cal.classification(truth, score > 0.5, measures=["F1"], weight=weight)
+        found.append([(e.low, e.high, e.method) for e in (of_scores["AP"], of_labels["F1"])])
+    for without, doubled in zip(*found, strict=True):
+        assert without[:2] == pytest.approx(doubled[:2])
+        assert without[2] == doubled[2]
+
+
+def test_one_cluster_says_so_by_the_delta_method() -> None:
+    truth, one = np.arange(40) % 2, np.zeros(40)
+    score = np.arange(40) * 7 % 11 + truth
+    made = cal.classification(truth, score=score, cluster=one, measures=["AP"], interval="delta")
+    assert made["AP"].no_interval == "too_few_clusters"

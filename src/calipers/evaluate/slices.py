@@ -11,8 +11,7 @@ import numpy as np
 
 from calipers.evaluate.cuts import Cut
 from calipers.evaluate.parts import Parts
-from calipers.inference import intervals, policy, two_samples
-from calipers.inference.intervals import Interval
+from calipers.inference import intervals, two_samples
 from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
@@ -172,7 +171,7 @@ def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimat
         made, test = two_samples.compared(
             part,
             other,
-            lambda: _of_rest(rest, measure),
+            lambda: rest.rows.reading(measure),
             lambda most: rest.dealt(measure, part.value, most),
         )
         made = made.around(value)
@@ -193,8 +192,3 @@ def _to_rest(measure: Measure, part: Reading, rest: Outside | None, own: Estimat
         no_interval=made.reason,
         higher_is_better=measure.definition.higher_is_better,
     )
-
-
-def _of_rest(rest: Outside, measure: Measure) -> Interval:
-    """The interval of the rest by itself."""
-    return policy.interval(rest.rows.reading(measure))

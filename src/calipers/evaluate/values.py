@@ -180,20 +180,25 @@ def _measure(name: str, higher_is_better: bool | None, values: FloatArray) -> Me
         higher_is_better=higher_is_better,
         range=(-np.inf, np.inf) if known is None else known.definition.range,
         share_of=None if known is None else known.definition.share_of,
+        summary="mean" if known is None else known.definition.summary,
     )
     return _Given(definition, ())
 
 
 def _of_rankings(name: str, values: FloatArray) -> Measure | None:
-    """The measure of rankings that answers to the name, is a mean over topics, and can have these
-    values: percentages are outside of its range, and shares of topics are of 0 and 1."""
+    """The measure of rankings that answers to the name, is a mean over topics (or a geometric
+    one), and can have these values: percentages are outside of its range, and shares of topics are
+    of 0 and 1."""
     try:
         found = parse(name, TASKS["retrieval"])
     except UnknownMeasureError:
         return None
     definition = found.definition
     low, high = definition.range
-    if definition.summary != "mean" or not ((values >= low) & (values <= high)).all():
+    within = bool(((values >= low) & (values <= high)).all())
+    if definition.summary == "geometric" and not within:
+        raise InputError(f"{name} is a geometric mean, of values from {low:g} to {high:g} only")
+    if definition.summary not in ("mean", "geometric") or not within:
         return None
     if definition.share_of == "topics" and not np.isin(values, (0.0, 1.0)).all():
         return None

@@ -169,6 +169,11 @@ class Cells:
         return self.weight is None and self.clusters is None
 
     @property
+    def alike(self) -> bool:
+        """The same, where weights may be alike without being one."""
+        return self.clusters is None and (self.weight is None or not np.ptp(self.weight) > 0)
+
+    @property
     def dense(self) -> bool:
         """Whether matrices are kept whole."""
         return max(self.shape[:2]) <= MOST_DENSE
@@ -388,7 +393,7 @@ def likely_interval(drawn: FloatArray, measure: Any, cells: Cells, level: float)
         return intervals.missing("none", "too_few_clusters")
     two = cells.shape[0] == 2 or measure.label is not None
     name = f"{'Jeffreys' if two else 'Dirichlet'}, of the cells"
-    return intervals.percentile(drawn, level, name if cells.plain else f"{name}, effective rows")
+    return intervals.percentile(drawn, level, name if cells.alike else f"{name}, effective rows")
 
 
 def _weights(weight: FloatArray | None) -> tuple[FloatArray | None, ...]:

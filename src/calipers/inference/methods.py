@@ -92,6 +92,8 @@ def by_error(reading: Reading, level: float) -> Interval | None:
             few = made.reason == "too_few_units"
             return replace(made, method=found.name, reason="too_few_rows" if few else made.reason)
         return replace(intervals.normal_mean(value, found.se, level), method=found.name)
+    if clusters is not None and clusters.number < 2:
+        return intervals.missing("none", "too_few_clusters")
     if reading.transform is not None:
         return _on_scale(reading, found, level)
     if np.isfinite(found.se) and not found.se > 0:

@@ -54,8 +54,13 @@ class Row:
     tries: bool = False
 
 
+def _weighs(reading: Reading) -> bool:
+    """Whether rows weigh differently; where all weigh alike, that is no weight."""
+    return reading.weight is not None and bool(np.ptp(reading.weight) > 0)
+
+
 def _plain(reading: Reading) -> bool:
-    return reading.weight is None and reading.clusters is None
+    return not _weighs(reading) and reading.clusters is None
 
 
 def _clustered(reading: Reading) -> bool:
@@ -81,7 +86,7 @@ def _few_rows(reading: Reading) -> bool:
 
 
 def _enough_positives(reading: Reading) -> bool:
-    return reading.weight is None and reading.sizes()[1] >= FEW_POSITIVES
+    return not _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
 def _ends_are_far(reading: Reading) -> bool:
@@ -91,7 +96,7 @@ def _ends_are_far(reading: Reading) -> bool:
 
 
 def _weighted_positives(reading: Reading) -> bool:
-    return reading.weight is not None and reading.sizes()[1] >= FEW_POSITIVES
+    return _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
 
 
 def _heavy(reading: Reading, made: Interval) -> Interval:

@@ -37,11 +37,11 @@ class Anew(Protocol):
 def compared(
     first: Reading,
     second: Reading,
-    of_second: Callable[[], Interval],
+    of_second: Callable[[], Reading],
     dealt: Callable[[int], Anew | None] = lambda most: None,
 ) -> tuple[Interval, Test]:
     """Interval and test of first minus second: by what their laws know, else by the bootstrap of
-    both, else from the intervals of the two; ``of_second`` gives that of the second.
+    both, else from the intervals of the two; ``of_second`` reads the second by itself, for its own.
 
     Where ``dealt``, given how many units are few, says what the difference would be by chance, that
     takes the place of Welch's test, of bootstraps, and of errors where a label is rare. With other
@@ -72,7 +72,7 @@ def _possible(made: Interval, reading: Reading) -> Interval:
 
 
 def _compared(
-    first: Reading, second: Reading, of_second: Callable[[], Interval]
+    first: Reading, second: Reading, of_second: Callable[[], Reading]
 ) -> tuple[Interval, Test]:
     settings, clusters = first.settings, first.clusters
     value = first.value - second.value
@@ -91,10 +91,17 @@ def _compared(
             drawn = intervals.percentile(apart, settings.level, f"{name} of both")
             if drawn.reason is None:
                 return drawn, replace(paired.bootstrap(apart), name=name.removesuffix(" [B]"))
-    limits = _from_limits(first, second, of_second)
-    if drawn is not None and (settings.prefers_bootstrap or limits.reason is not None):
-        limits = drawn
-    return limits, _NO_TEST
+    if drawn is not None and settings.prefers_bootstrap:
+        return drawn, _NO_TEST
+    alone = of_second()
+
+    def at(level: float) -> Interval:
+        return _from_limits(first, second, alone, level)
+
+    limits = at(settings.level)
+    if limits.reason is not None:
+        return limits if drawn is None else drawn, _NO_TEST
+    return limits, unpaired.inverted(at, limits.method)
 
 
 def _draws(first: Reading, second: Reading) -> tuple[FloatArray | None, str]:
@@ -239,12 +246,12 @@ def _limits(reading: Reading) -> _Limits | None:
     return _Limits(lambda level: intervals.on_logit(value, se, level, "logit"), se)
 
 
-def _from_limits(first: Reading, second: Reading, of_second: Callable[[], Interval]) -> Interval:
+def _from_limits(first: Reading, second: Reading, alone: Reading, level: float) -> Interval:
     """From the intervals of the two parts, if they are independent."""
-    own = policy.interval(first)
+    own = policy.interval(first, level)
     if np.isnan(own.low):
         return intervals.missing("none", own.reason or "no_analytic_interval")
-    other = of_second()
+    other = policy.interval(alone, level)
     if np.isnan(other.low):
         return intervals.missing("none", other.reason or "no_analytic_interval")
     if _share_clusters(first, second):

@@ -110,6 +110,9 @@ class Definition:
     ordered: Condition | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
     counts_absent: bool = False
+    #: Of an area of scores that is 1 at best, and least where all negatives stand above all
+    #: positives: of which share of the rows it is, by its parameters.
+    part: Callable[[Mapping[str, Any]], float] | None = None
     reference: str = ""
 
     @cached_property

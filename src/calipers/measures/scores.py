@@ -124,6 +124,7 @@ def davis_goadrich_area(s: ScoreTable) -> FloatArray:
     uninformed=0.0,
     aliases=("AUPRG", "auprg"),
     smooth=True,
+    part=lambda p: 1.0,
     undefined=BOTH_CLASSES,
     reference="Flach and Kull 2015",
 )
@@ -133,7 +134,7 @@ def precision_recall_gain_area(s: ScoreTable) -> FloatArray:
     With the odds of the classes c = P/N, precision gain is 1 − c·FP/TP and recall gain
     1 − c·FN/TP: both are 0 for the answer that everything is positive. Points are joined by
     straight lines, which is interpolating TP and FP linearly; where the curve crosses recall gain
-    0, at TP = P²/(P + N), it is cut.
+    0, at TP = P²/(P + N), it is cut. It is 1 at best and −N/(2P) at worst.
     """
     positives, negatives = s.total_positive[..., None], s.total_negative[..., None]
     tp, fp = s.running
@@ -168,6 +169,7 @@ def gini(s: ScoreTable) -> FloatArray:
     uninformed=0.5,
     aliases=("partial_auc", "partial-AUC"),
     smooth=True,
+    part=lambda p: p["max_fpr"] - p["min_fpr"],
     undefined=BOTH_CLASSES
     | {
         "empty_fpr_range": lambda s, p: np.full(
@@ -180,8 +182,8 @@ def partial_auc(s: ScoreTable, max_fpr: float, min_fpr: float = 0.0) -> FloatArr
     """Partial AUC, standardised by McClish: ½(1 + (A − m)/(M − m)), where A is the area under the
     ROC curve between two false positive rates, m that under the diagonal there, and M the width.
 
-    It is ½ for a constant scorer and 1 where every positive is found at ``min_fpr``. From
-    ``min_fpr`` 0 on it is at least 0; a range that begins higher can take it below.
+    It is ½ for a constant scorer and 1 where every positive is found at ``min_fpr``. Between the
+    rates a and b it is at least (1 − a − b)/(2 − a − b), which is below 0 where a + b is above 1.
     """
     tp, fp = s.running
     negatives = s.total_negative[..., None]

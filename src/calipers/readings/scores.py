@@ -192,7 +192,8 @@ class _OfScores:
         if self.measure.definition.at_corner:
             return {"turned on logits": self._turned, "of the smaller class": self._of_smaller}
         if area is None:
-            share = self.measure.definition.range == (0, 1)
+            definition = self.measure.definition
+            share = definition.range == (0, 1) or definition.part is not None
             return {"of the smaller class": self._of_smaller} if share else {}
         if clusters is None:
             return _of_areas(self.measure, self.value, self._table)
@@ -213,7 +214,18 @@ class _OfScores:
         """As of a share of the class that has fewer rows, or clusters."""
         alone = self.rows.clusters is not None and self.rows.clusters.number < 2
         reason = "too_few_clusters" if alone else "one_class"
-        return _of_rows(self.value, min(self._sizes), "of the smaller class", level, reason)
+        part, rows, which = self._part, min(self._sizes), "of the smaller class"
+        if part is None:
+            return _of_rows(self.value, rows, which, level, reason)
+        least = float(self.measure.apply(_reversed(self._table)))
+        made = _of_rows((self.value - least) / (1 - least), rows * part, which, level, reason)
+        low, high = (least + (1 - least) * end for end in (made.low, made.high))
+        return replace(made, low=low, high=high, se=(1 - least) * made.se)
+
+    @property
+    def _part(self) -> float | None:
+        part = self.measure.definition.part
+        return None if part is None else part(self.measure.parameters)
 
     def _on_logits(self, level: float) -> Interval:
         clusters, area = self.rows.clusters, self.measure.definition.area
@@ -274,6 +286,19 @@ class _OfScores:
 
         replicates, errors = np.concatenate(list(self.rows.drawn.each(both)), axis=1)
         return float(own.error(self._table)), replicates, errors
+
+
+def _reversed(table: ScoreTable) -> ScoreTable:
+    """All negatives above all positives."""
+    one, two = np.array([0.0, 1.0]), np.array([1.0, 0.0])
+    return replace(
+        table,
+        scores=two,
+        positive=one * table.positive.sum(),
+        negative=two * table.negative.sum(),
+        positive_squares=one * table.positive_squares.sum(),
+        negative_squares=two * table.negative_squares.sum(),
+    )
 
 
 def _of_rows(
