@@ -101,6 +101,16 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             **QUICK,
         },
     ),
+    "clustering": (
+        cal.clustering,
+        {
+            "features": {"x": SCORE, "y": OTHER},
+            "labels": TRUTH,
+            "truth": TRUTH[::-1],
+            "measures": ["ARI", "silhouette"],
+            **QUICK,
+        },
+    ),
     "ranking": (
         cal.ranking,
         {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.arrays import table_of
+from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, name_of
 from calipers.data.counts import Repeats
@@ -63,7 +63,7 @@ def distributions(
 ) -> tuple[tuple[str, ...], FloatArray, dict[str, FloatArray]]:
     """The classes, what is true of each row, and what each system says of it, all checked."""
     by_name = columns_of_classes(truth)
-    rows = len(truth[by_name[0]]) if by_name else len(table_of(truth, "truth"))
+    rows = _rows_of(truth) if by_name else len(table_of(truth, "truth"))
     if labels is not None:
         names = tuple(map(name_of, labels))
     else:
@@ -77,3 +77,10 @@ def distributions(
     systems = named_systems({UNNAMED: probability} if alone else probability, "probability")
     said = {name: table(of, column_name("probability", name)) for name, of in systems.items()}
     return names, table(truth, "truth"), said
+
+
+def _rows_of(columns: Any) -> int:
+    """How many rows a column of the truth has, whatever it is named by."""
+    first = column_names(columns)[0]
+    column = columns.column(first) if hasattr(columns, "column") else columns[first]
+    return len(as_array(column, f"truth, class {first}"))

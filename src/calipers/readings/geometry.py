@@ -140,7 +140,7 @@ def value(own: FloatArray, other: FloatArray) -> FloatArray:
 def slopes(own: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
     """How fast a silhouette falls with the distance to one's own cluster, and rises with that to
     the other; neither where a point is alone."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):  # distances may be too small to divide by
         to_own = np.where(own < other, -1 / other, -other / own**2)
         to_other = np.where(own < other, own / other**2, 1 / own)
     return np.nan_to_num(to_own, posinf=0, neginf=0), np.nan_to_num(to_other, posinf=0, neginf=0)
