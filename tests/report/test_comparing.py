@@ -120,15 +120,15 @@ def test_a_pair_without_a_value_is_told_from_nothing() -> None:
 # --- Units ----------------------------------------------------------------------------------------
 
 
-def test_bars_of_units_have_their_mean() -> None:
-    spec = unit_chart([("t1", 0.9, 0.4), ("t2", 0.5, 0.5), ("t3", 0.2, 0.3)], True)
+def test_bars_of_units_have_a_line_at_what_is_reported() -> None:
+    spec = unit_chart([("t1", 0.9, 0.4), ("t2", 0.5, 0.5), ("t3", 0.2, 0.3)], 0.25, True)
     bars = rows(spec, "unit")
     assert [row["unit"] for row in bars] == ["t1", "t2", "t3"]
     assert [row["difference"] for row in bars] == [0.5, 0.0, -0.1]
-    [mean] = rows(spec, "mean")
-    assert mean["mean"] == pytest.approx(0.4 / 3, abs=1e-6)
+    [line] = rows(spec, "overall")
+    assert line["overall"] == 0.25
     drawn(spec)
-    drawn(unit_chart([]))
+    drawn(unit_chart([], float("nan")))
 
 
 # --- Margins --------------------------------------------------------------------------------------
@@ -176,4 +176,4 @@ def test_names_are_shown_safely(name: str) -> None:
     drawn(critical_difference_chart({name: 1.2, "b": 1.8}, 0.5))
     drawn(pairs_chart([Difference("AP", name, "b", 1.0, p_adjusted=0.01)]))
     drawn(margins_chart({name: difference(0.0, 0.1)}))
-    drawn(unit_chart([(name, 1.0, 0.0)]))
+    drawn(unit_chart([(name, 1.0, 0.0)], 1.0))

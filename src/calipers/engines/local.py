@@ -175,7 +175,10 @@ class Local:
         if by_cluster or not last:
             return {own: _of_clusters(last[own], of.total) for own, of in by_cluster.items()}
         space, known = Reduced(products=products.total, again=self._again), list(last)
-        return {own: Influence(_parts(own, known), space, of.name) for own, of in last.items()}
+        return {
+            own: Influence(_parts(own, known), replace(space, freedom=of.space.degrees), of.name)
+            for own, of in last.items()
+        }
 
     def _again(self, combination: FloatArray) -> float:
         """The squared norm of one combination of the columns, added up row by row in a pass of its
@@ -218,6 +221,12 @@ class Reduced(Space):
     products: FloatArray = field(kw_only=True)
     #: The squared norm, in another pass, where inner products say too little.
     again: Callable[[FloatArray], float] = field(kw_only=True)
+    freedom: float | None = field(kw_only=True, default=None)
+
+    @property
+    def degrees(self) -> float | None:
+        """Those that rows have in memory."""
+        return self.freedom
 
     def error(self, column: FloatArray) -> float:
         """The norm."""

@@ -179,7 +179,10 @@ class Ordered(NumberedRows):
                 column = self._of_ranks(rows)
             case _:
                 return None
-        return Influence(column, OfMeans(self.weight, self.clusters), "delta")
+        # Over all rows it is 0 on average, which a batch does not show.
+        sums = float(rows.total), 0.0, 0.0, float(np.square(rows.weight).sum()), 0.0, 0.0
+        of_all = None if whole is None else Moments(rows.rows, *sums)
+        return Influence(column, OfMeans(self.weight, self.clusters, whole=of_all), "delta")
 
     def _saved(self, measure: MeasureLike, rows: NumberRows) -> FloatArray:
         """The constant is the best one, so that a row moves its loss by what it loses itself."""
