@@ -118,15 +118,19 @@ def test_a_cluster_of_copies_is_one_row() -> None:
 def test_errors_have_the_factor_of_means() -> None:
     """n/(n − 1), as C/(C − 1) where each of n rows is a cluster."""
     truth, good, poor = draw(0, 12)
-    alone, clustered = (
+    # Student's t of 11 degrees of freedom at this level is the normal's at 95%.
+    same = 1 - 2 * stdtr(11, -1.959964)
+    rows, clusters, at_same = (
         found(
             truth, {"good": good, "poor": poor}, cluster=cluster, interval="analytic", level=level
         )
-        # Student's t of 11 degrees of freedom at this level is the normal's at 95%.
-        for cluster, level in ((None, 0.95), (np.arange(12), 1 - 2 * stdtr(11, -1.959964)))
+        for cluster, level in ((None, 0.95), (np.arange(12), 0.95), (np.arange(12), same))
     )
-    for a, b in zip((*alone, *alone.compare()), (*clustered, *clustered.compare()), strict=True):
+    for a, b in zip(rows, at_same, strict=True):
         assert b.high - b.low == pytest.approx(a.high - a.low, rel=1e-5)
+    # A difference over so few rows has Student's t without clusters too.
+    for d, e in zip(rows.compare(), clusters.compare(), strict=True):
+        assert e.high - e.low == pytest.approx(d.high - d.low, rel=1e-5)
 
 
 def test_intervals_cover() -> None:

@@ -195,7 +195,8 @@ def derivatives(
             ends.append(of(moved))
         apart = ends[0] - ends[1]
         # Where nothing changes but digits that rounding takes, there is no slope.
-        apart[np.abs(apart) <= 1e-14 * np.abs(ends[0])] = 0.0
+        # (What does not depend on the values at all is one number instead of one for each row.)
+        apart = np.where(np.abs(apart) <= 1e-14 * np.abs(ends[0]), 0.0, apart)
         out[some] = apart / (2 * steps)
     return out
 

@@ -47,7 +47,8 @@ class Interval:
         """The part of the interval that the measure can reach at all."""
         if lowest <= self.low and self.high <= highest:
             return self
-        return replace(self, low=max(self.low, lowest), high=min(self.high, highest))
+        low, high = max(self.low, lowest), min(self.high, highest)
+        return replace(self, low=float(low), high=float(high))
 
     def around(self, value: float) -> Interval:
         """The interval, as far as the value where that lies beyond an end of it."""

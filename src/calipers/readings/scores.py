@@ -212,13 +212,14 @@ class _OfScores:
 
     def _of_smaller(self, level: float) -> Interval:
         """As of a share of the class that has fewer rows, or clusters."""
-        alone = self.rows.clusters is not None and self.rows.clusters.number < 2
-        reason = "too_few_clusters" if alone else "one_class"
         part, rows, which = self._part, min(self._sizes), "of the smaller class"
+        if not rows > 0:
+            alone = self.rows.clusters is not None and self.rows.clusters.number < 2
+            return intervals.missing("none", "too_few_clusters" if alone else "one_class")
         if part is None:
-            return _of_rows(self.value, rows, which, level, reason)
+            return _of_rows(self.value, rows, which, level)
         least = float(self.measure.apply(_reversed(self._table)))
-        made = _of_rows((self.value - least) / (1 - least), rows * part, which, level, reason)
+        made = _of_rows((self.value - least) / (1 - least), rows * part, which, level)
         low, high = (least + (1 - least) * end for end in (made.low, made.high))
         return replace(made, low=low, high=high, se=(1 - least) * made.se)
 
@@ -301,12 +302,10 @@ def _reversed(table: ScoreTable) -> ScoreTable:
     )
 
 
-def _of_rows(
-    value: float, rows: float, which: str, level: float, reason: str = "too_few_clusters"
-) -> Interval:
+def _of_rows(value: float, rows: float, which: str, level: float) -> Interval:
     """As of a share of so many rows."""
     if not rows > 0:
-        return intervals.missing("none", reason)
+        return intervals.missing("none", "too_few_clusters")
     made = proportions.wilson(value, rows, level)
     return replace(made, method=f"{made.method}, {which}")
 

@@ -52,6 +52,9 @@ Tango: Tango 1998
 DeLong | Obuchowski: DeLong, DeLong and Clarke-Pearson 1988; for clusters Obuchowski 1997
     The difference of two AUCs over its standard error, from how positive and negative rows rank
     one another.
+of the cells: Jeffreys 1946
+    What the difference is over tables as likely as the rows make them; p comes from the share of
+    these differences that lie beyond zero.
 bootstrap: Efron and Tibshirani 1993
     Units are drawn anew with replacement, both systems together; p comes from the share of the
     differences so drawn that lie beyond zero.

@@ -17,6 +17,7 @@ UNNAMED = "system"
 NO_INTERVAL = {
     "area_at_its_limit": "the area is 0 or 1",
     "degenerate_replicates": "more than 5% of the bootstrap replicates have no value",
+    "undefined_replicates": "of tables as likely as the rows make them some have no value",
     "replicates_on_one_side": "all bootstrap replicates lie on one side of the value, or nearly so",
     "largest_of_rows": "how much larger errors can be than the largest seen cannot be known",
     "two_pairs": "two pairs of points decide, and nothing says how other points would lie",

@@ -283,10 +283,10 @@ def _matrices(
 
 def _running(weight: FloatArray) -> FloatArray:
     """Running sums with the 0 that they start from; they end at the sum itself, from which adding
-    one after another is a hair apart, so that no share of it is above 1."""
+    one after another is a hair apart, so that no share of it is above 1. Where no weight is left
+    they are at their end: a hair that was left would be a false negative, and odds enormous."""
     out = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
     np.cumsum(weight, axis=-1, out=out[..., 1:])
     total = weight.sum(axis=-1)[..., None]
-    np.minimum(out, total, out=out)
-    out[..., -1:] = total
+    np.copyto(out, total, where=out >= np.minimum(out[..., -1:], total))
     return out
