@@ -158,7 +158,8 @@ def test_intervals_do_not_depend_on_the_order_of_rows() -> None:
     [
         ({"truth": []}, "truth: is empty"),
         ({"truth": [1, 0]}, "score: has 300 rows, truth has 2"),
-        ({"truth": [[1, 0], [0, 1]]}, "truth: has shape (2, 2), expected one value per row"),
+        ({"truth": [[1], [0]]}, "truth: has shape (2, 1), expected one value per row"),
+        ({"truth": [[1, 0], [0, 1]]}, "truth: is a distribution a row, which goes without score="),
         ({"truth": "abc"}, "truth: 'abc' is no column of values"),
         ({"score": None}, "nothing to evaluate: give predicted=, score= or probability="),
         ({"score": {}}, "score: an empty dict, expected at least one system"),

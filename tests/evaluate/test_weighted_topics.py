@@ -563,10 +563,11 @@ def test_topics_of_which_none_has_a_value() -> None:
 
 
 def test_nothing_retrieved_for_the_topics_that_count() -> None:
-    """SetP of nothing is 0, but of all topics together there is nothing to divide by."""
+    """Nothing to divide by, of the topic as of all topics together."""
     qrels, run = {"q1": {"a": 1}, "q2": {"a": 1}}, {"q1": {"a": 1.0}, "q2": {}}
     measures = ["SetP", "micro-SetP", "micro-SetR"]
     made = cal.retrieval(qrels, run, measures=measures, weight={"q1": 0.0, "q2": 1.0})
-    assert [e.value for e in made] == pytest.approx([0, np.nan, 0], nan_ok=True)
-    assert made["micro-SetP"].undefined == {"nothing_retrieved": 1}
+    assert [e.value for e in made] == pytest.approx([np.nan, np.nan, 0], nan_ok=True)
+    for name in ("SetP", "micro-SetP"):
+        assert made[name].undefined == {"nothing_retrieved": 1}
     assert "nothing was retrieved" in made.definitions[1].undefined.values()

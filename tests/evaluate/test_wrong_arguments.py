@@ -47,6 +47,8 @@ QUICK: dict[str, Any] = {"interval": "none"}
             "truth: has 300 distinct numbers in 300 rows, which are no classes; regression()",
         ),
         (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), P), "truth: is a table of 1 column;"),
+        (lambda: cal.classification(pd.DataFrame({"y": TRUTH}), probability=P), "truth: is a table of 1 column;"),
+        (lambda: cal.classification(pd.DataFrame({"y": TRUTH, "n": TRUTH}), P), "truth: is a distribution a row, which goes without predicted="),
         (lambda: cal.classification(TRUTH, pl.DataFrame({"a": TRUTH, "b": TRUTH})), "predicted: is a table of 2 columns; expected one column, or a dict"),
         (lambda: cal.classification(["a"] * 6, ["a"] * 6), "truth: has one class only ('a'), and nothing says which the other is; name all of them (labels=[…] or"),
         (lambda: cal.classification(TRUTH, score=P, seed="a"), "seed is 'a', expected a whole number"),

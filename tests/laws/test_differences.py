@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from test_public_verbs import BATCHES, TOPICS, cases, evaluation
+from test_public_verbs import BATCHES, UNWEIGHTED, cases, evaluation
 
 import calipers as cal
 from calipers.inference.questions import TESTS
@@ -59,7 +59,7 @@ def lawful(d: cal.Difference) -> None:
 @pytest.mark.parametrize("interval", INTERVALS)
 @directed
 def test_a_difference_by_every_method(task: str, definition: Definition, interval: str) -> None:
-    for weighted in (False, True) if task not in TOPICS else (False,):
+    for weighted in (False, True) if task not in UNWEIGHTED else (False,):
         d = differences(task, interval, weighted)[str(definition.example())]
         lawful(d)
         if interval != "analytic":  # a bootstrap there is always
@@ -147,7 +147,7 @@ ADDED = [
     (task, add, options)
     for task, several in FIVE_LINES.items()
     for add in several
-    for options in (("plain",) if task in TOPICS else ("plain", "weighted", "clustered"))
+    for options in (("plain",) if task in UNWEIGHTED else ("plain", "weighted", "clustered"))
 ]
 
 

@@ -43,6 +43,7 @@ BOOKS: tuple[dict[Any, Any], ...] = (
 @pytest.fixture(autouse=True)
 def books() -> Iterator[None]:
     """Takes out again what a test puts in."""
+    definitions()  # else what a test is the first to ask for would go with what it puts in
     kept = [{k: list(v) if isinstance(v, list) else v for k, v in b.items()} for b in BOOKS]
     yield
     for book, before in zip(BOOKS, kept, strict=True):
@@ -57,7 +58,7 @@ def pairs(counts: Any) -> Any:
 def put_in() -> None:
     """Clusters against known classes: pureness, and Rand's index adjusted for chance."""
     register_task("grouping", PARTITIONS)
-    register_reason("one_cluster", "all rows are in one cluster, and of one class")
+    register_reason("all_together", "all rows are in one cluster, and of one class")
     register_parameter("times", Domain(low=1, whole=True))
 
     @measure("pureness", family="external", on=ConfusionMatrix, higher_is_better=True, range=(0, 1),
@@ -69,7 +70,7 @@ def put_in() -> None:
 
     @measure("CRI", family="external", on=ConfusionMatrix, higher_is_better=True, range=(-1, 1),
              perfect=1.0, uninformed=0.0, any_classes=True,
-             undefined={"one_cluster": one_cluster})  # fmt: skip
+             undefined={"all_together": all_together})  # fmt: skip
     def adjusted_rand(c: ConfusionMatrix) -> Any:
         """Adjusted Rand index: share of pairs of rows that are kept together, beyond chance."""
         together = pairs(c.counts.reshape(*c.counts.shape[:-2], -1))
@@ -78,7 +79,7 @@ def put_in() -> None:
         return (together - chance) / ((of_truth + of_clusters) / 2 - chance)
 
 
-def one_cluster(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
+def all_together(c: ConfusionMatrix, _: Mapping[str, Any]) -> Any:
     return (c.truth.max(axis=-1) == c.total) & (c.prediction.max(axis=-1) == c.total)
 
 
@@ -89,7 +90,7 @@ def test_a_task_from_outside() -> None:
     rand = cal.measure("cri")
     assert (rand.task, rand.reads, str(rand)) == ("grouping", "partitions", "CRI")
     assert cal.measures.catalogue("external") == [cal.measure("pureness"), rand]
-    assert rand.meanings["one_cluster"].startswith("all rows are in one cluster")
+    assert rand.meanings["all_together"].startswith("all rows are in one cluster")
     assert str(cal.measure("pureness(times=2)")) == "pureness(times=2)"
     # Counted pair by pair.
     truth, found = ["a", "a", "b", "b", "b", "c"], ["x", "x", "x", "y", "y", "y"]

@@ -123,8 +123,10 @@ def values_of(ev: cal.Evaluation) -> tuple[tuple[str, ...], dict[str, Any]]:
     return ev.per_unit.ids, dict(ev.per_unit.values["run"])
 
 
-def undefined(measure: Measure, grades: list[int], level: int) -> bool:
-    """Whether nothing is relevant (or gains) where the measure needs that."""
+def undefined(measure: Measure, grades: list[int], level: int, retrieved: set[str]) -> bool:
+    """Whether nothing is relevant (or gains), or is retrieved, where the measure needs that."""
+    if "nothing_retrieved" in measure.definition.undefined:
+        return not retrieved
     if "no_gain" in measure.definition.undefined:
         return max(grades) < 1
     return "no_relevant" in measure.definition.undefined and max(grades) < level
@@ -155,13 +157,16 @@ def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
     for name, measure in measures.items():
         for topic, value in zip(ids, ours[str(measure)], strict=True):
             grades = list(qrels[topic].values())
-            assert np.isnan(value) == undefined(measure, grades, level), (topic, measure)
+            found = set(run.get(topic, ()))
+            if judged_only:
+                found &= {d for d, g in qrels[topic].items() if g >= 0}
+            assert np.isnan(value) == undefined(measure, grades, level, found), (topic, measure)
             if topic not in theirs:
                 if name not in ("num_q", "num_rel", "utility"):
                     assert not value > 0
                 continue
             expected = theirs[topic][name]
-            if judged_only and not set(run[topic]) & {d for d, g in qrels[topic].items() if g >= 0}:
+            if judged_only and not found:
                 left_out += 1  # nothing is left: it divides by 0
             elif np.isnan(value):
                 # Above the highest level trec_eval's bpref reads past the end of an array.
@@ -169,8 +174,8 @@ def test_per_topic_values(scores: str, level: int, judged_only: bool) -> None:
             elif name == "Rndcg" and max(grades) < level:
                 assert expected == 0  # no document is of the level, although some have a gain
             else:
-                found = np.log(max(value, 1e-5)) if name.startswith("gm_") else value
-                assert found == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
+                told = np.log(max(value, 1e-5)) if name.startswith("gm_") else value
+                assert told == pytest.approx(expected, rel=1e-12, abs=1e-12), (topic, measure)
                 compared += 1
     assert compared > 9_000
     assert left_out < compared / 2

@@ -52,6 +52,17 @@ def is_table(values: Any) -> bool:
     return getattr(values, "ndim", 1) == 2
 
 
+def is_distribution(truth: Any) -> bool:
+    """Whether a truth is a table of a column for each of several classes: one column is none."""
+    if not is_table(truth):
+        return False
+    names = column_names(truth)
+    if names or isinstance(truth, Mapping) or is_frame(truth):
+        return len(names) > 1
+    first = truth[0] if isinstance(truth, list | tuple) else truth
+    return bool(np.shape(first)[-1] > 1)
+
+
 def columns_of_classes(probability: Any) -> tuple[str, ...]:
     """The classes that probabilities have columns of: none where they come in a given order."""
     return tuple(map(name_of, column_names(probability)))

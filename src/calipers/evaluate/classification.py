@@ -12,7 +12,7 @@ import numpy as np
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_columns import is_per_class, is_table
+from calipers.data.class_columns import is_distribution, is_per_class
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
@@ -198,7 +198,7 @@ def classification(
     )
     given = of_cells(rows.columns, labels)
     truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
-    if is_table(truth):
+    if is_distribution(truth):
         odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
         for name in (name for name, value in odd.items() if value is not None):
             raise InputError(f"truth: is a distribution a row, which goes without {name}=")

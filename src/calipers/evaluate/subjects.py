@@ -24,7 +24,6 @@ from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
-from calipers.inference.independence import independence
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.statistics import ConfusionMatrix, JudgedRankings
@@ -165,6 +164,8 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
 
 
 def _dealt(s: Any) -> float:
+    from calipers.inference.independence import independence
+
     return independence(s.truth, s.cluster, s.settings.resamples, s.settings.seed)
 
 
