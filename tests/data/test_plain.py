@@ -50,7 +50,7 @@ EXPECTED = values(QRELS, RUN, "RR", "nDCG", "AP(rel=2)")
         "NTCIR, without the iteration": ("n", "1 a L2\n1 b L0\n2 c L1\n2 d L0\n"),
         "in a table": ("t.csv", "topic,doc,grade\n1,a,L2\n1,b,L0\n2,c,L1\n2,d,L0\n"),
         "a header over TREC's": ("h.txt", "topic iteration docno grade\n" + TREC_QRELS),
-        "packed": ("q.gz", gzip.compress(b"1 a 2\n1 b 0\n2 c 1\n2 d 0\n")),
+        "packed": ("q.gz", gzip.compress(b"1 a 2\n1 b 0\n2 c 1\n2 d 0\n", mtime=0)),
     }.values(),
     ids=lambda of: None,
 )  # fmt: skip
@@ -65,7 +65,7 @@ def test_judgments(write: Any, name: str, text: str | bytes) -> None:
         ("run.txt", "2 x 2\n1 b  1\n1 a 2\n2 c 1\n"),
         ("run.csv", "qid,did,rank\n1,b,1\n1,a,2\n2,c,1\n2,x,2\n"),
         ("run", "qid\tdid\trank\n1\tb\t1\n1\ta\t2\n2\tc\t1\n2\tx\t2\n"),
-        ("run.gz", gzip.compress(b"1\tb\t1\n1\ta\t2\n2\tc\t1\n2\tx\t2\n")),
+        ("run.gz", gzip.compress(b"1\tb\t1\n1\ta\t2\n2\tc\t1\n2\tx\t2\n", mtime=0)),
         ("beir.tsv", "query-id\tcorpus-id\tscore\n1\tb\t2\n1\ta\t1\n2\tc\t9\n2\tx\t1\n"),
     ],
 )
