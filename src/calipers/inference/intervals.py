@@ -340,6 +340,11 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
     return float(np.dot(count, scaled**3) / (6 * np.dot(count, scaled**2) ** 1.5))
 
 
+def skewness(moved: FloatArray) -> float:
+    """The skewness over √n of how much units move a mean, 0 where nothing varies."""
+    return 6 * acceleration(moved)
+
+
 def bca(
     value: float,
     replicates: FloatArray,

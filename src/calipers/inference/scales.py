@@ -40,12 +40,13 @@ def _saved(x: float) -> float:
     return -math.expm1(-x) if x > -700 else -math.inf
 
 
-#: By name: of shares, of correlations, and of what is 1 less a ratio of two sums.
+#: By name: of shares, of correlations, of what is positive, and of 1 less a ratio of two sums.
 SCALES: Mapping[str, Scale] = {
     "logit": Scale(
         "logit", (0, 1), lambda v: math.log(v / (1 - v)), lambda v: 1 / (v * (1 - v)), expit
     ),
     "fisher": Scale("Fisher z", (-1, 1), np.arctanh, lambda v: 1 / ((1 - v) * (1 + v)), math.tanh),
+    "log": Scale("log", (0, math.inf), math.log, lambda v: 1 / v, math.exp),
     "rest": Scale(
         "log of 1 − value", (-math.inf, 1), lambda v: -np.log1p(-v), lambda v: 1 / (1 - v), _saved
     ),

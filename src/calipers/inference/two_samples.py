@@ -93,15 +93,8 @@ def _compared(
                 return drawn, replace(paired.bootstrap(apart), name=name.removesuffix(" [B]"))
     if drawn is not None and settings.prefers_bootstrap:
         return drawn, _NO_TEST
-    alone = of_second()
-
-    def at(level: float) -> Interval:
-        return _from_limits(first, second, alone, level)
-
-    limits = at(settings.level)
-    if limits.reason is not None:
-        return limits if drawn is None else drawn, _NO_TEST
-    return limits, unpaired.inverted(at, limits.method)
+    limits, test = _by_limits(first, second, of_second())
+    return limits if limits.reason is None or drawn is None else drawn, test
 
 
 def _draws(first: Reading, second: Reading) -> tuple[FloatArray | None, str]:
@@ -130,7 +123,8 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
                 return None
             return _normal(value, math.hypot(*errors), "Wald, two samples", level)
         case "share of variance" | "correlation":
-            return _by_limits(first, second, level)
+            found = _by_limits(first, second, second)
+            return None if found[0].reason else found
         case "average over labels" if first.few() or second.few():
             # Replicates may be without a label that is scarce in one part; errors are not.
             errors = _errors(first, second)
@@ -145,15 +139,15 @@ def _analytic(first: Reading, second: Reading) -> tuple[Interval, Test] | None:
     return _areas(first, second, level)
 
 
-def _by_limits(first: Reading, second: Reading, level: float) -> tuple[Interval, Test] | None:
-    """From the limits of either on its own scale; None where one has none."""
+def _by_limits(first: Reading, second: Reading, alone: Reading) -> tuple[Interval, Test]:
+    """From the limits of either, and by the level at which they just reach 0; no test where one has
+    none. ``alone`` reads the second by itself."""
 
-    def at(confidence: float) -> Interval:
-        a, b = (policy.interval(reading, confidence) for reading in (first, second))
-        return intervals.difference(first.value, a, second.value, b)
+    def at(level: float) -> Interval:
+        return _from_limits(first, second, alone, level)
 
-    made = at(level)
-    return None if math.isnan(made.low + made.high) else (made, unpaired.inverted(at, "MOVER"))
+    made = at(first.settings.level)
+    return made, _NO_TEST if made.reason else unpaired.inverted(at, made.method)
 
 
 def _errors(first: Reading, second: Reading) -> tuple[float, float] | None:

@@ -7,9 +7,9 @@ from math import inf
 
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
+from calipers.measures.regression import NO_ROWS
 from calipers.statistics import FloatArray, NumberMoments
 
-_NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 _CONSTANT_TRUTH = {"constant_truth": lambda m, _: m.constant("truth") & (m.weight > 0)}
 _CONSTANT = {"constant_prediction": lambda m, _: m.constant("predicted") & (m.weight > 0)}
 
@@ -20,7 +20,7 @@ fit = partial(
     higher_is_better=True,
     perfect=1.0,
     range=(-inf, 1),
-    undefined=_NO_ROWS | _CONSTANT_TRUTH,
+    undefined=NO_ROWS | _CONSTANT_TRUTH,
     interval="fit",
 )
 correlation = partial(
@@ -49,7 +49,7 @@ def r_squared(m: NumberMoments) -> FloatArray:
 @fit(
     "adjusted-R2",
     aliases=("adjusted_r2_score",),
-    undefined=_NO_ROWS
+    undefined=NO_ROWS
     | _CONSTANT_TRUTH
     | {"too_few_for_predictors": lambda m, given: m.weight <= given["predictors"] + 1},
 )
@@ -73,7 +73,7 @@ def explained_variance(m: NumberMoments) -> FloatArray:
     "Pearson",
     on=NumberMoments,
     aliases=("pearsonr", "Pearson-correlation"),
-    undefined=_NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
+    undefined=NO_ROWS | _CONSTANT_TRUTH | _CONSTANT,
 )
 def pearson(m: NumberMoments) -> FloatArray:
     """Pearson's correlation of truth and prediction: their covariance over the product of their
@@ -85,7 +85,7 @@ def pearson(m: NumberMoments) -> FloatArray:
     "CCC",
     on=NumberMoments,
     aliases=("concordance_correlation_coefficient", "concordance"),
-    undefined=_NO_ROWS
+    undefined=NO_ROWS
     | {
         "constant_and_equal": lambda m, _: (
             m.constant("truth")

@@ -19,6 +19,7 @@ from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Reading
+from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
 from calipers.readings.distances import Matrix, Points
@@ -329,7 +330,7 @@ def reading_of(
 
 
 def _skewness(found: Influence | None) -> float:
-    return 0.0 if found is None else 6 * abs(intervals.acceleration(found.column))
+    return 0.0 if found is None else abs(intervals.skewness(found.column))
 
 
 def _limits(
@@ -339,20 +340,16 @@ def _limits(
     bounds: tuple[float, float],
     level: float,
 ) -> Interval:
-    """Student's t; of what has no upper end on the scale of logarithms."""
+    """Student's t, on Fisher's scale; of what has no upper end on that of logarithms."""
     found = error()
     if isinstance(found, Interval):
         return found
     if not found.se > 0:
         return intervals.missing(found.name, "no_spread")
-    if math.isfinite(bounds[1]):
-        if not -1 < value < 1:
-            return intervals.student(value, found.se, n, level)
-        made = intervals.student(math.atanh(value), found.se / (1 - value**2), n, level)
-        low, high = math.tanh(made.low), math.tanh(made.high)
-        return Interval(low, high, "Student t, of Fisher's z", se=found.se)
-    if not value > 0:
-        return intervals.student(value, found.se, n, level)
-    made = intervals.student(math.log(value), found.se / value, n, level)
-    low, high = math.exp(made.low), math.exp(made.high)
-    return Interval(low, high, "Student t, of logarithms", se=found.se)
+    made = intervals.student(value, found.se, n, level)
+    bounded = math.isfinite(bounds[1])
+    scale, name = SCALES["fisher" if bounded else "log"], "Fisher's z" if bounded else "logarithms"
+    if made.reason or not scale.holds(value):
+        return made
+    limits = scale.around(value, made.high - value)
+    return Interval(*limits, f"Student t, of {name}", se=found.se)

@@ -192,7 +192,7 @@ class _Losses:
             return 0.0
         if self.weight is not None:  # a row of weight 0 is no row, even where its value is infinite
             loss = np.where(self.weight > 0, loss, mean)
-        return 6 * intervals.acceleration(Units(loss, self.weight, self.clusters).moved)
+        return intervals.skewness(Units(loss, self.weight, self.clusters).moved)
 
     def skewed(self, level: float) -> Interval:
         """Student's t, corrected for skewness."""

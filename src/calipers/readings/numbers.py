@@ -4,7 +4,7 @@ rows by size."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,24 @@ class NumberedRows:
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
         """By how much each row moves the value; ``whole`` is the statistic of all rows, where these
         are a batch of them."""
+        if whole is not None:
+            return self._influence(measure, whole)
+        kept: Influence | None
+        kept = self._once("influence", measure, lambda: self._influence(measure))
+        return kept
+
+    def _once(self, what: str, measure: MeasureLike, make: Callable[[], Any]) -> Any:
+        """What every pair of systems that these rows are in asks for again."""
+        key = what, measure
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[tuple[str, MeasureLike], Any]:
+        return {}
+
+    def _influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
         raise NotImplementedError
 
     def _replicates(self, measure: MeasureLike) -> FloatArray:
@@ -89,7 +107,11 @@ class NumberedRows:
 
         def skewness() -> float:
             found = self.influence(measure)
-            return 0.0 if found is None else 6 * abs(intervals.acceleration(found.moved))
+            return 0.0 if found is None else abs(intervals.skewness(found.moved))
+
+        def replicates() -> FloatArray:
+            drawn: FloatArray = self._once("replicates", measure, lambda: self._replicates(measure))
+            return drawn
 
         return replace(
             made,
@@ -98,7 +120,7 @@ class NumberedRows:
             sizes=lambda: (self.size,),
             skew=skewness,
             influence=(lambda: self.influence(measure)) if has else None,
-            replicates=(lambda: self._replicates(measure)) if has else None,
+            replicates=replicates if has else None,
             methods=self._methods(measure, made),
         )
 
@@ -136,7 +158,7 @@ class Fitted(NumberedRows):
         """The moments."""
         return NumberMoments.from_rows(self.truth, self.predicted, self.weight)
 
-    def influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
+    def _influence(self, measure: MeasureLike, whole: NumberMoments | None = None) -> Influence:
         """By how much the value changes where each row is left out."""
         moments = self.statistic if whole is None else whole
         scale = SCALES[_SCALES[measure.definition.interval]]
@@ -169,7 +191,7 @@ class Ordered(NumberedRows):
         """The rows."""
         return NumberRows.from_rows(self.truth, self.predicted, self.weight)
 
-    def influence(self, measure: MeasureLike, whole: NumberRows | None = None) -> Influence | None:
+    def _influence(self, measure: MeasureLike, whole: NumberRows | None = None) -> Influence | None:
         """By the derivative; None of medians."""
         rows = self.statistic if whole is None else whole
         match measure.definition.interval:

@@ -158,7 +158,7 @@ class OfTopics:
 
     def skewness(self) -> float:
         """The size of the skewness over √n; 0 where nothing varies."""
-        return 6 * abs(intervals.acceleration(self._apart))
+        return abs(intervals.skewness(self._apart))
 
     def room(self) -> float:
         """What half a topic at either end of the range adds to the variance, as a share of it."""

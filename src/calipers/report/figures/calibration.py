@@ -43,20 +43,16 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
     shown = [s for s in systems if s in {c.system for c in curves[CURVE]}]
     names = labels(shown, vega.LABEL)
     upper = curve_chart(curves[CURVE], shown)
-    around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
     drawn = next(x for x in upper["layer"] if x["mark"]["type"] == "line")
     drawn["mark"].pop("point", None)  # dots are bins
     line = drawn["encoding"]
-    for part in upper["layer"]:
-        part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
     if BINS in curves:
         # Under what the pointer finds.
         upper["layer"][-1:-1] = _bins(curves[BINS], names, line)
-    panels = [upper]
+    panels = []
     if SPREAD in curves:
         panels.append(histograms.panel(curves[SPREAD], names, 70, domain=(0, 1)))
-    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    return {**around, "spacing": 8, "vconcat": panels, "resolve": apart}
+    return histograms.under(upper, panels)
 
 
 def _bins(curves: Iterable[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:

@@ -10,6 +10,16 @@ from calipers.report.names import visible
 from calipers.results import Curve
 
 
+def under(upper: Spec, panels: Sequence[Spec]) -> Spec:
+    """A chart above panels that share its axis."""
+    around = {key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")}
+    for part in upper["layer"]:
+        if "x" in part["encoding"]:
+            part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
+    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
+    return {**around, "spacing": 8, "vconcat": [upper, *panels], "resolve": apart}
+
+
 def panel(
     curves: Sequence[Curve],
     names: Mapping[str, str],

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
@@ -109,19 +108,15 @@ def _chart(
 
 def _over(kind: str, upper: Spec, spread: Sequence[Curve], systems: Sequence[str]) -> Spec:
     """A chart over the histogram of what is given."""
-    around: dict[str, Any] = {
-        key: upper.pop(key) for key in ("$schema", "config", "padding", "datasets")
-    }
     # The truth comes last, whatever a system is called.
     given = spread[-1:] if GIVEN[kind] == "truth" else spread[:-1]
     ends = [finite(v) or 0.0 for v in (float(given[0].x[0]), float(given[0].x[-1]))]
     for part in upper["layer"]:
-        x = part["encoding"].get("x")
-        if x is not None:
-            part["encoding"]["x"] = {**x, "title": None, "scale": {"domain": ends, "nice": False}}
+        if "x" in part["encoding"]:
+            scale = {"domain": ends, "nice": False}
+            part["encoding"]["x"] = {**part["encoding"]["x"], "scale": scale}
     names = {c.series or c.system: c.series or c.system for c in given}
     only = "currentColor" if GIVEN[kind] == "truth" else vega.PALETTE[0]
     lower = histograms.panel(given, names, 70, domain=ends, only=only)
     lower["encoding"]["x"]["title"] = "Truth" if GIVEN[kind] == "truth" else "Prediction"
-    apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    return {**around, "spacing": 8, "vconcat": [upper, lower], "resolve": apart}
+    return histograms.under(upper, [lower])
