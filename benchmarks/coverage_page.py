@@ -23,6 +23,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Several classes, labels",
         "Whatever is called wrong is called another class by its share.",
     ),
+    "averages": (
+        "Several classes or labels, scores and probabilities",
+        "Scores are normal, and higher of the true class, or of labels that are true: every pair of "
+        "classes has the same area. Probabilities are twice as sure as they should be.",
+    ),
     "areas": (
         "Areas under curves",
         "“20 + 180 rows” are 20 positives and 180 negatives; with a share of positives, each row is "
@@ -35,7 +40,16 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Log odds are normal. “Overconfident” gives 2.5 times the true log odds; its losses have a "
         "heavy tail. Of calibrated probabilities the ECE is 0.",
     ),
-    "numbers": ("Predicted numbers", "Residuals are drawn independently."),
+    "numbers": (
+        "Predicted numbers",
+        "Residuals, or pairs of what is true and predicted, are drawn independently.",
+    ),
+    "partitions": (
+        "Clusters",
+        "Points are drawn independently, with their class and cluster; or they lie about three "
+        "centres and are put into clusters by a rule that is given. Of such the truth is what data "
+        "sets of as many points have on average.",
+    ),
     "topics": (
         "Means over topics",
         "“Success” is 1 on nine topics of ten, else 0. Pooled precision has topics of very unequal "
@@ -375,8 +389,10 @@ def _grid(rows: Sequence[Found], columns: Callable[[Found], str]) -> Iterator[st
 
 def _defaults(rows: Sequence[Found]) -> Iterator[str]:
     for kind, (title, text) in KINDS.items():
-        yield from (f"### {title}", "", text, "")
-        yield from _grid([r for r in rows if r.world["kind"] == kind], lambda row: row.measure)
+        own = [row for row in rows if row.world["kind"] == kind]
+        if own:
+            yield from (f"### {title}", "", text, "")
+            yield from _grid(own, lambda row: row.measure)
 
 
 def _misses(rows: Sequence[Found]) -> Iterator[str]:

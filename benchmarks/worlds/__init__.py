@@ -5,6 +5,7 @@ the table stands in its `worlds()` or `trials()`."""
 from __future__ import annotations
 
 from worlds import (
+    averages,
     clusters,
     families,
     findings,
@@ -21,7 +22,7 @@ from worlds import (
 )
 from worlds.world import Trial, World
 
-KINDS = (labels, scores, probabilities, numbers, topics, clusters, pairs, partitions)
+KINDS = (labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions)
 TRIALS = (several, families, pages, slices, findings)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,11 @@ from scipy import special
 
 import calipers as cal
 from worlds.scores import Scored
-from worlds.world import CLASSIFICATION, Evaluate, Floats, Random, World, at_infinity
+from worlds.world import CLASSIFICATION, Evaluate, Floats, Random, World, at_infinity, even_grid
 
 WITHIN = 0.3  # the correlation of rows of one user
 OF_USERS = ("accuracy", "precision", "recall", "F1", "MCC", "AUC", "PR-AUC", "AP")
+OF_WEIGHTED = (*OF_USERS, "log-loss", "Brier")
 
 
 def users(number: int) -> World:
@@ -60,29 +61,35 @@ def user_numbers(number: int) -> World:
     return World("clusters", design, of_users(number), lambda: truth, draw, number >= 25, ways=ways)
 
 
+def _weighed(u: Floats, x: Floats, z: Floats) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
+    """Truth, probability and weight, of a uniform number and two normal ones."""
+    apart, truth = 1.2, u < 0.4
+    score = x + apart * truth
+    weight = np.exp((0.4 * score + 0.5 * z).clip(-1.4, 1.4))
+    return truth, special.expit(apart * score - apart**2 / 2 - 0.4), weight
+
+
+@cache
+def _of_weighted() -> dict[str, float]:
+    """On points that fill the cube evenly."""
+    u, x, z = even_grid(3, bits=19)
+    positive, p, weight = _weighed(u, special.ndtri(x), special.ndtri(z))
+    whole = CLASSIFICATION(
+        positive, probability=p, weight=weight, threshold=0.5, measures=OF_WEIGHTED
+    )
+    return {e.measure: e.value for e in whole(interval="none").estimates}
+
+
 def weighted(rows: int) -> World:
     """Rows of weights between ¼ and 4, larger for high scores; all numbers are of the weighted."""
-    names, cut = (*OF_USERS, "log-loss", "Brier"), 0.5
-    apart = 1.2
-
-    def sample(random: Random, size: int) -> tuple[npt.NDArray[np.bool_], Floats, Floats]:
-        truth = random.random(size) < 0.4
-        x = random.normal(size=size) + apart * truth
-        weight = np.exp((0.4 * x + 0.5 * random.normal(size=size)).clip(-1.4, 1.4))
-        return truth, special.expit(apart * x - apart**2 / 2 - 0.4), weight
-
-    def found() -> dict[str, float]:
-        positive, p, weight = sample(np.random.default_rng(1), 2_000_000)
-        whole = CLASSIFICATION(
-            positive, probability=p, weight=weight, threshold=cut, measures=names
-        )
-        return {e.measure: e.value for e in whole(interval="none").estimates}
+    names, cut = OF_WEIGHTED, 0.5
 
     def draw(random: Random) -> Evaluate:
-        positive, p, weight = sample(random, rows)
+        drawn = random.random(rows), *random.normal(size=(2, rows))
+        positive, p, weight = _weighed(*drawn)
         return CLASSIFICATION(positive, probability=p, weight=weight, threshold=cut, measures=names)
 
-    return World("weights", "weights of ¼ to 4", f"{rows} rows", found, draw, rows >= 100)
+    return World("weights", "weights of ¼ to 4", f"{rows} rows", _of_weighted, draw, rows >= 100)
 
 
 def worlds() -> list[World]:

@@ -17,7 +17,7 @@ OF_LABELS = (
 )
 OF_CLASSES = (
     *("accuracy", "macro-F1", "weighted-F1", "macro-precision", "macro-recall", "kappa", "MCC"),
-    "kappa(weights='quadratic')",
+    *("kappa(weights='quadratic')", "balanced-accuracy", "adjusted-balanced-accuracy"),
 )
 OF_SETS = ("macro-F1", "macro-recall", "weighted-F1", "micro-F1")
 
@@ -105,6 +105,7 @@ def worlds() -> list[World]:
         classes(200, ten, 0.6),
         classes(100, (0.2,) * 5, 0.97),
         classes(500, (0.02,) * 50, 0.85),
+        *(classes(240, (1 / 30,) * 30, right) for right in (0.6, 0.9)),
         *(classes(n, lopsided, 0.6) for n in (300, 1000)),
         *(label_sets(300, (6, 60, 90, 120, 30), right) for right in (0.85, 0.97)),
         *(label_sets(300, (6, 8, 10, 12, 15) * k, 0.85) for k in (4, 10)),

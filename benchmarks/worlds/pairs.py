@@ -10,7 +10,7 @@ from scipy import special
 
 import calipers as cal
 from worlds.clusters import WITHIN, of_users
-from worlds.numbers import RESIDUALS
+from worlds.numbers import FITS, RESIDUALS
 from worlds.scores import AREAS, Scored, is_positive
 from worlds.topics import BETTER, OF_TOPICS, TOPICS, UNEQUAL, PerTopic
 from worlds.world import CLASSIFICATION, Evaluate, Random, World, at_infinity
@@ -154,6 +154,29 @@ def number_pairs(rows: int, word: str) -> World:
     )
 
 
+def fit_pairs(rows: int) -> World:
+    """Two systems that follow the truth alike, whose errors go together."""
+    truth = dict.fromkeys(FITS, 0.0)
+
+    def draw(random: Random) -> Evaluate:
+        known, rest, common = random.normal(size=(3, rows))
+        error = np.sqrt(0.6) * common + np.sqrt(0.4) * random.normal(size=(2, rows))
+        base, new = known + 0.5 * error
+        given = {"base": base, "new": new}
+        return partial(cal.regression, known + 0.3 * rest, given, measures=FITS)
+
+    return World(
+        kind="pairs",
+        design="predictions alike",
+        size=f"{rows} rows",
+        found=lambda: truth,
+        draw=draw,
+        large=rows >= 100,
+        ways=("percentile",),
+        tests=("normal", "bootstrap"),
+    )
+
+
 def user_pairs(number: int) -> World:
     """Two systems' scores of five rows of each user."""
     apart, cut, names = 1.2, 0.6, ("AUC", "AP", "accuracy", "F1", "MCC")
@@ -200,5 +223,6 @@ def worlds() -> list[World]:
         *(score_pairs(n, share, 0.92, 0.85) for n, share in ((100, 0.5), (300, 0.3), (1000, 0.1))),
         *(probability_pairs(n) for n in (50, 100, 400)),
         *(number_pairs(n, word) for word in RESIDUALS for n in (50, 100, 400)),
+        *(fit_pairs(n) for n in (30, 100, 300)),
         *(user_pairs(n) for n in (10, 20, 30, 100)),
     ]
