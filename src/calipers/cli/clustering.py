@@ -8,7 +8,8 @@ import click
 
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import choice, text, texts
+from calipers.cli.options import choice, switch, text, texts
+from calipers.cli.output import no_tables_below, print_tables
 from calipers.cli.slices import row_columns
 from calipers.cli.tables import read
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     "How far apart points are, for silhouettes.",
 )
 @text("--count", "COL", "Column of how many points each row stands for.")
+@switch("--by-cluster", "Show the table of clusters too.")
 @measure_options
 @output_options
 def command(
@@ -36,6 +38,7 @@ def command(
     labels: tuple[str, ...],
     truth: str | None,
     features: tuple[str, ...],
+    by_cluster: bool,
     **options: Any,
 ) -> None:
     """Evaluate clusters of the points in TABLE (CSV, Parquet, Feather or JSON Lines; - is the
@@ -49,6 +52,8 @@ def command(
         --features 'petal_*' --features 'sepal_*'
     """
     output = Output.take(options)
+    if by_cluster:
+        no_tables_below("--by-cluster", output.kind, output.path)
     from calipers.data.tables import column, located
     from calipers.evaluate.clustering import clustering
 
@@ -60,10 +65,15 @@ def command(
             None if truth is None else column(rows, truth, table),
             **row_columns(rows, table, options),
             measures=options.pop("measures") or None,
+            curves=output.report is not None,
             inputs=[read(table).origin],
             **options,
         )
-    output.finish(evaluation)
+    try:
+        output.finish(evaluation)
+    finally:
+        if by_cluster:
+            print_tables(evaluation)
 
 
 def _points(rows: pa.Table, features: tuple[str, ...], table: str) -> dict[str, Any] | None:

@@ -118,7 +118,8 @@ class Output:
 
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
-    {"format_", "output", "report", "requirements", "per_topic", "per_group", "by_label"}
+    {"format_", "output", "report", "requirements", "per_topic", "per_group"}
+    | {"by_label", "by_cluster"}
     | {
         "confusion",
         "orientation",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from calipers.cli.common import Output, measure_options, output_options, undefined_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
-from calipers.cli.output import print_below
+from calipers.cli.output import no_tables_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
@@ -86,11 +85,8 @@ def command(
         --system a=a.csv --system b=b.parquet
     """
     output = Output.take(options)
-    if by_label and (output.kind != "table" or output.path):
-        raise click.UsageError(
-            "--by-label goes with a table on the standard output; --report has it, and the JSON of "
-            "to_json(details=True)"
-        )
+    if by_label:
+        no_tables_below("--by-label", output.kind, output.path)
     systems = Systems.take(options, ("predicted", "score", "probability"))
     if separator == "":
         raise click.UsageError("--separator is empty")
@@ -117,11 +113,8 @@ def command(
     try:
         output.finish(evaluation)
     finally:
-        for each in evaluation.label_tables if by_label else ():
-            from calipers.report.columns import width_of
-            from calipers.report.labels import text_table
-
-            print_below(each.system, text_table(each, width_of(sys.stdout)))
+        if by_label:
+            print_tables(evaluation)
 
 
 def _read(

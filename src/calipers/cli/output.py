@@ -117,6 +117,24 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str
         write_out(texts[kind](), output)
 
 
+def print_tables(evaluation: Evaluation) -> None:
+    """The tables of labels or clusters, below the result."""
+    from calipers.report.columns import width_of
+    from calipers.report.labels import text_table
+
+    for table in evaluation.label_tables:
+        print_below(table.system, text_table(table, width_of(sys.stdout)))
+
+
+def no_tables_below(option: str, kind: str, path: str | None) -> None:
+    """That tables below the result go with a result that is a table itself."""
+    if kind != "table" or path:
+        raise click.UsageError(
+            f"{option} goes with a table on the standard output; --report has it, and the JSON of "
+            "to_json(details=True)"
+        )
+
+
 def print_below(name: str, table: str) -> None:
     """A table of one system, below the result."""
     from calipers.report.names import short

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from calipers.curves.clusters import ClusterCurves
 from calipers.data.arrays import same_length
 from calipers.data.classes import coded
 from calipers.data.counts import Repeats
@@ -22,13 +23,17 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.subjects import of_clusters
-from calipers.results import Evaluation
+from calipers.measures import Measure
+from calipers.results import Evaluation, LabelTable
 from calipers.systems.partitions import Clustering
 
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 
 AGAINST_TRUTH = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
 OF_POINTS = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
+
+#: Of more clusters, or more classes, nobody would read a table.
+MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
 
 
 @verb
@@ -43,6 +48,7 @@ def clustering(
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     primary: str | None = None,
+    curves: bool = True,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -56,9 +62,9 @@ def clustering(
     each feature, or None; ``truth`` the class of each point, where it is known. Points are apart by
     the ``metric``, "euclidean", "sqeuclidean", "manhattan" or "cosine", or by ``distances``, a
     square matrix that may be mapped from a file; it is never copied. (Centres and sums of squares
-    are Euclidean.) The remaining options are those of :func:`calipers.classification`. Intervals
-    are about all points like these, put into clusters by the same rule. What all points in one
-    cluster get stands beside each value.
+    are Euclidean.) ``curves`` says whether silhouettes and points are drawn. The remaining options
+    are those of :func:`calipers.classification`. Intervals are about all points like these, put
+    into clusters by the same rule. What all points in one cluster get stands beside each value.
 
     Raises
     ------
@@ -97,15 +103,50 @@ def clustering(
         )
         for name, of in given.items()
     }
+    systems = asked_of(systems, chosen)
+    near_by = next((m for m in chosen if m.definition.reads == "distances"), None)
+    told = [name for name, s in systems.items() if len(s.names) <= MOST_CLUSTERS]
     return evaluated(
         "clustering",
-        asked_of(systems, chosen),
+        systems,
         chosen,
         baseline=baseline,
         primary=primary,
         inputs=inputs,
         findings=of_clusters,
+        notes=_left_out(systems),
+        curves=ClusterCurves(list(systems.values()), near_by) if curves else (),
+        label_tables=tuple(by_cluster(systems[name], near_by) for name in told),
     )
+
+
+def by_cluster(system: Clustering, measure: Measure | None) -> LabelTable:
+    """How many points each cluster has, of which classes, and how near they lie."""
+    number = len(system.names)
+    counts, values = {}, {}
+    if system.truth is not None and len(system.classes) <= MOST_CLASSES:
+        for at, name in enumerate(system.classes):
+            own = system.cluster[system.truth == at]
+            counts[name] = np.bincount(own, minlength=number).astype(np.float64)
+    sizes = np.bincount(system.cluster, minlength=number).astype(np.float64)
+    if measure is not None:
+        sums = np.bincount(system.cluster, system.over(measure).values, number)
+        values[str(measure)] = sums / np.where(sizes > 0, sizes, np.nan)
+    none = {name: np.full(number, np.nan) for name in values}
+    return LabelTable(
+        system.name, system.names, sizes, counts, values, none, none,
+        level=system.settings.level, of="cluster",
+    )  # fmt: skip
+
+
+def _left_out(systems: Mapping[str, Clustering]) -> list[str]:
+    """What has no table."""
+    return [
+        f"{name}: there is no table of its {len(s.names):,} clusters, of more than "
+        f"{MOST_CLUSTERS:,} of which nobody would read one."
+        for name, s in systems.items()
+        if len(s.names) > MOST_CLUSTERS
+    ]
 
 
 def _near(

@@ -1,4 +1,4 @@
-"""The table of labels, shown: as text, as Markdown and on a page."""
+"""The table of labels or clusters, shown: as text, as Markdown and on a page."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ def grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
                 for v, a, b in zip(values, low, high, strict=True)
             ]
         )
-    head = ["label", "rows", *table.counts, *map(short, table.values)]
+    head = [table.of, unit(table), *map(short, (*table.heads, *table.values))]
     return head, [list(row) for row in zip(*columns, strict=True)]
+
+
+def unit(table: LabelTable) -> str:
+    """What has labels, or is in clusters."""
+    return "points" if table.of == "cluster" else "rows"
 
 
 def text_table(table: LabelTable, width: int | None = None) -> str:
@@ -46,10 +51,12 @@ def text_table(table: LabelTable, width: int | None = None) -> str:
 def caption(table: LabelTable) -> str:
     """What the table holds."""
     parts = [f"{numbers.count(len(table.labels), 'labels')}; rows: how many have the label."]
+    if table.of == "cluster":
+        parts = ["Points: how many are in the cluster; then those of each class, and means."]
     if any((low == low).any() for low in table.low.values()):
         parts.append(
-            f"{numbers.percent(table.level)} intervals of each label by itself; with many labels "
-            "some of them miss."
+            f"{numbers.percent(table.level)} intervals of each {table.of} by itself; with many "
+            f"{table.of}s some of them miss."
         )
     return " ".join(parts)
 
@@ -57,4 +64,5 @@ def caption(table: LabelTable) -> str:
 def section(table: LabelTable) -> dict[str, Any]:
     """What the page shows of one system."""
     head, rows = grid(table)
-    return {"system": short(table.system), "head": head, "rows": rows, "caption": caption(table)}
+    told = {"system": short(table.system), "of": f"{table.of.capitalize()}s"}
+    return {**told, "head": head, "rows": rows, "caption": caption(table)}

@@ -90,11 +90,11 @@ def _confusions(confusions: Sequence[AnyConfusion], orientation: str) -> Iterato
 
 
 def _labels(found: Sequence[LabelTable]) -> Iterator[str]:
-    """The table of labels of each system."""
+    """The table of labels or clusters of each system."""
     for own in found:
         if len(own.labels) <= labels.MOST_LABELS:
             of = f" of {markup.name(own.system)}" if len(found) > 1 else ""
-            yield from (f"### Labels{of}", "", *matrix(*labels.grid(own)), "")
+            yield from (f"### {own.of.capitalize()}s{of}", "", *matrix(*labels.grid(own)), "")
 
 
 def _slices(slices: Slices) -> Iterator[str]:

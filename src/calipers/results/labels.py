@@ -1,12 +1,12 @@
-"""What a system does with each label, where a row may have several."""
+"""What a system does with each label, where a row may have several, or with each cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from calipers.results.fields import FloatArray, Level
+from calipers.results.fields import FloatArray, Level, OneOf
 from calipers.results.written import Written, repeated
 
 if TYPE_CHECKING:
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelTable(Written):
-    """What one system does with each label, where a row may have several.
+    """What one system does with each label, where a row may have several; or each cluster of one.
 
     ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
     four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
     no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
-    no value or no interval.
+    no value or no interval. ``of`` is ``"label"`` or ``"cluster"``; of a cluster ``truth`` is how
+    many points it has, and ``counts`` how many are of each class, where that is known.
 
     Examples
     --------
@@ -40,15 +41,24 @@ class LabelTable(Written):
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
     level: Level = 0.95
+    of: Annotated[str, OneOf(("label", "cluster"))] = "label"
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What the columns of ``counts`` are called in a table."""
+        return tuple(f"class {name}" if self.of == "cluster" else name for name in self.counts)
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row a label: how many rows have it, its counts, its measures and their limits."""
+        """A row each: how many rows have it, its counts, its measures and their limits."""
         return [
             {
                 "system": self.system,
-                "label": label,
-                "truth": float(self.truth[at]),
-                **{name: float(column[at]) for name, column in self.counts.items()},
+                self.of: label,
+                "points" if self.of == "cluster" else "truth": float(self.truth[at]),
+                **{
+                    name: float(column[at])
+                    for name, column in zip(self.heads, self.counts.values(), strict=True)
+                },
                 **{
                     f"{name}{end}": float(of[name][at])
                     for name in self.values

@@ -61,24 +61,37 @@ def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> Spe
     """The matrix as a Vega-Lite spec: the colour is the share of the true class, and each cell
     tells its count, its share and the interval of that."""
     names = list(labels(confusion.labels, LABEL).values())
-    step = max(10, min(46 if len(names) > 3 else 90, 560 // len(names)))
-    axis = {"labelLimit": 160, "grid": False}
-    above = {**axis, "orient": "top", "labelAngle": -45 if len(names) > 4 else 0}
     down, across = ("truth", "predicted")[:: 1 if orientation == ORIENTATIONS[0] else -1]
+    tips = vega.tooltip(
+        ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
+        ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
+    )  # fmt: skip
+    return shaded(_data(confusion, names), (down, names), (across, names), tips)
+
+
+def shaded(
+    cells: Sequence[Spec],
+    down: tuple[str, Sequence[str]],
+    across: tuple[str, Sequence[str]],
+    tips: Sequence[Spec],
+) -> Spec:
+    """Cells in the colour of their ``share``, with their ``count`` where there is room; ``down``
+    and ``across`` are what is told apart that way and its names."""
+    most = max(len(down[1]), len(across[1]))
+    step = max(10, min(46 if most > 3 else 90, 560 // most))
+    axis = {"labelLimit": 160, "grid": False}
+    above = {**axis, "orient": "top", "labelAngle": -45 if len(across[1]) > 4 else 0}
     sides: Spec = {
-        "x": vega.nominal(across, sort=names, title=across, axis=above),
-        "y": vega.nominal(down, sort=names, title=down, axis=axis),
-        "tooltip": vega.tooltip(
-            ("truth", "truth"), ("predicted", "predicted"), ("count", "count"),
-            ("shares", "share of the true class"), ("ofPrediction", "share of the predicted"),
-        ),
-    }  # fmt: skip
+        "x": vega.nominal(across[0], sort=list(across[1]), title=across[0], axis=above),
+        "y": vega.nominal(down[0], sort=list(down[1]), title=down[0], axis=axis),
+        "tooltip": tips,
+    }
     shades = {"domain": [0, 1], "range": ["#0072B21A", vega.PALETTE[0]]}
     legend = {"format": ".0%", "gradientLength": 160}
     layers = [
         vega.drawn("rect", color=vega.quantity("share", title=None, scale=shades, legend=legend))
     ]
-    if len(names) <= WRITTEN:
+    if most <= WRITTEN:
         on_dark = {"condition": {"test": "datum.share > 0.55", "value": "white"}}
         ink = {**on_dark, "value": "currentColor"}
         mark = {"type": "text", "fontSize": 12}
@@ -86,7 +99,7 @@ def heat_map(confusion: AnyConfusion, orientation: str = ORIENTATIONS[0]) -> Spe
     return vega.whole(
         width={"step": step},
         height={"step": step},
-        datasets={"cells": _data(confusion, names)},
+        datasets={"cells": cells},
         data={"name": "cells"},
         encoding=sides,
         layer=layers,

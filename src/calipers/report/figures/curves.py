@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from calipers.report import numbers
-from calipers.report.figures import calibration, residuals
+from calipers.report.figures import calibration, clusters, residuals
 from calipers.report.figures.curve_chart import curve_chart, has_chance, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
@@ -36,7 +36,7 @@ _KINDS = {
 }
 
 #: Kinds that have figures of another sort.
-_APART = calibration.KINDS | residuals.KINDS
+_APART = calibration.KINDS | clusters.KINDS | residuals.KINDS
 
 
 def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 
+from calipers.report.figures.clusters import cluster_figures
 from calipers.report.figures.confusions import confusion_figures
 from calipers.report.figures.curves import curve_figures
 from calipers.report.figures.differences import difference_figures
@@ -36,6 +37,7 @@ def figures(
     return numbered(
         [
             *begun(confusion_figures(evaluation, orientation)),
+            *begun(cluster_figures(evaluation)),
             *sorted(begun(curve_figures(evaluation)), key=lambda figure: figure.more),
             *begun(compared),
             *begun(unit_figures(evaluation)),
