@@ -106,6 +106,24 @@ def numbers(correlation: float, by: float) -> Make:
     return made
 
 
+def residuals(word: str) -> Make:
+    """Predictions that are the mean of the truth, and residuals that do not go with them."""
+
+    def made(random: Random, rows: int) -> Any:
+        predicted, e = random.normal(size=(2, rows))
+        if word == "of lognormal numbers":
+            predicted = np.exp(predicted)
+        elif word == "lognormal":
+            e = np.exp(e) - np.exp(0.5)
+        elif word == "t":
+            e = random.standard_t(3, rows)
+        elif word == "uneven":
+            e *= np.exp(predicted / 2)
+        return partial(cal.regression, predicted - e, predicted)
+
+    return made
+
+
 def runs(systems: int, judged: float) -> Make:
     """Runs that are alike, of thirty documents a topic, a share of which is judged."""
 
@@ -169,6 +187,13 @@ OF_TWO = ("below-diagonal", "accuracy-below-constant", "rules-out-only", "rules-
 OF_CLASSES = ("accuracy-below-constant", "weak-class", "confused-class", "imbalance")
 OF_LABELS = ("subset-below-constant", "confused-label", "rare-labels")
 OF_ROWS = ("identical-systems", "perfect-separation", "duplicated-rows")
+OF_RESIDUALS = (
+    "heavy-tails",
+    "skewed-residuals",
+    "trend-of-residuals",
+    "uneven-errors",
+    "rows-carry",
+)
 OF_TOPICS = ("topic-decides", "topic-carries", "identical-systems")
 
 #: What data there are, and which findings would be wrong of them.
@@ -202,7 +227,12 @@ WORLDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "ten classes": (classes((0.1,) * 10, 0.6), (*OF_CLASSES, *OF_ROWS)),
     "labels": (label_sets((0.5, 0.3, 0.2, 0.1, 0.05), 0.9), (*OF_LABELS, *OF_ROWS)),
     "a regression like a constant": (numbers(0.6, 2.0), ("error-above-constant", *OF_ROWS)),
-    "a good regression": (numbers(0.9, 1.0), ("error-above-constant", *OF_ROWS)),
+    "a good regression": (numbers(0.9, 1.0), ("error-above-constant", *OF_RESIDUALS, *OF_ROWS)),
+    "residuals, of lognormal numbers": (residuals("of lognormal numbers"), (*OF_RESIDUALS, *OF_ROWS)),
+    "residuals, t with 3 degrees of freedom": (residuals("t"), ("trend-of-residuals",
+        "uneven-errors", "skewed-residuals", *OF_ROWS)),
+    "residuals, lognormal": (residuals("lognormal"), ("trend-of-residuals", "uneven-errors", *OF_ROWS)),
+    "residuals, uneven": (residuals("uneven"), ("trend-of-residuals", "skewed-residuals", *OF_ROWS)),
 }  # fmt: skip
 OF_RUNS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "runs": (runs(2, 1.0), (*OF_TOPICS, "nothing-judged", "few-judged", "tied-scores",

@@ -28,10 +28,18 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Gathered:
-    """The columns, each as it was called, and what was left out of them."""
+    """The columns, each as it was called, what was left out of them, and why; the rows that are
+    left, and the ids of all."""
 
     columns: dict[str, Any]
     notes: tuple[str, ...] = ()
+    left: npt.NDArray[np.intp] | None = None
+    ids: pa.Array | None = None
+
+    def named(self, row: int) -> str:
+        """What a row is called: by its id, or by its place in what was given."""
+        place = row if self.left is None else int(self.left[row])
+        return f"row {place}" if self.ids is None else repr(self.ids[place].as_py())
 
 
 def gather(
@@ -69,20 +77,24 @@ def gather(
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
     made, notes = dict(columns), []
+    left = ids = None
     if data is not None:
         table = _table(data, "data")
         join = None if by is None else _Join(table, by, drop=missing == "drop", wide=wide)
         made = {what: _resolved(values, table, what, join) for what, values in made.items()}
         if join is not None and join.lost.any():
-            found = np.flatnonzero(~join.lost)
-            made = {what: taken(values, found) for what, values in made.items()}
-        notes += [] if join is None else join.notes()
+            left = np.flatnonzero(~join.lost)
+            made = {what: taken(values, left) for what, values in made.items()}
+        if join is not None:
+            notes, ids = join.notes(), join.ids
     elif by is not None:
         raise InputError("id names a column of data=, which is not given")
     if missing == "drop":
-        made, note = _complete(made)
+        made, note, complete = _complete(made)
         notes += note
-    return Gathered(made, tuple(notes))
+        if complete is not None:
+            left = complete if left is None else left[complete]
+    return Gathered(made, tuple(notes), left, ids)
 
 
 def _table(data: Any, what: str) -> pa.Table:
@@ -255,8 +267,10 @@ def _leaves(values: Any, what: str) -> Iterator[tuple[str, Any]]:
         yield what, values
 
 
-def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The rows of which no value is missing, and what was left out and why."""
+def _complete(
+    columns: Mapping[str, Any],
+) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
+    """The rows of which no value is missing, what was left out and why, and which these are."""
     lost: Mask | None = None
     said = []
     for what, values in columns.items():
@@ -271,7 +285,7 @@ def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
                 said.append(f"{int(mask.sum())} in {name}")
             lost = mask if lost is None else lost | mask
     if lost is None or not lost.any():
-        return dict(columns), []
+        return dict(columns), [], None
     if lost.all():
         raise InputError(f"no row is complete; values are missing: {', '.join(said)}")
     note = (
@@ -279,4 +293,4 @@ def _complete(columns: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         f"{', '.join(said)}."
     )
     complete = np.flatnonzero(~lost)
-    return {what: taken(values, complete) for what, values in columns.items()}, [note]
+    return {what: taken(values, complete) for what, values in columns.items()}, [note], complete

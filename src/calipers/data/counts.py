@@ -40,6 +40,10 @@ class Repeats:
         """A column, a table or a dict of them, row by row as often as it counts."""
         return column if self.places is None else taken(column, self.places)
 
+    def place(self, row: int) -> int:
+        """Which row was given that is written here."""
+        return row if self.places is None else int(self.places[row])
+
     def given(self, column: Any, what: str) -> Any:
         """A column as it was given."""
         if self.places is not None and hasattr(column, "__len__"):

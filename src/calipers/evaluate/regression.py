@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from calipers.curves.residuals import ResidualCurves
@@ -98,6 +99,6 @@ def regression(
         slice_bins=slice_bins,
         inputs=inputs,
         notes=rows.notes,
-        findings=of_numbers,
+        findings=partial(of_numbers, lambda row: rows.named(repeats.place(row))),
         curves=ResidualCurves(list(systems.values())) if curves else (),
     )

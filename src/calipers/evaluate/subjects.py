@@ -16,12 +16,12 @@ from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject
 from calipers.findings.answers import Tuned
 from calipers.findings.cells import Cells, ManyCells, TwoCells, effective
-from calipers.findings.chance import Numbers
 from calipers.findings.clusters import Independence, Lying
 from calipers.findings.clusters import Numbers as NumbersOfClusters
 from calipers.findings.compared import Compared
 from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
+from calipers.findings.numbers import Numbers
 from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.inference.summaries import Summary
@@ -131,10 +131,12 @@ def of_label_sets(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     )
 
 
-def of_numbers(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
-    """Of systems that predict numbers."""
+def of_numbers(
+    named: Callable[[int], str], task: str, source: Rows, told: Told
+) -> tuple[Finding, ...]:
+    """Of systems that predict numbers; ``named`` is what a row is called."""
     by_name = source.by_name.items()
-    has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters),) for n, s in by_name}
+    has = {n: (Numbers(s.truth, s.predicted, s.weight, s.clusters, named),) for n, s in by_name}
     one = next(iter(source.by_name.values()))
     wrong = {n: s.predicted != one.truth for n, s in by_name}
     said = {n: [s.predicted] for n, s in by_name}

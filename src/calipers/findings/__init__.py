@@ -17,6 +17,7 @@ from calipers.findings import (
     compared,
     rankings,
     outputs,
+    residuals,
     clusters,
 )
 
@@ -27,5 +28,5 @@ from calipers.findings.words import Valued
 __all__ = [
     "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
     "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
-    "outputs", "rankings", "rule",
+    "outputs", "rankings", "residuals", "rule",
 ]  # fmt: skip

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.findings.cells import Cells, OfClass, TwoCells, corrected, effective
+from calipers.findings.numbers import Numbers
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
 from calipers.report.names import short
 from calipers.report.numbers import number
-from calipers.statistics import FloatArray, Moments, ScoreTable
-
-if TYPE_CHECKING:
-    from calipers.inference.clusters import Clusters
+from calipers.statistics import Moments, ScoreTable
 
 
 @rule("below-diagonal", "warning", ScoreTable)
@@ -120,16 +116,6 @@ def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
     own = s.of("accuracy")
     yield from beside_constant(s, "accuracy", own, answer, always, apart, m.classes)
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """Numbers, and what a system predicts for them."""
-
-    truth: FloatArray
-    predicted: FloatArray
-    weight: FloatArray | None
-    clusters: Clusters | None
 
 
 @rule("error-above-constant", "warning", Numbers, verb="lies above 0")

@@ -1,0 +1,113 @@
+"""Numbers, what a system predicts for them, and the residuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.findings.words import Valued
+from calipers.inference import intervals
+from calipers.inference.spaces import OfMeans
+from calipers.once import cached_property
+from calipers.statistics import FloatArray, Moments
+from calipers.statistics.numbers import Sizes
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.inference.clusters import Clusters
+
+#: Of fewer rows (effective rows, or clusters) nothing is said of residuals.
+ENOUGH = 20
+#: By this share of the numbers residuals differ from 0 by rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers, what a system predicts for them, and what each row is called."""
+
+    truth: FloatArray
+    predicted: FloatArray
+    weight: FloatArray | None
+    clusters: Clusters | None
+    named: Callable[[int], str] = "row {}".format
+
+    @cached_property
+    def residuals(self) -> Residuals:
+        """Prediction less truth."""
+        return Residuals(self)
+
+
+class Residuals:
+    """The residuals of a system, prediction less truth, over the largest of them."""
+
+    def __init__(self, of: Numbers) -> None:
+        used = slice(None) if of.weight is None else of.weight > 0
+        self.rows = np.arange(len(of.truth))[used]
+        self.predicted = of.predicted[used]
+        self.weight = None if of.weight is None else of.weight[used]
+        self.clusters = None if of.clusters is None else of.clusters.taken(self.rows)
+        residual = (of.predicted - of.truth)[used]
+        self.unit = float(np.abs(residual).max(initial=0.0))
+        sizes = float(np.abs(of.truth[used]).max(initial=0.0))
+        self.size = 0.0
+        if self.unit > ROUNDING * sizes:
+            self.values: FloatArray = residual / self.unit
+            self.size = self._moments.effective_size
+            if self.clusters is not None:
+                self.size = min(self.size, self.clusters.number)
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are rows enough that something may be said, and they vary."""
+        return self.size >= ENOUGH and self._moments.m2 > ROUNDING**2 * self._moments.weight
+
+    @cached_property
+    def _moments(self) -> Moments:
+        return Moments.from_rows(self.values, self.weight)
+
+    @cached_property
+    def centred(self) -> FloatArray:
+        """Less their mean."""
+        return self.values - self._moments.mean
+
+    @cached_property
+    def deviation(self) -> float:
+        """Their standard deviation."""
+        return math.sqrt(self._moments.m2 / self._moments.weight)
+
+    @cached_property
+    def ranks(self) -> FloatArray:
+        """The share of the rows that are predicted less, and half of those that are as much."""
+        w = np.ones(len(self.values)) if self.weight is None else self.weight
+        return Sizes.of(self.predicted).midranks(w)
+
+    def mean(self, of: FloatArray) -> float:
+        """The weighted mean of a value per row."""
+        return float(np.average(of, weights=self.weight))
+
+    def error(self, of: FloatArray) -> float:
+        """The standard error of such a mean."""
+        return OfMeans(self.weight, self.clusters).error(of)
+
+    def at_ends(self, of: FloatArray, level: float) -> tuple[Valued, Valued]:
+        """The mean of a value per row in the lowest and in the highest fifth of predictions."""
+        low, high = max(0.2, float(self.ranks.min())), min(0.8, float(self.ranks.max()))
+        return self._mean_of(of, self.ranks <= low, level), self._mean_of(
+            of, self.ranks >= high, level
+        )
+
+    def _mean_of(self, of: FloatArray, rows: npt.NDArray[np.bool_], level: float) -> Valued:
+        moments = Moments.from_rows(of[rows], None if self.weight is None else self.weight[rows])
+        n, se = moments.effective_size, moments.standard_error
+        if self.clusters is not None:
+            own = self.clusters.taken(rows)
+            n, se = own.number, own.mean_error(of[rows])
+        value = moments.mean
+        made = Valued.within(value, intervals.student(value, se, n, level))
+        return Valued(*(self.unit * x for x in (made.value, made.low, made.high)))
