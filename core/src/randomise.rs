@@ -252,17 +252,45 @@ impl Studentised<'_> {
         }
     }
 
+    /// Adds the squared differences of the pairs on one unit to them, all measures of a pair side by
+    /// side. `own` is room.
+    fn add_squares(&self, squares: &mut [f64], unit: &[f64], own: &mut [f64]) {
+        let measures = self.units.len();
+        let of_systems = squares.chunks_exact_mut(unit.len());
+        for (system, (squares, mine)) in of_systems.zip(unit.chunks_exact(measures)).enumerate() {
+            let others = self.others(system);
+            let others = others.start * measures..others.end * measures;
+            // One long loop, however few the measures or the systems.
+            let own = &mut own[others.clone()];
+            match mine {
+                [mine] => own.fill(*mine),
+                _ => own
+                    .chunks_exact_mut(measures)
+                    .for_each(|own| own.copy_from_slice(mine)),
+            }
+            let pairs = squares[others.clone()].iter_mut().zip(&unit[others]);
+            for ((square, other), own) in pairs.zip(own) {
+                *square += (other - *own) * (other - *own);
+            }
+        }
+    }
+
     /// Of one measure the largest |t|, t and −t, from the sums of the systems, the same of values
     /// scaled once more, and of the squared differences of each pair. Σk²(d − D)² of differences d
     /// whose Σkd/Σk is D opens into these.
     fn largest(&self, measure: usize, sums: &[f64], again: &[f64], squares: &[f64]) -> [f64; 3] {
+        let measures = self.units.len();
         let (units, heavy) = (self.units[measure], self.heavy[measure]);
+        let apart = |of: &[f64], system: usize, other: usize| {
+            (of[other * measures + measure] - of[system * measures + measure]) / units
+        };
         let pairs = || {
             (0..self.systems).flat_map(|system| {
                 self.others(system).filter_map(move |other| {
-                    let apart = (sums[other] - sums[system]) / units;
-                    let square = squares[system * self.systems + other] / units;
-                    let cross = (again[other] - again[system]) / units;
+                    let pair = system * self.systems + other;
+                    let square = squares[pair * measures + measure] / units;
+                    let cross = apart(again, system, other);
+                    let apart = apart(sums, system, other);
                     // What rounding leaves of a variance that is none is the same in every deal.
                     let variance =
                         (square - apart * (2.0 * cross - heavy * apart)).max(ROUNDING * square);
@@ -298,58 +326,57 @@ pub fn dealt_maxima(
     maxima: &mut [f64],
 ) {
     let (systems, measures) = (of.systems, of.units.len());
+    let none = || vec![0.0; table.columns];
+    // Two systems are as far apart on a unit however its values are dealt.
+    let always = (systems == 2).then(|| {
+        let (mut squares, mut own) = (vec![0.0; table.columns * systems], none());
+        for row in table.rows() {
+            of.add_squares(&mut squares, row, &mut own);
+        }
+        squares
+    });
     let room = || {
-        let (sums, squares) = (vec![0.0; table.columns], vec![0.0; table.columns * systems]);
-        let again = vec![
-            0.0;
-            if of.scales.is_empty() {
-                0
-            } else {
-                table.columns
-            }
-        ];
-        (sums, again, squares, vec![0.0; systems], vec![0; systems])
+        let squares = vec![0.0; table.columns * systems];
+        let squares = always.clone().unwrap_or(squares);
+        (none(), none(), squares, none(), none(), vec![0; systems])
     };
     crew.map_with(
         Chunks(maxima, 3 * measures),
         room,
-        |(sums, again, squares, unit, dealt), replicate, maxima| {
+        |(sums, again, squares, unit, own, dealt), replicate, maxima| {
             sums.fill(0.0);
             again.fill(0.0);
-            squares.fill(0.0);
+            if always.is_none() {
+                squares.fill(0.0);
+            }
             let mut scales = of.scales.chunks_exact(measures);
             deal(crew, table, seed, replicate, dealt, |dealt, row| {
-                let scales = scales.next();
-                for measure in 0..measures {
-                    for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
-                        unit[system] = values[measure];
-                    }
-                    let sums = &mut sums[measure * systems..][..systems];
-                    sums.iter_mut()
-                        .zip(&*unit)
-                        .for_each(|(sum, value)| *sum += value);
-                    if let Some(scales) = scales {
-                        let again = &mut again[measure * systems..][..systems];
-                        for (sum, value) in again.iter_mut().zip(&*unit) {
-                            *sum += scales[measure] * value;
-                        }
-                    }
-                    let squares = &mut squares[measure * systems * systems..];
-                    for (system, squares) in
-                        squares.chunks_exact_mut(systems).take(systems).enumerate()
+                for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
+                    unit[system * measures..][..measures].copy_from_slice(values);
+                }
+                for (sum, value) in sums.iter_mut().zip(&*unit) {
+                    *sum += value;
+                }
+                if let Some(scales) = scales.next() {
+                    for (again, unit) in again
+                        .chunks_exact_mut(measures)
+                        .zip(unit.chunks_exact(measures))
                     {
-                        let (own, others) = (unit[system], of.others(system));
-                        for (square, other) in squares[others.clone()].iter_mut().zip(&unit[others])
-                        {
-                            *square += (other - own) * (other - own);
+                        for ((sum, value), scale) in again.iter_mut().zip(unit).zip(scales) {
+                            *sum += scale * value;
                         }
                     }
                 }
+                if always.is_none() {
+                    of.add_squares(squares, unit, own);
+                }
             });
+            let again = if of.scales.is_empty() {
+                &*sums
+            } else {
+                &*again
+            };
             for (measure, maxima) in maxima.chunks_exact_mut(3).enumerate() {
-                let again = if again.is_empty() { &*sums } else { &*again };
-                let [sums, again] = [&*sums, again].map(|of| &of[measure * systems..][..systems]);
-                let squares = &squares[measure * systems * systems..][..systems * systems];
                 maxima.copy_from_slice(&of.largest(measure, sums, again, squares));
             }
         },
