@@ -29,11 +29,12 @@ from typing import Any
 import ir_measures as irm
 import numpy as np
 
-from calipers.data.groups import judge_groups, read_groups
+from calipers.data.groups import Groups, judge_groups, read_groups
+from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, Measure, UnknownMeasureError, parse
-from calipers.statistics import GroupedRankings, JudgedRankings
+from calipers.statistics import GroupedRankings, JudgedRankings, SampledRankings
 
 
 class CalipersMeasure(irm.Measure):
@@ -108,8 +109,12 @@ class CalipersEvaluator(irm.providers.Evaluator):
         rows = _rows(qrels, ("query_id", "doc_id", "relevance"))
         kinds = {found.definition.on for found in measures.values()}
         self.qrels = read_qrels(rows) if JudgedRankings in kinds else None
-        self.groups = read_groups(_grouped(qrels, rows)) if GroupedRankings in kinds else None
-        read = self.qrels or self.groups
+        self.groups: dict[type, Groups] = {}
+        if GroupedRankings in kinds:
+            self.groups[GroupedRankings] = read_groups(_grouped(qrels, rows))
+        if SampledRankings in kinds:
+            self.groups[SampledRankings] = read_sampled(rows)[0]
+        read = self.qrels or next(iter(self.groups.values()), None)
         super().__init__(list(measures), () if read is None else read.topics)
 
     def _iter_calc(self, run: Any) -> Iterator[irm.Metric]:
@@ -120,9 +125,8 @@ class CalipersEvaluator(irm.providers.Evaluator):
         if self.qrels is not None:
             arrays = read_run("run", rows, self.qrels).arrays
             statistics[JudgedRankings] = JudgedRankings(**arrays)
-        if self.groups is not None:
-            arrays = judge_groups("run", rows, self.groups).arrays
-            statistics[GroupedRankings] = GroupedRankings(**arrays)
+        for kind, groups in self.groups.items():
+            statistics[kind] = kind(**judge_groups("run", rows, groups).arrays)
         for asked, found in self.ours.items():
             statistic = statistics[found.definition.on]
             values = np.nan_to_num(found.apply(statistic)).tolist()

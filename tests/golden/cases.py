@@ -206,6 +206,7 @@ OF_TOPICS: dict[str, dict[str, Any]] = {
     "judged only": {"measures": ["AP", "nDCG@5"], "judged_only": True},
     "zero": {"measures": ["AP", "RR"], "undefined": "zero"},
     "relevant from 2": {"measures": ["AP", "P@5"], "rel": 2},
+    "sampled": {"measures": ["xinfAP", "infNDCG", "statAP"]},
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from calipers.data.groups import judge_groups, read_groups
+from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.measures import Definition, Measure, definitions
 from calipers.statistics import (
@@ -26,6 +27,7 @@ from calipers.statistics import (
     Moments,
     NumberMoments,
     NumberRows,
+    SampledRankings,
     ScoreTable,
     Separations,
     Statistic,
@@ -238,10 +240,35 @@ def _grouped(_: Definition, rows: Sequence[Row]) -> GroupedRankings:
     return grouped_of({f"t{place:03}": row for place, row in enumerate(rows)})
 
 
+def sampled_of(topics: dict[str, Row]) -> SampledRankings:
+    """A row is a topic: by stratum the grades of its documents; and the run's scores."""
+    strata = {topic: of for topic, (of, _) in topics.items()}
+    run = {topic: scores for topic, (_, scores) in topics.items() if scores}
+    run["a topic without judgments"] = {"d": 1.0}
+    return SampledRankings(**judge_groups("run", run, read_sampled(strata)[0]).arrays)
+
+
+def _sampled(_: Definition, rows: Sequence[Row]) -> SampledRankings:
+    return sampled_of({f"t{place:03}": row for place, row in enumerate(rows)})
+
+
 POOL = [f"d{i}" for i in range(6)]
 LEVELS = st.sampled_from([0, 0, 1, 1, 2, 3])
 GROUPED_RUN = st.dictionaries(st.sampled_from([*POOL, "x", "y", "z"]), st.integers(0, 9).map(float))
 OF_GROUP = st.dictionaries(st.sampled_from(POOL), LEVELS, min_size=1)
+
+
+#: Of each document which stratum it is in, and its grade; some were not drawn.
+STRATA = st.dictionaries(
+    st.sampled_from(POOL),
+    st.tuples(st.sampled_from("ab"), st.sampled_from([-1, 0, 0, 1, 1, 2])),
+    min_size=1,
+).map(
+    lambda documents: {
+        stratum: {d: grade for d, (of, grade) in documents.items() if of == stratum}
+        for stratum in sorted({of for of, _ in documents.values()})
+    }
+)
 
 
 def _grouped_rows(group: st.SearchStrategy[Any]) -> st.SearchStrategy[Row]:
@@ -323,6 +350,8 @@ KINDS = {
           for family in ("groups", "diversity")),
         Kind("preferences", GroupedRankings, _grouped_rows(OF_GROUP.flatmap(_parts)), _grouped,
              _all_in_order, weighted=False, unit="topic", topics=grouped_of, agreed=_agreed),
+        Kind("sampled", SampledRankings, st.tuples(STRATA, GROUPED_RUN), _sampled,
+             lambda rows, _: list(rows), weighted=False, unit="topic", topics=sampled_of),
     )
 }  # fmt: skip
 
@@ -390,6 +419,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "predictors": _one_of(0, 1, 2),
     "p": _between(0.1, 0.95),
     "patience": _between(0.05, 0.95),
+    "smoothing": _between(1.0, 4.0, 2.0, 3.0),
     "gain": _one_of("binary", "scale"),
     "tail": _one_of("always", "with-unjudged"),
     "T": _between(0.5, 5.0),

@@ -84,6 +84,7 @@ def edges(definition: Definition) -> list[Measure]:
         "min_grade": [None, 2],
         "multiple": [0.2, 1.0, 2.0],
         "odds": [0.0, 1.0, 9.0],
+        "smoothing": [1.0, 2.0, 3.5],
         "p": [0.5],
         "recalls": [(0.0, 1.0)],
         "rule": ["least", "nearest", "nine-tenths"],

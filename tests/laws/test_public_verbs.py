@@ -26,16 +26,17 @@ AROUND_THE_VALUE = {
 }
 
 
-#: What is evaluated at once: the tasks, documents judged in groups by themselves.
+#: What is evaluated at once: the tasks; documents judged in groups, and samples, by themselves.
 BATCHES = {
     **TASKS,
     "classification": tuple(f for f in TASKS["classification"] if f not in ("ranks", "soft")),
     "classes": ("ranks",),
     "distributions": ("soft",),
     "retrieval": ("retrieval",),
-    "grouped": tuple(family for family in TASKS["retrieval"] if family != "retrieval"),
+    "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
+    "sampled": ("sampled",),
 }
-UNWEIGHTED = ("retrieval", "grouped", "clustering")
+UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering")
 
 
 @functools.cache
@@ -111,6 +112,16 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
                 "first": judged,
                 "second": {d: max(g - d.endswith("1"), 0) for d, g in judged.items()},
                 "third": {"d0": 1},
+            }
+            for topic, judged in qrels.items()
+        }
+    if task == "sampled":  # of the second stratum every third document is judged
+        qrels = {
+            topic: {
+                "first": {d: g for d, g in judged.items() if d < "d13"},
+                "second": {
+                    d: g if int(d[1:]) % 3 == 2 else -1 for d, g in judged.items() if d >= "d13"
+                },
             }
             for topic, judged in qrels.items()
         }

@@ -53,8 +53,9 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """One row a judgment: ids as Arrow's large binary, the part only where there are parts."""
+class Rows:
+    """One row a judgment: ids as Arrow's large binary, the part only where there are parts, the
+    probability to be drawn only where that is known."""
 
     topic: Any
     group: Any
@@ -63,6 +64,7 @@ class _Rows:
     level: Any
     path: str | None = None
     line: Any = None
+    inclusion: Any = None
 
     def place(self, row: int) -> str:
         """Where a row stands."""
@@ -89,12 +91,12 @@ def read_groups(
     data, origin = taken(source, "judgments", "qrels", (*GROUP, *PART), lenient=lenient)
     with placed(data, origin):
         if isinstance(data, str):
-            rows, stored = _of_file(data, lines, lenient)
+            rows, stored = rows_of_file(data, lines, lenient)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
-            rows, stored = _of_dict(data), {}
+            rows, stored = rows_of_dict(data), {}
         else:
             rows, stored = _of_table(data), {}
-        return _grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient)
+        return grouped(rows, noted(origin, {"lines": len(rows.level), **stored}), lenient)
 
 
 def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> Run:
@@ -111,10 +113,11 @@ def judge_groups(name: str, source: TrecSource, groups: Groups, **how: Any) -> R
     return replace(run, arrays={**groups.arrays, "retrieved": found["retrieved"], **spread})
 
 
-def _of_file(path: str, lines: Lines, lenient: bool) -> tuple[_Rows, Mapping[str, Any]]:
+def rows_of_file(path: str, lines: Lines, lenient: bool) -> tuple[Rows, Mapping[str, Any]]:
+    """The rows of TREC text, and what was seen of the file."""
     stored = _core.read_rows(path, lines, lenient)
     whole = lines == "qrels"
-    rows = _Rows(
+    rows = Rows(
         trec_tables.binary(*stored["topic"]),
         trec_tables.binary(*stored["iteration" if whole else "group"]),
         trec_tables.binary(*stored["part"]) if "part" in stored else None,
@@ -126,7 +129,8 @@ def _of_file(path: str, lines: Lines, lenient: bool) -> tuple[_Rows, Mapping[str
     return rows, stored["source"]
 
 
-def _of_dict(source: Mapping[Any, Any]) -> _Rows:
+def rows_of_dict(source: Mapping[Any, Any]) -> Rows:
+    """The rows of ``{topic: {group: {document: level}}}``."""
     import pyarrow as pa
 
     rows: list[tuple[bytes, bytes, bytes, Any]] = []
@@ -144,7 +148,7 @@ def _of_dict(source: Mapping[Any, Any]) -> _Rows:
                     )
     topics, names, documents, levels = zip(*rows, strict=True) if rows else ((), (), (), ())
     topic, group, document = (pa.array(c, pa.large_binary()) for c in (topics, names, documents))
-    return _Rows(topic, group, None, document, np.array(levels, np.float64))
+    return Rows(topic, group, None, document, np.array(levels, np.float64))
 
 
 def _entries(source: Any, where: str, expected: str) -> Iterator[tuple[Any, Any]]:
@@ -161,14 +165,14 @@ def _id(key: Any) -> bytes:
     raise InputError(f"id {key!r} is of type {type(key).__name__}, expected str or bytes")
 
 
-def _of_table(source: Any) -> _Rows:
+def _of_table(source: Any) -> Rows:
     table = trec_tables.table_of(_by_subtopic(source), "qrels")
     names = table.column_names
 
     def ids(accepted: Sequence[str]) -> Any:
         return trec_tables.ids(table, trec_tables.find(names, accepted))
 
-    return _Rows(
+    return Rows(
         ids(trec_tables.TOPIC),
         ids(GROUP),
         ids(PART) if any(name in names for name in PART) else None,
@@ -192,14 +196,14 @@ def _by_subtopic(source: Any) -> Any:
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
-def _grouped(rows: _Rows, origin: Origin, lenient: bool) -> Groups:
+def grouped(rows: Rows, origin: Origin, lenient: bool) -> Groups:
     """Rows as the arrays of ``GroupedRankings``."""
     if len(rows.level) == 0:
         raise InputError("no judgments")
-    topics, topic = _numbered(rows.topic)
-    names, name = _numbered(rows.group)
-    ids, document = _numbered(rows.document)
-    part = np.zeros(len(topic), np.int64) if rows.part is None else _numbered(rows.part)[1]
+    topics, topic = numbered(rows.topic)
+    names, name = numbered(rows.group)
+    ids, document = numbered(rows.document)
+    part = np.zeros(len(topic), np.int64) if rows.part is None else numbered(rows.part)[1]
     order = np.lexsort((document, part, name, topic))
     group, group_of_row = np.unique(topic * len(names) + name, return_inverse=True)
     pair, place = np.unique(topic * len(ids) + document, return_inverse=True)
@@ -223,6 +227,8 @@ def _grouped(rows: _Rows, origin: Origin, lenient: bool) -> Groups:
         "part": (part_of_row - first_part[group_of_row])[order],
         "level": rows.level[order],
     }
+    if rows.inclusion is not None:
+        arrays["inclusion"] = rows.inclusion[order]
     wrong: dict[int, InputError] = {}
     for row, message in chain(
         _no_levels(rows, lenient),
@@ -237,14 +243,14 @@ def _grouped(rows: _Rows, origin: Origin, lenient: bool) -> Groups:
     return Groups(qrels, arrays, origin, wrong)
 
 
-def _no_levels(rows: _Rows, lenient: bool) -> Iterator[tuple[int, str]]:
+def _no_levels(rows: Rows, lenient: bool) -> Iterator[tuple[int, str]]:
     """Levels that are no numbers; only trec_eval knows infinite ones."""
     wrong = np.isnan(rows.level) if lenient else ~np.isfinite(rows.level)
     for row in np.flatnonzero(wrong).tolist():
         yield row, f"level {rows.level[row]} in {rows.place(row)} is not finite"
 
 
-def _numbered(column: Any) -> tuple[Any, Any]:
+def numbered(column: Any) -> tuple[Any, Any]:
     """The distinct ids in bytewise order, and for each row the place of its own."""
     import pyarrow.compute as pc
 
@@ -259,7 +265,7 @@ def _text(column: Any, row: int) -> str:
     return repr(text_of(column[row].as_py()))
 
 
-def _repeated(rows: _Rows, order: Any, keys: Any) -> Iterator[tuple[int, str]]:
+def _repeated(rows: Rows, order: Any, keys: Any) -> Iterator[tuple[int, str]]:
     """Documents that stand twice in a group, or in a part of one."""
     same = (keys[:, order[1:]] == keys[:, order[:-1]]).all(axis=0)
     for second in (np.flatnonzero(same) + 1).tolist():
@@ -272,9 +278,7 @@ def _repeated(rows: _Rows, order: Any, keys: Any) -> Iterator[tuple[int, str]]:
         yield b, message
 
 
-def _contradictions(
-    rows: _Rows, order: Any, judgments: Any, part: Any
-) -> Iterator[tuple[int, str]]:
+def _contradictions(rows: Rows, order: Any, judgments: Any, part: Any) -> Iterator[tuple[int, str]]:
     """Parts of a group that cannot be true together."""
     several = np.searchsorted(judgments, np.flatnonzero(part), "right") - 1
     for g in np.unique(several):

@@ -268,18 +268,23 @@ def _judged(
     wanted = {measure.definition.on for measure in measures}
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
-    if wanted != {JudgedRankings}:
+    for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
         from calipers.data.groups import judge_groups, read_groups
-        from calipers.statistics import GroupedRankings
+        from calipers.data.sampled import read_sampled
+        from calipers.statistics import SampledRankings
 
-        groups = read_groups(qrels)
+        if kind is SampledRankings:
+            groups, qrels = read_sampled(qrels)  # the others see the same judgments without strata
+        else:
+            groups = read_groups(qrels)
         origin = groups.origin
         for name, run in runs.items():
             read[name] = judge_groups(name, run, groups, float32=float32)
-            systems[name][GroupedRankings] = GroupedRankings(**read[name].arrays)
+            systems[name][kind] = kind(**read[name].arrays)
     if JudgedRankings in wanted:
         judged = read_qrels(qrels)
-        origin = judged.origin
+        if len(wanted) == 1:
+            origin = judged.origin
         read = read_runs(runs, judged, float32=float32)
         for name, of in read.items():
             systems[name][JudgedRankings] = JudgedRankings(**of.arrays)

@@ -17,6 +17,7 @@ from calipers.data.classes import classes
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
+from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import predictions, two_classes
 from calipers.evaluate.arguments import verb
@@ -29,6 +30,7 @@ from calipers.statistics import (
     GroupedRankings,
     JudgedRankings,
     Moments,
+    SampledRankings,
     ScoreTable,
     confusion_matrix,
 )
@@ -54,7 +56,7 @@ def value_of(
     definition = measure.definition
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
-    if definition.on in (JudgedRankings, GroupedRankings):
+    if issubclass(definition.on, JudgedRankings | GroupedRankings):
         if weight is not None or count is not None:
             raise InputError(f"{measure} is over topics, which have no weight= and no count=")
         statistic: Any
@@ -66,9 +68,9 @@ def value_of(
                 )
             statistic = JudgedRankings(**run.arrays)
         else:
-            statistic = GroupedRankings(
-                **judge_groups("run", prediction, read_groups(truth)).arrays
-            )
+            sampled = definition.on is SampledRankings
+            groups = read_sampled(truth)[0] if sampled else read_groups(truth)
+            statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
         weigh = definition.weight
         weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
         return Summary(definition.summary).value(measure.apply(statistic), weights)

@@ -46,6 +46,7 @@ FAMILIES: dict[str, Family] = {
         _own("groups", "rankings", "retrieval.groups"),
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),
+        _own("sampled", "rankings", "retrieval.sampled"),
         _own("regression", "numbers", "regression"),
         _own("fit", "numbers", "fit"),
         _own("order", "numbers", "order"),
@@ -58,7 +59,7 @@ FAMILIES: dict[str, Family] = {
 
 #: Which families each task's systems are measured by, in the order names are looked up.
 TASKS: dict[str, tuple[str, ...]] = {
-    "retrieval": ("retrieval", "groups", "diversity", "preferences"),
+    "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
     "regression": ("regression", "fit", "order"),
     "multilabel": ("multilabel", "label-ranks"),

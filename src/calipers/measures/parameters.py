@@ -110,6 +110,7 @@ PARAMETERS: dict[str, Domain] = {
     "rel": Domain(whole=True),
     "sensitivity_share": Domain(low=0, high=1),
     "slope": Domain(choices=("one", "fitted")),
+    "smoothing": Domain(low=1),
     "rule": Domain(choices=("least", "nearest", "nine-tenths")),
     "T": Domain(low=0, open=True),
     "tied": Domain(choices=("share", "optimistic", "pessimistic")),

@@ -29,6 +29,8 @@ REASONS = {
     "no_false_of_a_kind": "there is no false positive, or no false negative, to divide by",
     "no_relevant": "no document is relevant",
     "empty_ranking": "one of the two rankings holds nothing for the topic",
+    "stratum_not_drawn": "a stratum was not drawn from, so that nothing is known of its documents",
+    "no_strata": "documents have inclusion probabilities, but the strata are not known",
     "no_gain": "no document has a positive gain",
     "no_preference": "the judgments of the topic hold no preference",
     "all_relevant": "every document of the collection is relevant",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
+    from calipers.statistics.sampled import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.separations import Separations
 
@@ -37,6 +38,7 @@ _HOMES = {
     "occupied": "OccupiedMatrix, confusion_matrix",
     "rankings": "JudgedRankings",
     "ranks": "ClassRanks, rank_cells",
+    "sampled": "SampledRankings",
     "separations": "Separations",
     "scores": "ScoreOrder, ScoreParts, ScoreTable",
 }
@@ -57,6 +59,7 @@ __all__ = [
     "NumberMoments",
     "NumberRows",
     "OccupiedMatrix",
+    "SampledRankings",
     "ScoreOrder",
     "ScoreParts",
     "ScoreTable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
     from calipers.statistics.preferences import PreferenceCounts
 
-#: What is known of each document, and of each judgment.
+#: What is known of each document.
 _DOCUMENTS = ("rank", "tied_from", "tied_to")
-_JUDGMENTS = ("document", "part", "level")
 
 #: Levels by document.
 Levels = Mapping[str, float]
@@ -59,6 +58,9 @@ class GroupedRankings(Statistic):
     document: IntArray
     part: IntArray
     level: FloatArray
+
+    #: What is known of each judgment.
+    of_judgments: ClassVar[tuple[str, ...]] = ("document", "part", "level")
 
     @classmethod
     def from_rankings(
@@ -116,7 +118,7 @@ class GroupedRankings(Statistic):
             groups=chained(self.groups, other.groups),
             group_names=self.group_names + other.group_names,
             judgments=chained(self.judgments, other.judgments),
-            **joined(self, other, "retrieved", *_DOCUMENTS, *_JUDGMENTS),
+            **joined(self, other, "retrieved", *_DOCUMENTS, *self.of_judgments),
         )
         return both.take(order)
 
@@ -134,7 +136,7 @@ class GroupedRankings(Statistic):
             groups=groups,
             group_names=tuple(self.group_names[i] for i in group_rows),
             judgments=judgments,
-            **parts | {name: getattr(self, name)[rows] for name in _JUDGMENTS},
+            **parts | {name: getattr(self, name)[rows] for name in self.of_judgments},
         )
 
     def cut(self, depth: int) -> Self:

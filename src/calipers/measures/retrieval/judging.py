@@ -8,6 +8,8 @@ from calipers.measures.retrieval.traits import NO_RELEVANT, of_relevant, ranking
 from calipers.measures.retrieval.users import powers
 from calipers.statistics import FloatArray, JudgedRankings
 
+#: What smooths shares of relevant documents, so that there is one of none.
+EPSILON = 1e-5
 BPREF = "Buckley and Voorhees 2004, as corrected in trec_eval 8"
 
 
@@ -53,18 +55,21 @@ def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     monotone=False,
     reference="Yilmaz and Aslam 2006",
 )
-def inferred_average_precision(r: JudgedRankings, rel: int = 1) -> FloatArray:
+def inferred_average_precision(
+    r: JudgedRankings, rel: int = 1, smoothing: float = 2.0
+) -> FloatArray:
     """Inferred average precision: AP estimated from a random sample of judgments.
 
     A negative grade marks a pooled document that was not drawn. A relevant document at rank i adds
-    1/i + (d/i)(r + ε)/(r + s + 2ε), where d pooled documents stand above it, r judged relevant and
+    1/i + (d/i)(r + ε)/(r + s + cε), where d pooled documents stand above it, r judged relevant and
     s judged not, ε = 10⁻⁵; the first rank adds 1. Documents outside the pool count as not relevant.
+    The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3.
     """
     hit = r.hits(rel)
     relevant = r.so_far(hit) - hit
     others = r.so_far((r.grade >= 0) & ~hit)
     pooled = r.so_far(np.ones(len(r.rank), bool)) - 1
-    share = (relevant + 1e-5) / (relevant + others + 2e-5)
+    share = (relevant + EPSILON) / (relevant + others + smoothing * EPSILON)
     precision = (1 + np.where(r.rank > 1, pooled * share, 0.0)) / r.rank
     return r.sum(np.where(hit, precision, 0.0)) / r.relevant(rel)
 

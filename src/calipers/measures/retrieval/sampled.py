@@ -1,0 +1,107 @@
+"""Measures of rankings against a pool of which a sample was judged, stratum by stratum.
+
+A pool is cut into strata, and of each some documents are drawn at random and judged: of N documents
+n, so that a judged one stands for N/n. Documents outside the pool count as not relevant. Where
+judgments name no strata, the pool of a topic is one. All of these are ratios of estimates, so that
+they are near what judging the whole pool would give, and not without bias.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.measures.retrieval.judging import EPSILON
+from calipers.statistics import FloatArray, SampledRankings
+from calipers.statistics.rankings import ends_of, running_sum, segment_sum
+
+XINFAP = "Yilmaz, Kanoulas and Aslam 2008"
+
+#: Where no relevant document was drawn, and where a part of the pool was not drawn from.
+NOTHING_KNOWN = {
+    "no_relevant": lambda s, p: s.estimated_relevant(p.get("rel", 1)) == 0,
+    "stratum_not_drawn": lambda s, _: s.without_draw(),
+}
+OF_STRATA = {**NOTHING_KNOWN, "no_strata": lambda s, _: s.without_strata()}
+
+of_sample = partial(measure, family="sampled", on=SampledRankings, higher_is_better=True)
+
+
+@of_sample(
+    "xinfAP", aliases=("extended_infAP",), range=(0, 1), undefined=OF_STRATA, reference=XINFAP
+)
+def extended_inferred_average_precision(
+    s: SampledRankings, rel: int = 1, smoothing: float = 3.0
+) -> FloatArray:
+    """Extended inferred average precision: AP estimated from judgments drawn by strata.
+
+    A judged relevant document at rank k adds N/n · (1/k) (1 + Σ D (r + ε)/(m + cε)) / R̂: over the
+    strata, D pooled documents stand above it, m of them judged and r relevant; ε = 10⁻⁵. R̂ is the
+    estimated number of relevant documents, Σ N/n over those judged relevant. The ``smoothing`` c is
+    3 as in TREC's sample_eval; trec_eval's infAP, which this is with one stratum, has 2.
+    """
+    found = s.retrieved_pool
+    judged, relevant = found.grade >= 0, found.grade >= rel
+    above = np.zeros(len(found.rank))
+    for stratum in range(int(np.diff(s.groups).max(initial=0))):
+        here = found.stratum == stratum
+        m, r = found.above(here & judged), found.above(here & relevant)
+        above += found.above(here) * (r + EPSILON) / (m + smoothing * EPSILON)
+    precision = (1 + above) / found.rank
+    return found.sum(relevant * found.stands_for * precision) / s.estimated_relevant(rel)
+
+
+@of_sample(
+    "statAP",
+    aliases=("statistical_AP",),
+    range=(0, inf),
+    undefined=NOTHING_KNOWN,
+    reference="Aslam and Pavlu 2007",
+)
+def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
+    """Statistical average precision: AP estimated from judgments with inclusion probabilities π.
+
+    A judged relevant document at rank k adds (1/π) (1/k) (1 + Σ 1/π) / R̂: the inner sum is over the
+    judged relevant ones above it, and R̂, the estimated number of relevant documents, is Σ 1/π over
+    all that are judged relevant. π is n/N where strata are given. It can exceed 1.
+    """
+    found = s.retrieved_pool
+    weight = np.where(found.grade >= rel, found.stands_for, 0.0)
+    return found.sum(weight * (1 + found.above(weight)) / found.rank) / s.estimated_relevant(rel)
+
+
+@of_sample(
+    "infNDCG", aliases=("inferred_nDCG",), range=(0, inf), undefined=OF_STRATA, reference=XINFAP
+)
+def inferred_ndcg(s: SampledRankings, cutoff: int = 1000) -> FloatArray:
+    """Inferred nDCG: nDCG with the grade as gain, estimated from judgments drawn by strata.
+
+    Of each stratum, the mean discounted gain of its judged documents among the first k, times its
+    documents there, as in TREC's sample_eval. The ideal list holds of each grade as many documents
+    as it is estimated to have, Σ N/n, rounded (halves up). It can exceed 1.
+    """
+    found, groups = s.retrieved_pool, len(s.group_names)
+    near = found.rank <= cutoff
+    judged = near & (found.grade >= 0)
+    gain = np.where(judged, found.grade, 0.0) / np.log2(found.rank + 1)
+    pooled, known, gained = (
+        np.bincount(found.group, values, groups) for values in (near, judged, gain)
+    )
+    dcg = s.sum_of_groups(pooled * gained / np.maximum(known, 1))
+    return dcg / _ideal(s, cutoff)
+
+
+def _ideal(s: SampledRankings, cutoff: int) -> FloatArray:
+    """Per topic, the DCG of as many documents of each grade as there are estimated to be."""
+    relevant = s.level > 0
+    topic, grade = s.topic_of_judgment[relevant], s.level[relevant]
+    pairs, which = np.unique(np.stack([topic, -grade], axis=1), axis=0, return_inverse=True)
+    estimated = np.bincount(which.reshape(-1), s.stands_for[relevant], len(pairs))
+    count = np.floor(estimated + 0.5 + 1e-9)  # N/n need not be exact, but sums near .5 are halves
+    offsets = ends_of(np.bincount(pairs[:, 0].astype(np.int64), minlength=len(s)))
+    last = np.minimum(running_sum(count, offsets), cutoff).astype(np.int64)
+    first = np.minimum(running_sum(count, offsets) - count, cutoff).astype(np.int64)
+    worth = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(cutoff) + 2))])
+    return segment_sum(-pairs[:, 1] * (worth[last] - worth[first]), offsets)
