@@ -233,3 +233,29 @@ def test_weights_have_no_scale() -> None:
         for weight in (1.0, 1 / 256, 1024.0)
     ]
     assert len({(d.method, d.low, d.high, d.p) for d in found}) == 1
+
+
+@pytest.mark.parametrize("design", ["plain", "weighted", "clustered"])
+def test_balanced_accuracy_is_the_average_of_recalls(design: str) -> None:
+    """Of 4 classes, one of which nothing is predicted as, and as much beyond chance as 1/4 is."""
+    random = np.random.default_rng(11)
+    truth = random.integers(0, 4, 60)
+    said = np.where(random.random(60) < 0.7, truth, 0)
+    said[said == 3] = 2
+    extra: dict[str, Any] = {
+        "plain": {},
+        "weighted": {"weight": random.uniform(0.5, 2, 60)},
+        "clustered": {"cluster": np.arange(60) % 12},
+    }[design]
+    names = ["macro-recall", "balanced-accuracy", "adjusted-balanced-accuracy"]
+    of, same, beyond = cal.classification(truth, said, measures=names, **extra)
+    assert (same.low, same.high, same.method) == (of.low, of.high, of.method)
+    assert same.method.startswith("Wilson [W], effective rows")
+    found = [beyond.value, beyond.low, beyond.high, beyond.standard_error]
+    wanted = [(of.value - 0.25) / 0.75, (of.low - 0.25) / 0.75, (of.high - 0.25) / 0.75]
+    np.testing.assert_allclose(found, [*wanted, of.standard_error / 0.75], rtol=1e-12)
+
+
+def test_balanced_accuracy_of_two_classes_is_that_of_likely_cells() -> None:
+    made = cal.classification([0, 1] * 20, [0, 1, 1, 1] * 10, measures=["balanced-accuracy", "J"])
+    assert [e.method for e in made] == ["Jeffreys, of the cells"] * 2

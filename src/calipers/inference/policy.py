@@ -156,8 +156,9 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
     # Averages over three classes and more go by effective rows: macro-F1 of 3 to 50 classes, 10 to
     # 50 rows each, of which 60 to 97% are right, held the truth 94 to 97 times of 100 (±1), of 10
     # and 20 such classes 98 at 0.97; of classes of 2 to 60% 95 to 98, of 15 to 150 clusters 93 to
-    # 99. Before, the bootstrap did 76 to 92 times with 10 rows a class, likely cells 91 to 98 times
-    # with 20 or more, and the delta method 89 to 94 times of few clusters. (Of MCC and kappa of 30
+    # 99; macro-recall of 3 to 30 classes, 8 to 50 rows each, 94 to 98 (±0.7; likely cells 86 to
+    # 98). Before, the bootstrap did 76 to 92 times with 10 rows a class, likely cells 91 to 98 with
+    # 20 or more, and the delta method 89 to 94 times of few clusters. (Of MCC and kappa of 30
     # classes with 8 rows each likely cells and the bootstrap did 93 to 96 times, ±2.)
     "measure of counts": (
         Row("effective rows", tries=True),

@@ -204,6 +204,7 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     uninformed=0.5,
     undefined=EMPTY_CLASS,
     any_classes=True,
+    macro_of="recall",
 )
 def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Mean over the classes of the share of their rows that is predicted right: of recall and
@@ -213,12 +214,23 @@ def balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     return np.asarray(np.where(occurs, share, 0.0).sum(axis=-1) / occurs.sum(axis=-1))
 
 
-@agreement("adjusted-balanced-accuracy", undefined=EMPTY_CLASS | SINGLE_CLASS, any_classes=True)
+def beyond_chance(balanced: FloatArray, c: ConfusionMatrix) -> FloatArray:
+    """What a balanced accuracy is between that of a constant answer and 1."""
+    chance = 1 / _occurring(c).sum(axis=-1)
+    return np.asarray((balanced - chance) / (1 - chance))
+
+
+@agreement(
+    "adjusted-balanced-accuracy",
+    undefined=EMPTY_CLASS | SINGLE_CLASS,
+    any_classes=True,
+    macro_of="recall",
+    rescaled=beyond_chance,
+)
 def adjusted_balanced_accuracy(c: ConfusionMatrix) -> FloatArray:
     """Balanced accuracy between chance and perfection: (b − 1/K) / (1 − 1/K), with K the classes
     that occur. 0 for a constant answer, 1 at best, −1/(K − 1) at worst; of two classes it is J."""
-    chance = 1 / _occurring(c).sum(axis=-1)
-    return np.asarray((balanced_accuracy(c) - chance) / (1 - chance))
+    return beyond_chance(balanced_accuracy(c), c)
 
 
 def alpha_of(beta: float, alpha: float | None = None) -> float:

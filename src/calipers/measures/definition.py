@@ -65,7 +65,8 @@ class Definition:
     the scores of a table so that neighbours of one number may be put together, with their mean as
     the score, and the value stays the same; it is None where there is no such numbering. ``at``,
     ``suffix`` and ``infix`` say which parameter a name carries behind ``@``, as a trailing number
-    and in its middle. ``range_of_two`` is the range with two classes, where that is another.
+    and in its middle. ``range_of_two`` is the range with two classes, where that is another; of
+    more it may be the macro average of the measure that ``macro_of`` names, or that ``rescaled``.
     """
 
     name: str
@@ -106,6 +107,8 @@ class Definition:
     infix: str | None = None
     #: Whether it can be asked of more than two classes without naming one or an average.
     any_classes: bool = False
+    macro_of: str | None = None
+    rescaled: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
     #: Whether the value depends on the order of the classes.
     ordered: Condition | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
@@ -188,8 +191,7 @@ class Definition:
         check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
 
-    # There is one definition of a name in a process, also behind a copy; as to pickles, see the
-    # catalogue.
+    # There is one definition of a name in a process, also behind a copy (pickles: the registry).
     def __copy__(self) -> Definition:
         return self
 
@@ -273,8 +275,7 @@ class Measure:
     def meanings(self) -> Mapping[str, str]:
         """Every reason why there may be no value, and what it means."""
         if self.average in ("macro", "weighted"):
-            names = ("class_without_value", "no_occurring_class")
-            return {name: REASONS[name] for name in names}
+            return {name: REASONS[name] for name in ("class_without_value", "no_occurring_class")}
         if self.average in PAIRWISE:
             return {"one_class": REASONS["one_class"]}
         return self.definition.reasons
@@ -300,8 +301,7 @@ class Measure:
             raise TypeError(f"{self} has no value per row")
         # The log loss of a true class given probability 0 is infinite; the measure says so.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            values = self.definition.rows(truth, prediction, **self.parameters)
-        return self._filled(np.asarray(values))
+            return self._filled(self.definition.rows(truth, prediction, **self.parameters))
 
     def apply(self, statistic: Statistic) -> FloatArray:
         """The formula over a statistic, with its leading axes (or one value per topic).

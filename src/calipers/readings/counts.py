@@ -100,7 +100,7 @@ class ClassCounts:
         if seen is not None:
             size = partial(self._trials, measure, seen, value)
             methods |= of_clusters(value, size, self.clusters)
-        if measure.average in ("macro", "weighted") and self.matrix.classes > 2:
+        if self.matrix.classes > 2 and effective.of_several(measure):
             methods["effective rows"] = partial(effective.of_classes, measure, self.matrix, cells)
         return Reading(
             value=value,

@@ -24,6 +24,7 @@ import numpy as np
 from calipers.inference import intervals, proportions
 from calipers.inference.gradients import by_cell, class_gradient
 from calipers.inference.intervals import Interval
+from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
 
 if TYPE_CHECKING:
@@ -87,10 +88,23 @@ def interval(
     return Interval(low, high, name, se=made.se / rate)
 
 
+def of_several(measure: Any) -> bool:
+    """Whether a measure of several classes is an average over them, or a linear function of one."""
+    return measure.average in ("macro", "weighted") or measure.definition.macro_of is not None
+
+
 def of_classes(
     measure: Any, matrix: ConfusionMatrix, cells: Cells, level: float
 ) -> Interval | None:
-    """Of an average over the classes that the rows of these cells have one each of."""
+    """Of an average over the classes that the rows of these cells have one each of, or of a linear
+    function of one."""
+    if measure.average is None:
+        average = replace(parse(measure.definition.macro_of, ("counts",)), average="macro")
+        made, to = of_classes(average, matrix, cells, level), measure.definition.rescaled
+        if made is None or made.reason or to is None:
+            return made
+        low, high = (float(to(np.asarray(end), matrix)) for end in (made.low, made.high))
+        return replace(made, low=low, high=high, se=made.se * (high - low) / (made.high - made.low))
     truth, predicted = np.divmod(cells.place, matrix.classes)
     total = squared = rows_of(matrix)
     if cells.clusters is not None:
