@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import Result
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_process import invoke
 
@@ -213,6 +213,7 @@ def nested(path: Path, kind: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("end", ENDS)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_random_runs_and_judgments_come_back_exactly(
     end: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -244,7 +244,7 @@ def test_two_slices_ask_one_question() -> None:
 def test_no_difference_is_found_where_there_is_none() -> None:
     """Under no difference at most 5% of evaluations should find one among their slices."""
     found = []
-    for seed in range(200):
+    for seed in range(70):
         random = np.random.default_rng(seed)
         d = data(seed)
         d["site"] = random.choice(["a", "b", "c", "d"], ROWS)
@@ -256,7 +256,7 @@ def test_no_difference_is_found_where_there_is_none() -> None:
             ]
         )
     # 5% and three standard errors.
-    assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 200)).all()
+    assert (np.mean(found, axis=0) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 70)).all()
 
 
 # ------------------------------------------------------------------------ without a bootstrap

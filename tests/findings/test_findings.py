@@ -498,7 +498,7 @@ def test_slices_that_are_alike_are_seldom_said_to_differ() -> None:
             truth, called, slices={"site": site}, measures="accuracy", interval="analytic"
         ).findings
 
-    assert rate({"slices-differ"}, make, 200) <= border(0.05, 200)
+    assert rate({"slices-differ"}, make, 100) <= border(0.05, 100)
 
 
 def test_a_good_system_on_enough_rows_has_no_findings() -> None:
