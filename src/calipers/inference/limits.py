@@ -10,6 +10,9 @@ from calipers.inference.dirichlet import differing
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
 
+#: With fewer ratings beside those of the commonest category, no interval of agreement is sure.
+FEW_OF_CATEGORY = 30
+
 #: Below this many rows a skill and a difference of losses are bootstrapped.
 FEW_ROWS = 100
 

@@ -1,0 +1,239 @@
+"""Agreement of raters, beside published examples, statsmodels and pairs counted one by one."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.inter_rater import fleiss_kappa
+
+import calipers as cal
+from calipers.data.errors import InputError
+from calipers.measures.raters import OF_RATERS
+from calipers.statistics.ratings import Ratings
+
+#: Krippendorff 2011: four observers, twelve units.
+OBSERVERS = {
+    name: [None if mark == "." else int(mark) for mark in marks]
+    for name, marks in {
+        "A": "123321412...", "B": "1233224125.3", "C": ".3332342251.", "D": "12332441251.",
+    }.items()
+}  # fmt: skip
+
+#: The usual worked example of Fleiss 1971: ten subjects, fourteen raters, five categories.
+FLEISS = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+
+#: Grades of three assessors, ten documents.
+ASSESSORS = {
+    name: [int(g) for g in grades]
+    for name, grades in {"a": "0123002130", "b": "0122012130", "c": "0223001131"}.items()
+}
+
+
+def of_counts(counts: list[list[int]]) -> dict[str, list[int | None]]:
+    """Raters who put items so often into categories."""
+    rows = [[k for k, n in enumerate(row) for _ in range(n)] for row in counts]
+    most = max(map(len, rows))
+    return {f"r{r}": [row[r] if r < len(row) else None for row in rows] for r in range(most)}
+
+
+def value(ratings: Any, method: str = "alpha", scale: str = "nominal") -> float:
+    return cal.rater_agreement(ratings, method=method, scale=scale).value
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected"),
+    [("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)],
+)
+def test_krippendorffs_example(scale: str, expected: float) -> None:
+    found = cal.rater_agreement(OBSERVERS, scale=scale)
+    assert found.value == pytest.approx(expected, abs=5e-7)
+    assert (found.n, found.of, found.unit) == (11, 12, "items")
+
+
+def test_fleiss_example() -> None:
+    assert value(of_counts(FLEISS), "Fleiss") == pytest.approx(0.209931, abs=5e-7)
+    assert value(of_counts(FLEISS), "Fleiss") == pytest.approx(fleiss_kappa(np.array(FLEISS)))
+
+
+@pytest.mark.parametrize(
+    ("method", "scale", "expected", "error"),
+    [
+        ("Fleiss", "nominal", 0.546828, 0.159011), ("alpha", "nominal", 0.561934, None),
+        ("alpha", "ordinal", 0.856043, 0.070474), ("alpha", "interval", 0.863336, None),
+    ],
+)  # fmt: skip
+def test_assessors(method: str, scale: str, expected: float, error: float | None) -> None:
+    """The errors are those of leaving out one item after the other."""
+    found = cal.rater_agreement(ASSESSORS, method=method, scale=scale)
+    assert found.value == pytest.approx(expected, abs=5e-7)
+    columns = np.array(list(ASSESSORS.values()))
+    left = [
+        value(
+            {str(r): row.tolist() for r, row in enumerate(np.delete(columns, i, 1))}, method, scale
+        )
+        for i in range(10)
+    ]
+    jackknife = math.sqrt(9 / 10 * np.square(left - np.mean(left)).sum())
+    if error is not None:
+        assert jackknife == pytest.approx(error, abs=5e-7)
+    assert -1 <= found.low < found.value < found.high <= 1
+
+
+def by_pairs(ratings: dict[str, list[int | None]], scale: str) -> float:
+    """Krippendorff's α from single pairs of ratings."""
+    items = [[x for x in row if x is not None] for row in zip(*ratings.values(), strict=True)]
+    items = [row for row in items if len(row) > 1]
+    every = [x for row in items for x in row]
+
+    def apart(x: int, y: int) -> float:
+        if scale == "nominal":
+            return float(x != y)
+        if scale == "interval":
+            return (x - y) ** 2
+        low, high = min(x, y), max(x, y)
+        between = sum(low <= z <= high for z in every)
+        return (between - (every.count(x) + every.count(y)) / 2) ** 2 if x != y else 0.0
+
+    observed = sum(
+        apart(x, y) / (len(row) - 1) for row in items for x, y in permutations(row, 2)
+    ) / len(every)
+    n = len(every)
+    expected = sum(apart(x, y) for x, y in permutations(every, 2)) / (n * (n - 1))
+    return 1 - observed / expected
+
+
+def random_ratings(seed: int, items: int = 12) -> dict[str, list[int | None]]:
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 4, items)
+    return {
+        f"r{r}": [
+            None if random.random() < 0.25 else int(t if random.random() < 0.6 else g)
+            for t, g in zip(truth, random.integers(0, 4, items), strict=True)
+        ]
+        for r in range(4)
+    }
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_pairs_one_by_one(scale: str) -> None:
+    for seed in range(8):
+        ratings = random_ratings(seed)
+        assert value(ratings, scale=scale) == pytest.approx(by_pairs(ratings, scale), abs=1e-12)
+
+
+def test_percent() -> None:
+    agreed = {"a": [0, 1, 1, None], "b": [0, 1, 0, 1], "c": [0, 0, None, None]}
+    # Each rating agrees with this share of the others of its item: 1 1 1, ½ ½ 0, 0 0.
+    assert value(agreed, "percent") == pytest.approx(4 / 8)
+
+
+@pytest.mark.parametrize(
+    ("method", "scale"),
+    [("alpha", "nominal"), ("alpha", "ordinal"), ("alpha", "interval"), ("Fleiss", "nominal"),
+     ("percent", "nominal")],
+)  # fmt: skip
+def test_how_items_move_it(method: str, scale: str) -> None:
+    """Each item a thousand times, one of them once more or less: the slope is what is told."""
+    ratings = random_ratings(3, 9) if method != "Fleiss" else ASSESSORS
+    columns = [np.array([-1 if x is None else x for x in row]) for row in ratings.values()]
+    counts = np.stack([sum((c == k).astype(int) for c in columns) for k in range(4)], axis=1)
+    counts = counts[counts.sum(axis=1) >= 2]
+    formula = OF_RATERS[method][0]
+
+    def at(times: np.ndarray) -> float:
+        r = Ratings(tuple("0123"), np.arange(4.0), np.repeat(counts, times, axis=0))
+        return formula(r, scale)[0]
+
+    many, n = 2000, len(counts)
+    whole = Ratings(tuple("0123"), np.arange(4.0), np.tile(counts, (many, 1)))
+    moved = formula(whole, scale)[1][:n]
+    for item in range(n):
+        step = np.full(n, many)
+        step[item] += 1
+        up, step[item] = at(step), many - 1
+        slope = (up - at(step)) / 2 * many * n
+        assert moved[item] == pytest.approx(slope, abs=2e-4), item
+
+
+def test_the_order_of_raters_and_items_changes_nothing() -> None:
+    ratings = random_ratings(5, 30)
+    found = cal.rater_agreement(ratings, scale="ordinal")
+    order = np.random.default_rng(0).permutation(30)
+    mixed = {name: [ratings[name][i] for i in order] for name in reversed(list(ratings))}
+    again = cal.rater_agreement(mixed, scale="ordinal")
+    assert (again.value, again.low, again.high) == pytest.approx(
+        (found.value, found.low, found.high), abs=1e-9
+    )
+
+
+def test_perfect_agreement_has_an_interval() -> None:
+    said = [0, 1] * 20
+    for method in ("alpha", "Fleiss", "percent"):
+        found = cal.rater_agreement({"a": said, "b": said}, method=method)
+        assert (found.value, found.high) == (1, 1)
+        assert 0.7 < found.low < 0.97
+
+
+@pytest.mark.parametrize(
+    ("ratings", "method", "reason"),
+    [
+        ({"a": [1, None], "b": [None, 2]}, "alpha", "no_shared_item"),
+        ({"a": [1, 1], "b": [1, 1]}, "alpha", "one_category"),
+        ({"a": [1, 1], "b": [1, 1]}, "Fleiss", "one_category"),
+        ({"a": [1, 2], "b": [1, 2], "c": [1, None]}, "Fleiss", "unequal_ratings"),
+    ],
+)
+def test_no_value(ratings: dict[str, list[int | None]], method: str, reason: str) -> None:
+    found = cal.rater_agreement(ratings, method=method)
+    assert math.isnan(found.value)
+    assert dict(found.undefined) == {reason: 2}
+    assert found.no_interval == "undefined_value"
+
+
+def test_files_and_orders(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("doc,ann,ben\nd1,low,low\nd2,high,mid\nd3,mid,\nd4,low,low\nd5,high,high\n")
+    of = {"raters": ["ann", "ben"], "scale": "ordinal"}
+    found = cal.rater_agreement(path, order=["low", "mid", "high"], **of)
+    said = {"ann": [0, 2, 1, 0, 2], "ben": [0, 1, None, 0, 2]}
+    assert found.value == pytest.approx(value(said, scale="ordinal"))
+    assert found.value != pytest.approx(cal.rater_agreement(path, **of).value)
+    assert (found.n, found.of) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "kappa"}, "method is 'kappa', expected one of alpha, Fleiss, percent"),
+        ({"scale": "ratio"}, "scale is 'ratio', expected one of nominal, ordinal, interval"),
+        ({"method": "Fleiss", "scale": "ordinal"}, "scale='ordinal' says something of 'alpha'"),
+        ({"raters": ["a", "x"]}, "raters: there is no column 'x'"),
+        ({"raters": ["a"]}, "there is one rater only"),
+        ({"order": [1, 2]}, "order: it lacks the category '0'"),
+    ],
+)
+def test_what_is_wrong_is_told(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        cal.rater_agreement({"a": [0, 1], "b": [0, 2]}, **options)
+
+
+def test_text_has_no_intervals() -> None:
+    with pytest.raises(InputError, match="the ratings are text: 'x', 'y'; expected numbers"):
+        cal.rater_agreement({"a": ["x", "y"], "b": ["x", "x"]}, scale="interval")
+
+
+def test_parts_merge() -> None:
+    counts = np.array([[2, 0], [1, 1], [0, 2]])
+    whole = Ratings(("x", "y"), np.arange(2.0), counts)
+    parts = [Ratings(("x", "y"), np.arange(2.0), part) for part in (counts[:1], counts[1:])]
+    assert (parts[0] + parts[1]).to_bytes() == whole.to_bytes()
+    assert Ratings.from_bytes(whole.to_bytes()).to_bytes() == whole.to_bytes()
