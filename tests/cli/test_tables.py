@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from in_process import invoke
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 
@@ -89,3 +90,15 @@ def test_messages_name_what_was_given(folder: Path) -> None:
         said = shell(folder, line, code=3).stderr
         assert message in said
         assert "/tmp" not in said.replace(str(folder), "")
+
+
+@pytest.mark.parametrize("way", ["-o", "--format"])
+def test_a_result_is_written_as_latex(tmp_path: Path, way: str) -> None:
+    table, out = tmp_path / "x.csv", tmp_path / "x.tex"
+    table.write_text("y,a,b\n" + "".join(f"{k},{k + k % 3},{k + k % 7}\n" for k in range(40)))
+    line = ["regression", str(table), "--truth", "y", "--predicted", "a", "--predicted", "b"]
+    made = invoke([*line, way, str(out) if way == "-o" else "latex"])
+    assert made.exit_code == 0, made.output
+    text = made.output if way == "--format" else out.read_text("utf-8")
+    assert text.startswith("% needs \\usepackage{booktabs}\n\\begin{table}\n")
+    assert text.count(" & ") == 3 * 3

@@ -17,7 +17,7 @@ from calipers.cli.options import Command, stacked, text
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
-FORMATS = ("table", "json", "csv", "markdown")
+FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Those of the values per unit, which only some commands have.
 UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
 #: The formats of suffixes, and suffixes of which nothing here is written.
@@ -25,6 +25,7 @@ SUFFIXES = {
     ".json": "json",
     ".csv": "csv",
     ".md": "markdown",
+    ".tex": "latex",
     ".txt": "table",
     ".parquet": "parquet",
     ".trec": "trec",

@@ -129,6 +129,14 @@ class Comparison(Written, Tidy):
 
         return comparison_markdown(self)
 
+    def to_latex(self, *, intervals: bool = True) -> str:
+        """A LaTeX table (booktabs) of pairs of systems by measures: the differences with their
+        intervals, a dagger where the first system is significantly better, a double dagger where it
+        is worse. The caption names tests, level and adjustment."""
+        from calipers.report.latex import comparison_table
+
+        return comparison_table(self, intervals=intervals)
+
     def to_html(self, path: str | Path | None = None) -> str:
         """One offline HTML page with charts; written to ``path`` when one is given."""
         from calipers.report.files import saved

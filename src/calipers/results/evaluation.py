@@ -211,6 +211,15 @@ class Evaluation(Written, Tidy):
 
         return markdown(self, checked_orientation(orientation))
 
+    def to_latex(self, *, intervals: bool = True) -> str:
+        """A LaTeX table (booktabs) of systems by measures: the best value of each measure in bold,
+        its interval beside it, and raised marks of what differs significantly: daggers beside a
+        baseline; letters of the systems that one is better than; of more than ten, letters that
+        systems share which do not differ. The caption names tests, level and adjustment."""
+        from calipers.report.latex import evaluation_table
+
+        return evaluation_table(self, intervals=intervals)
+
     def to_html(self, path: str | Path | None = None, *, orientation: str = ORIENTATIONS[0]) -> str:
         """One offline HTML page; written to ``path`` when one is given. ``orientation`` is that of
         confusion matrices, as in :meth:`Confusion.table`."""

@@ -1,0 +1,85 @@
+"""Evaluations and comparisons as LaTeX tables, for papers; they need the package booktabs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from calipers.report import wide
+from calipers.report.names import visible
+from calipers.report.numbers import UNDEFINED
+from calipers.report.wide import Cell, Wide
+from calipers.results import Comparison, Evaluation
+
+#: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
+_AS = {
+    **{c: f"\\{c}" for c in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}", "`": r"\textasciigrave{}",
+    "†": r"$\dagger$", "‡": r"$\ddagger$", "↑": r"$\uparrow$", "↓": r"$\downarrow$",
+    "∞": r"$\infty$", "−": "$-$", "±": r"$\pm$", "×": r"$\times$", "·": r"$\cdot$",
+    "≤": r"$\leq$", "≥": r"$\geq$", "²": "$^2$", "½": "$1/2$", "–": "--", "…": r"\ldots{}",
+    "α": r"$\alpha$", "β": r"$\beta$", "γ": r"$\gamma$", "κ": r"$\kappa$", "λ": r"$\lambda$",
+    "ρ": r"$\rho$", "τ": r"$\tau$", "χ": r"$\chi$", "ω": r"$\omega$",
+}  # fmt: skip
+
+
+def escape(text: str) -> str:
+    """``text`` that LaTeX takes literally."""
+    made = "".join(_AS.get(character, character) for character in visible(text))
+    return made.replace("--", "-{}-") if "--" in text else made
+
+
+def evaluation_table(evaluation: Evaluation, *, intervals: bool = True) -> str:
+    """Systems by measures."""
+    return _table(wide.of_evaluation(evaluation, intervals=intervals), intervals=intervals)
+
+
+def comparison_table(comparison: Comparison, *, intervals: bool = True) -> str:
+    """Pairs of systems by measures."""
+    return _table(wide.of_comparison(comparison), intervals=intervals)
+
+
+def _table(made: Wide, *, intervals: bool) -> str:
+    return "\n".join(_lines(made, intervals=intervals)) + "\n"
+
+
+def _lines(made: Wide, *, intervals: bool) -> Iterator[str]:
+    yield "% needs \\usepackage{booktabs}"
+    yield from (r"\begin{table}", r"\centering")
+    if made.said:
+        yield rf"\caption{{{' '.join(map(escape, made.said))}}}"
+    yield rf"\begin{{tabular}}{{l{'l' * len(made.measures)}}}"
+    yield r"\toprule"
+    yield _row([made.about, *map(escape, made.measures)])
+    yield r"\midrule"
+    for name, cells in zip(made.names, made.cells, strict=True):
+        yield _row([escape(name), *(_cell(cell, intervals=intervals) for cell in cells)])
+    yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
+
+
+def _row(cells: list[str]) -> str:
+    return f"{' & '.join(cells)} \\\\"
+
+
+def _cell(cell: Cell | None, *, intervals: bool) -> str:
+    """The number, bold where it is the best, its marks raised, its interval small."""
+    if cell is None or cell.value == UNDEFINED:
+        return "--"
+    text = _number(cell.value)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    if cell.marks:
+        raised = cell.marks.replace(wide.BETTER, r"\dagger").replace(wide.WORSE, r"\ddagger")
+        text += f"$^{{{raised}}}$"
+    if intervals and cell.interval:
+        limits = ", ".join(map(_number, cell.interval.strip("[]").split(", ")))
+        text += rf" {{\scriptsize [{limits}]}}"
+    return text
+
+
+def _number(text: str) -> str:
+    """With a minus sign, and powers of ten as they are printed."""
+    text = text.replace("∞", r"$\infty$")
+    text = re.sub(r"e([+-]\d+)$", lambda e: rf"$\times10^{{{int(e[1])}}}$", text)
+    return f"$-${text[1:]}" if text.startswith("-") else text
