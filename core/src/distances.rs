@@ -526,9 +526,13 @@ impl Task<'_> {
         self.unscale(out);
     }
 
-    /// The same from some of the points only.
+    /// The same from some of the points only. Points without weight add nothing, and are left out.
     fn sums_of(&self, crew: Crew, some: &[usize], out: &mut [f64]) {
-        let (points, _) = self.sorted();
+        let label = |row: usize| self.labels[row] as usize;
+        let weighs = |row: &usize| self.weights.is_none_or(|weights| weights[*row] > 0.0);
+        let mut order: Vec<_> = (0..self.labels.len()).filter(weighs).collect();
+        order.sort_by_key(|&row| label(row));
+        let points = self.points(&order, label);
         let (sought, clusters) = (self.points(some, |_| 0), self.clusters);
         let panels = points.panels(points.groups_at_once());
         let asked = sought.panels(GROUPS_SOUGHT);

@@ -59,6 +59,9 @@ def test_points_against_scipy(shape, metric):
         some = np.arange(shape[0])[:: -max(shape[0] // 5, 1)]
         found = distance_sums(points, labels, shape[2], metric, given, some)
         assert_allclose(found, expected[some], **tolerance)
+    some, few = np.arange(shape[0])[::7], weights * (labels > 0)  # others weigh nothing
+    found = distance_sums(points, labels, shape[2], metric, few, some)
+    assert_allclose(found, sums_of(matrix, labels, shape[2], few)[some], **tolerance)
     assert_array_equal(
         distance_sums(points, labels, shape[2], metric, given),
         distance_sums(points, labels, shape[2], metric),

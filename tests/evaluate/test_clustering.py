@@ -170,7 +170,8 @@ def test_the_same_clusters_by_other_names_do_not_differ() -> None:
 
 # ------------------------------------------------------------------------------------------ points
 
-OF_POINTS = [d.name for family in ("silhouettes", "dispersion") for d in definitions(family)]
+FAMILIES = ("silhouettes", "dispersion")
+OF_POINTS = [d.name for family in FAMILIES for d in definitions(family)]
 CENTRES = np.array([[0.0, 0, 0], [3, 0, 1], [0, 3, 0]])
 POINTS = CENTRES[CLASSES] + RANDOM.normal(size=(150, 3))
 NEAREST = np.square(POINTS[:, None] - CENTRES).sum(axis=2).argmin(axis=1)
@@ -219,7 +220,11 @@ def test_squares_need_no_distance_of_two_points() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "alike"), [(name, 0.94 if name == "Davies-Bouldin" else 0.998) for name in OF_POINTS]
+    ("name", "alike"),
+    [
+        *((name, 0.94 if name == "Davies-Bouldin" else 0.998) for name in OF_POINTS),
+        *((f"{name}[b]", 0.998) for name in ("silhouette", "simplified-silhouette")),
+    ],
 )
 def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None:
     """But for the kinks where another cluster is the worst of all."""
@@ -239,6 +244,84 @@ def test_errors_are_those_of_leaving_points_out(name: str, alike: float) -> None
     assert np.corrcoef(moved, whole.influence().column)[0, 1] > alike
     error = np.sqrt(99 / 100 * np.square(moved).sum())
     assert whole.found_error.se == pytest.approx(error, rel=0.05)
+
+
+def test_silhouettes_of_clusters_are_means_of_those_of_points() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    each = metrics.silhouette_samples(POINTS, NEAREST)
+    names = ["silhouette", *(f"silhouette[{k}]" for k in range(3))]
+    ev = cal.clustering(POINTS, NEAREST, measures=names, per_point=True)
+    assert ev.per_unit is not None
+    assert ev.per_unit.values["system"]["silhouette"] == pytest.approx(each)
+    assert ev.per_unit.ids == tuple(map(str, range(150)))
+    (table,) = ev.label_tables
+    for k, name in enumerate(names[1:]):
+        e = ev[name]
+        assert e.value == pytest.approx(each[k == NEAREST].mean())
+        assert e.n == np.count_nonzero(k == NEAREST)
+        shown = (column["silhouette"][k] for column in (table.values, table.low, table.high))
+        assert (e.value, e.low, e.high) == pytest.approx(tuple(shown))
+
+
+def test_a_cluster_that_only_some_have() -> None:
+    both = {"three": NEAREST, "two": np.minimum(NEAREST, 1)}
+    ev = cal.clustering(POINTS, both, measures=["silhouette[2]"], per_point=True)
+    assert ev["two", "silhouette[2]"].undefined == {"no_rows": 0}
+    assert ev["three", "silhouette[2]"].value > 0
+
+
+def test_a_sample_of_points_has_their_very_silhouettes() -> None:
+    whole = cal.clustering(POINTS, NEAREST, measures=["silhouette"], per_point=True)
+    some = cal.clustering(POINTS, NEAREST, measures=["silhouette"], per_point=True, sample=40)
+    assert whole.per_unit is not None
+    assert some.per_unit is not None
+    rows = np.array(some.per_unit.ids, int)
+    each = whole.per_unit.values["system"]["silhouette"]
+    assert some.per_unit.values["system"]["silhouette"] == pytest.approx(each[rows])
+    e = some["silhouette"]
+    assert e.value == pytest.approx(each[rows].mean())
+    assert (e.n, e.of) == (40, 150)
+    assert e.method.endswith("of 40 sampled points")
+    assert "40 points drawn at random from 150" in some.notes[0]
+    everyone = cal.clustering(POINTS, NEAREST, measures=["silhouette"], sample=150)
+    assert everyone["silhouette"] == whole["silhouette"]
+    assert not everyone.notes
+
+
+@pytest.mark.parametrize("name", ["silhouette", "silhouette[1]"])
+@pytest.mark.parametrize("metric", ["euclidean", "given"])
+def test_a_sample_adds_its_own_error(name: str, metric: str) -> None:
+    """(1/m − 1/n)·s², beside that of all points."""
+    from scipy.spatial.distance import cdist
+
+    random = np.random.default_rng(8)
+    kind = random.integers(0, 3, 600)
+    points = CENTRES[kind] + random.normal(size=(600, 3))
+    given: dict[str, Any] = {"features": points}
+    if metric == "given":
+        matrix = cdist(points, points)
+        given = {"features": None, "distances": (matrix + matrix.T) / 2 * (1 - np.eye(600))}
+    ev = cal.clustering(labels=kind, measures=[name], per_point=True, **given)
+    assert ev.per_unit is not None
+    each = ev.per_unit.values["system"]["silhouette"]
+    each = each if name == "silhouette" else each[kind == 1]
+    found = []
+    for seed in range(8):
+        e = cal.clustering(labels=kind, measures=[name], sample=300, seed=seed, **given)[name]
+        found.append((e.standard_error**2, 1 / e.n - 1 / e.of))
+    square, share = np.mean(found, axis=0)
+    expected = ev[name].standard_error ** 2 + share * each.var(ddof=1)
+    assert square == pytest.approx(expected, rel=0.12)
+
+
+def test_of_very_many_points_a_sample_is_taken_and_said(monkeypatch: Any) -> None:
+    monkeypatch.setattr("calipers.evaluate.clusters.MOST_POINTS", 149)
+    monkeypatch.setattr("calipers.evaluate.clusters.SAMPLED_POINTS", 50)
+    ev = cal.clustering(POINTS, NEAREST, measures=["silhouette", "squared-silhouette"])
+    assert ev["silhouette"].n == 50
+    assert ev["squared-silhouette"].n == 150
+    assert len(ev.notes) == 1
+    assert ev.notes[0].startswith("silhouette: the mean over 50 points")
 
 
 def test_clusterings_of_the_same_points_are_compared() -> None:
@@ -332,6 +415,17 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
         (lambda: cal.clustering(None, {"a": [0, 1], "b": [1]}, [0, 1]), "labels 'b': has 1 row"),
         (lambda: cal.clustering(None, [0.0, np.nan], [0, 1]), "labels"),
         (lambda: cal.clustering(None, [0, 1], [0, 1], measures=["AUC"]), "AUC"),
+        (
+            lambda: cal.clustering([[0], [1]], ["a", "b"], measures=["silhouette[c]"]),
+            "'c' is no cluster",
+        ),
+        (
+            lambda: cal.clustering([[0], [1]], [0, 1], measures=["macro-silhouette"]),
+            "macro-silhouette",
+        ),
+        (lambda: cal.clustering([[0], [1]], [0, 1], measures=["Dunn[0]"]), "Dunn"),
+        (lambda: cal.clustering([[0], [1]], [0, 1], sample=1), "expected 2 points or more"),
+        (lambda: cal.clustering(None, [0, 1], [0, 1], per_point=True), "about silhouettes"),
     ],
 )
 def test_what_is_wrong_is_told(call: Callable[[], Any], message: str) -> None:

@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     "How far apart points are, for silhouettes.",
 )
 @text("--count", "COL", "Column of how many points each row stands for.")
+@text(
+    "--sample",
+    "N",
+    "Take silhouettes of so many points, each by its distances to all; above 100,000 points of "
+    "5,000 unless said.",
+    type=click.IntRange(min=2),
+)
+@switch("--per-point", "Show the silhouette of every point, by its row.")
 @switch("--by-cluster", "Show the table of clusters too.")
 @measure_options
 @output_options
@@ -38,6 +46,7 @@ def command(
     labels: tuple[str, ...],
     truth: str | None,
     features: tuple[str, ...],
+    per_point: bool,
     by_cluster: bool,
     **options: Any,
 ) -> None:
@@ -51,7 +60,11 @@ def command(
       calipers clustering iris.csv --labels kmeans --labels ward --truth species \\
         --features 'petal_*' --features 'sepal_*'
     """
-    output = Output.take(options)
+    output = Output.take(options, units=per_point)
+    if output.kind == "trec" and len(labels) > 1:
+        raise click.UsageError("the lines of trec_eval have no place for a system; give one")
+    if by_cluster and per_point:
+        raise click.UsageError("--by-cluster and --per-point: give one")
     if by_cluster:
         no_tables_below("--by-cluster", output.kind, output.path)
     from calipers.data.tables import column, located
@@ -66,6 +79,7 @@ def command(
             **row_columns(rows, table, options),
             measures=options.pop("measures") or None,
             curves=output.report is not None,
+            per_point=per_point,
             inputs=[read(table).origin],
             **options,
         )

@@ -119,7 +119,7 @@ class Output:
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
     {"format_", "output", "report", "requirements", "per_topic", "per_group"}
-    | {"by_label", "by_cluster"}
+    | {"per_point", "by_label", "by_cluster"}
     | {
         "confusion",
         "orientation",

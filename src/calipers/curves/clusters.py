@@ -113,11 +113,13 @@ def _drawn(system: Clustering) -> tuple[list[int], int]:
 def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
     """Those of the points of each cluster by size, the largest first; of many points the means of
     as many side by side. ``x`` numbers the points through all clusters."""
-    values = system.over(measure).values
+    of = system.over(measure)
+    values = of.values
     if not np.isfinite(values).all():
         return []
     drawn, classes = _drawn(system)
-    own = [np.sort(values[system.cluster == k])[::-1] for k in drawn]
+    drawn = [k for k in drawn if (of.cluster == k).any()]  # of a sample there may be none
+    own = [np.sort(values[of.cluster == k])[::-1] for k in drawn]
     total = sum(map(len, own))
     made, first = [], 0
     for k, sorted_values in zip(drawn, own, strict=True):
@@ -132,7 +134,8 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         made.append(
             _curve(
                 system, SILHOUETTES, *labels,
-                series=system.names[k], shape="bars", classes=classes, **parts,
+                series=system.names[k], shape="bars", classes=classes,
+                areas={"points": float(len(system.cluster))}, **parts,
             )
         )  # fmt: skip
         first += n

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.clusters import by_cluster, by_point, notes_of, sampled
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
@@ -23,17 +24,14 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.subjects import of_clusters
-from calipers.measures import Measure
-from calipers.results import Evaluation, LabelTable
+from calipers.results import Evaluation
+from calipers.systems.base import named_classes
 from calipers.systems.partitions import Clustering
 
 METRICS = ("euclidean", "sqeuclidean", "manhattan", "cosine")
 
 AGAINST_TRUTH = ("ARI", "AMI", "homogeneity", "completeness", "V-measure", "purity")
 OF_POINTS = ("silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS")
-
-#: Of more clusters, or more classes, nobody would read a table.
-MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
 
 
 @verb
@@ -45,10 +43,12 @@ def clustering(
     metric: str = "euclidean",
     distances: Any = None,
     count: Any = None,
+    sample: int | None = None,
     measures: MeasureNames | None = None,
     baseline: str | None = None,
     primary: str | None = None,
     curves: bool = True,
+    per_point: bool = False,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -62,9 +62,12 @@ def clustering(
     each feature, or None; ``truth`` the class of each point, where it is known. Points are apart by
     the ``metric``, "euclidean", "sqeuclidean", "manhattan" or "cosine", or by ``distances``, a
     square matrix that may be mapped from a file; it is never copied. (Centres and sums of squares
-    are Euclidean.) ``curves`` says whether silhouettes and points are drawn. The remaining options
-    are those of :func:`calipers.classification`. Intervals are about all points like these, put
-    into clusters by the same rule. What all points in one cluster get stands beside each value.
+    are Euclidean.) Silhouettes are those of all points, or of ``sample`` of them, each by its
+    distances to all: above 100,000 points of 5,000 unless said. ``silhouette[c]`` is the mean of
+    the cluster called c; ``per_point`` keeps each in ``per_unit``. ``curves`` says whether
+    silhouettes and points are drawn. The remaining options are those of
+    :func:`calipers.classification`. Intervals are about all points like these, put into clusters by
+    the same rule. What all points in one cluster get stands beside each value.
 
     Raises
     ------
@@ -97,15 +100,17 @@ def clustering(
     if "distances" in near:
         usual = (*usual, "silhouette")
     chosen = choose_measures(measures, usual or AGAINST_TRUTH, "clustering")
+    for measure in chosen:  # a cluster that it is asked of may be missing from some
+        named_classes(measure, sorted({n for of in given.values() for n in of.names}), "cluster")
+    shared = {**known, **near, "sampled": sampled(sample, repeats.number, seed)}
     systems = {
         name: Clustering(
-            name, np.asarray(repeats(of.codes), np.int64), of.names, settings, **known, **near
+            name, np.asarray(repeats(of.codes), np.int64), of.names, settings, **shared
         )
         for name, of in given.items()
     }
     systems = asked_of(systems, chosen)
-    near_by = next((m for m in chosen if m.definition.reads == "distances"), None)
-    told = [name for name, s in systems.items() if len(s.names) <= MOST_CLUSTERS]
+    plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
     return evaluated(
         "clustering",
         systems,
@@ -114,39 +119,11 @@ def clustering(
         primary=primary,
         inputs=inputs,
         findings=of_clusters,
-        notes=_left_out(systems),
-        curves=ClusterCurves(list(systems.values()), near_by) if curves else (),
-        label_tables=tuple(by_cluster(systems[name], near_by) for name in told),
+        notes=notes_of(systems, plain),
+        curves=ClusterCurves(list(systems.values()), next(iter(plain), None)) if curves else (),
+        label_tables=by_cluster(systems.values(), plain),
+        per_unit=by_point(systems, list(plain)) if per_point else None,
     )
-
-
-def by_cluster(system: Clustering, measure: Measure | None) -> LabelTable:
-    """How many points each cluster has, of which classes, and how near they lie."""
-    number = len(system.names)
-    counts, values = {}, {}
-    if system.truth is not None and len(system.classes) <= MOST_CLASSES:
-        for at, name in enumerate(system.classes):
-            own = system.cluster[system.truth == at]
-            counts[name] = np.bincount(own, minlength=number).astype(np.float64)
-    sizes = np.bincount(system.cluster, minlength=number).astype(np.float64)
-    if measure is not None:
-        sums = np.bincount(system.cluster, system.over(measure).values, number)
-        values[str(measure)] = sums / np.where(sizes > 0, sizes, np.nan)
-    none = {name: np.full(number, np.nan) for name in values}
-    return LabelTable(
-        system.name, system.names, sizes, counts, values, none, none,
-        level=system.settings.level, of="cluster",
-    )  # fmt: skip
-
-
-def _left_out(systems: Mapping[str, Clustering]) -> list[str]:
-    """What has no table."""
-    return [
-        f"{name}: there is no table of its {len(s.names):,} clusters, of more than "
-        f"{MOST_CLUSTERS:,} of which nobody would read one."
-        for name, s in systems.items()
-        if len(s.names) > MOST_CLUSTERS
-    ]
 
 
 def _near(

@@ -85,7 +85,7 @@ def _name_in(measure: str | Measure, pilot: Evaluation) -> str:
 
 def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
     """The values per unit whose mean the measure is."""
-    if pilot.per_unit is None:
+    if pilot.per_unit is None or pilot.per_unit.unit == "points":  # that hang on each other
         return None
     values = pilot.per_unit.values.get(system, {}).get(name)
     if values is None:

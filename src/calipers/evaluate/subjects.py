@@ -147,13 +147,13 @@ def of_numbers(
 def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     """Of systems that put points into clusters."""
     has, systems = {}, source.by_name
-    near = [m for m in source.measures if m.definition.reads == "distances"]
+    near = [m.plain for m in source.measures if m.definition.reads == "distances"]
     for name, s in systems.items():
         known: list[object] = [] if s.truth is None else [Independence(cache(partial(_dealt, s)))]
         for measure in near[:1]:
-            silhouettes = s.over(measure).values
-            if np.isfinite(silhouettes).all():
-                known.append(Lying(s.names, s.cluster, silhouettes))
+            of = s.over(measure)
+            if np.isfinite(of.values).all():
+                known.append(Lying(s.names, of.cluster, of.values))
         has[name] = tuple(known)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
     for e in told[0]:

@@ -119,6 +119,11 @@ MANY_TIES = 0.5
 #: More pairs of systems (those of eight) are not compared within slices.
 MOST_PAIRS_WITHIN = 28
 
+#: Of more points, silhouettes are those of a sample: all distances of 100,000 points take some 10 s
+#: at 16 features, and four times as long of twice as many. A mean of 5,000 silhouettes has an error
+#: of some 0.003.
+MOST_POINTS, SAMPLED_POINTS = 100_000, 5_000
+
 #: With what probability a difference of the size that is called detectable would be seen.
 POWER = 0.8
 

@@ -283,7 +283,8 @@ class Measure:
     @property
     def title(self) -> str:
         """What the measure is, in a line."""
-        view = f"class {self.label}" if self.label is not None else self.average
+        family, label = FAMILIES.get(self.definition.family), self.label
+        view = self.average if family is None or label is None else f"{family.part} {label}"
         view = " ".join([view or "", *written_among(self.among)]).strip()
         return self.definition.title + (f" ({view})" if view else "")
 
@@ -291,8 +292,7 @@ class Measure:
     def description(self) -> str:
         """The docstring of the measure, and which class or average it is of."""
         view = {**AVERAGES, **PAIRWISE}.get(self.average or "", "")
-        if self.label is not None:
-            view = f"Of class {self.label} against all others."
+        view = view if self.label is None else FAMILIES[self.definition.family].of_one(self.label)
         return f"{self.definition.description}\n\n{view}".strip()
 
     def losses(self, truth: FloatArray, prediction: FloatArray | ClassRows) -> FloatArray:

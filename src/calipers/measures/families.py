@@ -16,17 +16,29 @@ class Family:
     its "sets" of labels, the "ranks" of the true classes, its "partitions" of points; or a word of
     a new task. ``home`` is the module that registers them, which is imported when one of them is
     asked for; None where they come by themselves. Those ``of_classes`` can be asked of one class of
-    several, and averaged.
+    several, and averaged; others can be asked of one ``part``, a cluster say.
     """
 
     name: str
     reads: str
     home: str | None = None
     of_classes: bool = False
+    part: str = "class"
+
+    @property
+    def of_parts(self) -> bool:
+        """Whether they can be asked of one class, or of what else has a name."""
+        return self.of_classes or self.part != "class"
+
+    def of_one(self, label: str) -> str:
+        """What a measure of one of them is about."""
+        return f"Of {self.part} {label}" + (
+            " against all others." if self.of_classes else " alone."
+        )
 
 
-def _own(name: str, reads: str, home: str, *, of_classes: bool = False) -> Family:
-    return Family(name=name, reads=reads, home=f"calipers.measures.{home}", of_classes=of_classes)
+def _own(name: str, reads: str, home: str, **more: Any) -> Family:
+    return Family(name=name, reads=reads, home=f"calipers.measures.{home}", **more)
 
 
 #: Every family by its name, in the order of the catalogue. Where a family has several modules, each
@@ -51,7 +63,7 @@ FAMILIES: dict[str, Family] = {
         _own("fit", "numbers", "fit"),
         _own("order", "numbers", "order"),
         _own("partitions", "partitions", "partitions"),
-        _own("silhouettes", "distances", "silhouettes"),
+        _own("silhouettes", "distances", "silhouettes", part="cluster"),
         _own("dispersion", "points", "dispersion"),
         _own("separations", "pairs", "separations"),
     )

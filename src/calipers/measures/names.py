@@ -71,7 +71,7 @@ def parse(
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        made = parse(bare, _of_classes(families), defaults)
+        made = parse(bare, _viewed_in(families, view), defaults)
         if view.get("average") in PAIRWISE and made.reads != "scores":
             raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
         return replace(made, **view)
@@ -138,7 +138,7 @@ def meanings(text: str, families: Sequence[str]) -> list[Definition]:
     viewed = _view(text, families)
     try:
         if viewed is not None:
-            return meanings(viewed[0], _of_classes(families))
+            return meanings(viewed[0], _viewed_in(families, viewed[1]))
         name, readings, values = _readings(text, families)
         fitting = [r for r in readings if _can_bind(*r, values)] or readings
         chosen = _chosen(text, name, fitting, values)[0] if fitting else None
@@ -220,13 +220,13 @@ def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> li
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
-    if not _of_classes(families) or candidates(text, families):
+    if candidates(text, families):
         return None
     match = _CLASS.match(text)
-    if match is not None:
+    if match is not None and _viewed_in(families, {"label": ""}):
         return match["name"] + match["rest"], {"label": match["label"]}
     match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
-    if match is None:
+    if match is None or not _viewed_in(families, {}):
         return None
     how = match["average"].lower().replace("_", "-")
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
@@ -253,9 +253,11 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
     return bare, {"among": (how, tuple(dict.fromkeys(map(str, classes))))}
 
 
-def _of_classes(families: Sequence[str]) -> tuple[str, ...]:
-    """Those of the families whose measures can be asked of classes."""
-    return tuple(f for f in families if FAMILIES[f].of_classes)
+def _viewed_in(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:
+    """Those of the families whose measures can be asked of a class, or of what else they know
+    parts of; or be averaged."""
+    known = ((f, FAMILIES[f]) for f in families)
+    return tuple(f for f, of in known if (of.of_parts if "label" in view else of.of_classes))
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:

@@ -23,14 +23,30 @@ class Points:
     metric: str
     clusters: int
 
-    def sums(self, cluster: IntArray, weight: FloatArray | None = None) -> FloatArray:
-        """From each point to those of each cluster."""
+    def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
+        """From each point, or each of some, to those of each cluster."""
         if self.metric == "sqeuclidean":
-            return self._squared(cluster, weight)
+            at = self.points if of is None else self.points[of]
+            return self._squared(at, self.points, cluster, None, self.clusters)
         from calipers import _core
 
         metric: Any = self.metric
-        return np.asarray(_core.distance_sums(self.points, cluster, self.clusters, metric, weight))
+        k = self.clusters
+        return np.asarray(_core.distance_sums(self.points, cluster, k, metric, None, of))
+
+    def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
+        """The sum of the distances of each of these points from some others, each by its weight."""
+        code = np.zeros(len(others), np.int64)
+        if self.metric == "sqeuclidean":
+            return self._squared(self.points[rows], self.points[others], code, weight, 1)[:, 0]
+        from calipers import _core
+
+        metric: Any = self.metric
+        both = np.concatenate([others, rows])
+        weights = np.concatenate([weight, np.zeros(len(rows))])
+        of, codes = np.arange(len(others), len(both)), np.zeros(len(both), np.int64)
+        made = _core.distance_sums(self.points[both], codes, 1, metric, weights, of)
+        return np.asarray(made)[:, 0]
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:
         """The smallest between any two clusters, and the largest within each."""
@@ -39,19 +55,21 @@ class Points:
         metric: Any = self.metric
         return _core.dunn_distances(self.points, cluster, self.clusters, metric)
 
-    def _squared(self, cluster: IntArray, weight: FloatArray | None) -> FloatArray:
+    @staticmethod
+    def _squared(
+        at: FloatArray, points: FloatArray, code: IntArray, weight: FloatArray | None, codes: int
+    ) -> FloatArray:
         """Σw‖x − y‖² = W‖x − m‖² + Σw‖y − m‖², with the mean m of the y."""
-        w = np.ones(len(cluster)) if weight is None else weight
-        total = np.bincount(cluster, w, self.clusters)
-        centred = self.points - self.points.mean(axis=0)
-        mean = sums_of(centred * w[:, None], cluster, self.clusters)
+        w = np.ones(len(code)) if weight is None else weight
+        total, middle = np.bincount(code, w, codes), points.mean(axis=0)
+        centred = points - middle
+        mean = sums_of(centred * w[:, None], code, codes)
         mean /= np.where(total > 0, total, 1.0)[:, None]
-        own = np.bincount(
-            cluster, w * np.square(centred - mean[cluster]).sum(axis=1), self.clusters
-        )
-        out = np.empty((len(centred), self.clusters))
-        for j in range(self.clusters):
-            out[:, j] = total[j] * np.square(centred - mean[j]).sum(axis=1) + own[j]
+        own = np.bincount(code, w * np.square(centred - mean[code]).sum(axis=1), codes)
+        out = np.empty((len(at), codes))
+        at = centred if at is points else at - middle
+        for j in range(codes):
+            out[:, j] = total[j] * np.square(at - mean[j]).sum(axis=1) + own[j]
         return out
 
 
@@ -62,16 +80,25 @@ class Matrix:
     rows: Any
     clusters: int
 
-    def sums(self, cluster: IntArray, weight: FloatArray | None = None) -> FloatArray:
-        """From each point to those of each cluster."""
+    def sums(self, cluster: IntArray, of: IntArray | None = None) -> FloatArray:
+        """From each point, or each of some, to those of each cluster."""
         from calipers import _core
 
-        n = len(cluster)
-        step, out = max(1, _AT_ONCE // n), np.empty((n, self.clusters))
+        n = len(cluster) if of is None else len(of)
+        step, out = max(1, _AT_ONCE // len(cluster)), np.empty((n, self.clusters))
         for begin in range(0, n, step):
-            some = np.ascontiguousarray(self.rows[begin : begin + step], np.float64)
-            found, _ = _core.matrix_sums(some, cluster, self.clusters, weight, begin)
-            out[begin : begin + step] = found
+            end = begin + step
+            rows = self.rows[begin:end] if of is None else self.rows[of[begin:end]]
+            some = np.ascontiguousarray(rows, np.float64)
+            out[begin:end], _ = _core.matrix_sums(some, cluster, self.clusters)
+        return out
+
+    def between(self, rows: IntArray, others: IntArray, weight: FloatArray) -> FloatArray:
+        """The sum of the distances of each of these points from some others, each by its weight."""
+        step, out = max(1, _AT_ONCE // len(self.rows)), np.zeros(len(rows))
+        for begin in range(0, len(others), step):
+            some = np.asarray(self.rows[others[begin : begin + step]], np.float64)
+            out += weight[begin : begin + step] @ some[:, rows]
         return out
 
     def extremes(self, cluster: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""The value on every topic: as a table to read, and as the lines of trec_eval -q.
+"""The value on every topic, or other unit: as a table to read, and as the lines of trec_eval -q.
 
 CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 """
@@ -52,6 +52,7 @@ def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None
     columns = [
         Column(short(measure), NUMBER, _cells(evaluation, per_unit, measure))
         for measure in evaluation.measures
+        if measure in per_unit.values[systems[0]]
     ]
     taken = sum(_width(column) + GAP for column in keys)
     for part in parts([taken, *map(_width, columns)], console.width):

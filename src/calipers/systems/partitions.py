@@ -9,14 +9,9 @@ import numpy as np
 
 from calipers.data.errors import InputError
 from calipers.readings.distances import Matrix, Points
-from calipers.readings.geometry import (
-    Dispersion,
-    Extremes,
-    MeanSilhouette,
-    Silhouettes,
-    Simplified,
-)
+from calipers.readings.geometry import Dispersion, Extremes
 from calipers.readings.partitions import Partition
+from calipers.readings.silhouettes import MeanSilhouette, Silhouettes, Simplified
 from calipers.systems.base import NAN, System, best
 
 if TYPE_CHECKING:
@@ -39,6 +34,7 @@ class Clustering(System):
     points: FloatArray | None = None
     metric: str = "euclidean"
     distances: Any = None
+    sampled: IntArray | None = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
@@ -73,8 +69,12 @@ class Clustering(System):
             return self.once("dispersion", self._dispersion)
         if reads == "pairs":
             return self.once("extremes", self._extremes)
-        own = measure.parameters
-        return self.once(("near", own["to"], own["exponent"]), lambda: self._silhouettes(**own))
+        own, place = measure.parameters, None
+        if measure.label is not None:
+            place = self.names.index(measure.label) if measure.label in self.names else -1
+        key = own["to"], own["exponent"]
+        of = self.once(("near", *key), lambda: self._silhouettes(*key))
+        return self.once(("mean", *key, place), lambda: MeanSilhouette(of, place))
 
     def _dispersion(self) -> Dispersion:
         assert self.points is not None
@@ -88,15 +88,17 @@ class Clustering(System):
             return Matrix(self.distances, len(self.names))
         return Points(self.points, metric, len(self.names))
 
-    def _silhouettes(self, to: str, exponent: int) -> MeanSilhouette:
+    def _silhouettes(self, to: str, exponent: int) -> Silhouettes | Simplified:
         number = len(self.names)
         sizes = np.bincount(self.cluster, minlength=number).astype(np.float64)
         rows = self.cluster, sizes
         if to == "centres":
             assert self.points is not None
-            return MeanSilhouette(Simplified(*rows, self.points, self.settings))
-        geometry = self._geometry("sqeuclidean" if exponent == 2 else self.metric)
-        return MeanSilhouette(Silhouettes(*rows, geometry, self.settings))
+            return Simplified(*rows, self.points, self.settings)
+        metric = "sqeuclidean" if exponent == 2 else self.metric
+        quick = self.points is not None and metric == "sqeuclidean"
+        sampled = None if quick else self.sampled
+        return Silhouettes(*rows, self._geometry(metric), self.settings, sampled)
 
     @property
     def meeting(self) -> Partition:

@@ -80,7 +80,10 @@ def _mean(curve: Curve) -> tuple[int, float]:
 def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     mean, what = curves[0].references["mean"][0][1], visible(curves[0].y_label)
     names = _named([c.series for c in curves])
-    digits = numbers.Rounding(3)
+    digits, points = numbers.Rounding(3), curves[-1].x[-1]
+    whole = curves[0].areas.get("points", points)
+    sampled = not curves[0].classes and points < whole
+    which = f"each of {points:,.0f} sampled points" if sampled else "each point"
     rows = tuple(
         (names[c.series], f"{points:,}", digits(value))
         for c in curves
@@ -90,7 +93,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
         title="Silhouettes",
         label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
         f"mean is {digits(mean)}.",
-        caption=f"The {what} of each point, by cluster and size. Below 0 a point lies nearer to "
+        caption=f"The {what} of {which}, by cluster and size. Below 0 a point lies nearer to "
         f"another cluster than to its own. Dashed: the mean, {digits(mean)}."
         + _left_out(len(curves), curves[0]),
         spec=_bars(curves, names, mean),

@@ -1,0 +1,101 @@
+"""What an evaluation of clusters tells beside its estimates: of each cluster and of each point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.evaluate.estimates import estimate
+from calipers.inference.limits import MOST_POINTS, SAMPLED_POINTS
+from calipers.results import LabelTable, PerUnit
+
+if TYPE_CHECKING:
+    from calipers.measures import Measure
+    from calipers.systems.partitions import Clustering
+
+#: Of more clusters, or more classes, nobody would read a table.
+MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
+#: The intervals of a table may take so many numbers, points × clusters.
+MOST_NUMBERS = 20_000_000
+
+
+def sampled(sample: int | None, points: int, seed: int) -> Any:
+    """The points whose silhouettes are taken, where these are not all."""
+    if sample is not None and sample < 2:
+        raise InputError(f"sample is {sample}, expected 2 points or more")
+    if sample is None:
+        sample = points if points <= MOST_POINTS else SAMPLED_POINTS
+    if sample >= points:
+        return None
+    return np.sort(np.random.Generator(np.random.Philox(seed)).permutation(points)[:sample])
+
+
+def notes_of(systems: Mapping[str, Clustering], near: Iterable[Measure]) -> list[str]:
+    """What is a sample, and what has no table."""
+    notes, first = [], next(iter(systems.values()))
+    for measure in near:
+        of = first.over(measure).of
+        if of.sampled is not None:
+            notes.append(
+                f"{measure}: the mean over {len(of.at):,} points drawn at random from "
+                f"{len(of.cluster):,}, each with its distances to all; sample= says how many."
+            )
+    for name, system in systems.items():
+        if len(system.names) > MOST_CLUSTERS:
+            notes.append(
+                f"{name}: there is no table of its {len(system.names):,} clusters, as of more than "
+                f"{MOST_CLUSTERS:,}."
+            )
+    return notes
+
+
+def by_cluster(systems: Iterable[Clustering], near: Iterable[Measure]) -> tuple[LabelTable, ...]:
+    """How many points each cluster has, of which classes, and how near they lie."""
+    near = list(near)
+    return tuple(_table(s, near) for s in systems if len(s.names) <= MOST_CLUSTERS)
+
+
+def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
+    number, counts = len(system.names), {}
+    if system.truth is not None and len(system.classes) <= MOST_CLASSES:
+        for at, name in enumerate(system.classes):
+            own = system.cluster[system.truth == at]
+            counts[name] = np.bincount(own, minlength=number).astype(np.float64)
+    sizes = np.bincount(system.cluster, minlength=number).astype(np.float64)
+    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    for measure in near:
+        found = np.array(list(_of_clusters(system, measure))).T
+        for part, column in zip(parts.values(), found, strict=True):
+            part[str(measure)] = column
+    level, name = system.settings.level, system.name
+    return LabelTable(name, system.names, sizes, counts, **parts, level=level, of="cluster")
+
+
+def _of_clusters(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:
+    """The value of each cluster and its limits."""
+    if len(system.names) * system.number > MOST_NUMBERS:
+        system = system.under(replace(system.settings, interval="none", methods=()))
+    for name in system.names:
+        own = replace(measure, label=name)
+        e = estimate(system, own, system.reading(own))
+        yield e.value, e.low, e.high
+
+
+def by_point(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerUnit:
+    """The silhouette of each point by the number of its row, where it is taken."""
+    if not near:
+        raise InputError("per_point= is about silhouettes, and none is among the measures")
+    first = next(iter(systems.values()))
+    at = min((first.over(measure).of.at for measure in near), key=len)
+    values, undefined = {}, {}
+    for name, system in systems.items():
+        found = {str(measure): system.over(measure) for measure in near}
+        values[name] = {m: of.values[np.searchsorted(of.of.at, at)] for m, of in found.items()}
+        if not np.isfinite(next(iter(values[name].values()))).all():
+            why = {"one_cluster": tuple(range(len(at)))}
+            undefined[name] = dict.fromkeys(found, why)
+    return PerUnit("points", tuple(map(str, at.tolist())), values, undefined=undefined)
