@@ -41,6 +41,9 @@ def test_entropies_are_those_of_scipy(weight: Any) -> None:
                 for q in others
             ]
             assert ev["near", measure].default < min(least)
+    entropy = cal.classification(TRUTH, probability=SAID, weight=weight, measures=["truth-entropy"])
+    expected = np.average(stats.entropy(TRUTH, axis=1), weights=weight)
+    assert [e.value for e in entropy] == pytest.approx([expected] * 2, rel=1e-12)
     # What cannot be gained is the same for all, and so cancels in a difference.
     first, second = (ev.comparison[name] for name in ("soft-log-loss", "KL-divergence"))
     assert first.value == pytest.approx(second.value, rel=1e-12)

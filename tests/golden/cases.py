@@ -241,6 +241,34 @@ def _values() -> dict[str, dict[str, float]]:
     }
 
 
+#: More of classes: what is asked of their labels, their probabilities, of two, and of distributions.
+OF_CLASSES: dict[str, dict[str, Any]] = {
+    "pairs of classes": {"measures": ["ovo-AUC", "weighted-ovo-AUC", "micro-AUC", "ovo-AP"]},
+    "some classes": {"measures": ["macro-F1(labels=['0','2'])", "micro-F1(without=['0'])"]},
+    "in their order": {"measures": ["kappa(weights='linear')", "kappa(weights='quadratic')"]},
+    "undefined as zero": {"measures": ["precision[9]", "macro-F1"], "labels": [0, 1, 2, 9],
+                          "undefined": "zero"},
+    "Hosmer-Lemeshow": {"measures": ["Hosmer-Lemeshow", "Hosmer-Lemeshow-p(groups=5)"]},
+    "distributions": {"measures": ["soft-log-loss", "KL-divergence", "truth-entropy"]},
+}  # fmt: skip
+
+
+def more_of_classes(name: str, beside: str) -> Any:
+    """One of these, of two systems."""
+    truth, probability = rows()["classes"], dict(list(rows()["of_classes"].items())[:2])
+    of: dict[str, Any] = {"truth": truth, "probability": probability}
+    if name == "Hosmer-Lemeshow":
+        of = {
+            "truth": rows()["truth"],
+            "probability": dict(list(rows()["probability"].items())[:2]),
+        }
+    if name == "distributions":
+        of["truth"] = rows()["of_classes"]["third"]
+    if name == "undefined as zero":
+        of = {"truth": truth, "predicted": {n: rows()["called"][n] for n in probability}}
+    return cal.classification(**of, **columns(BESIDE[beside]), **OF_CLASSES[name], **FEW)
+
+
 def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Whatever is no evaluation of rows or topics."""
     truth, score = rows()["truth"], one(rows()["probability"])
@@ -367,6 +395,8 @@ def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
     for name, options in OF_GROUPS.items():
         yield f"groups, {name}", partial(graded, **options)
+    for name, beside in product(OF_CLASSES, ("plain", "weighted", "clustered")):
+        yield f"{name}, {beside}", partial(more_of_classes, name, beside)
     yield from _others()
 
 

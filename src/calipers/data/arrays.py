@@ -158,6 +158,12 @@ def _converted(values: Any, what: str) -> Array:
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
+    if isinstance(values, Mapping) and len(values) == 1:
+        (name,) = values
+        raise InputError(
+            f"{what}: is a dict of one column, {shown(name)}; expected the column itself, or its "
+            "name beside data="
+        )
     if unordered or not hasattr(values, "__iter__"):
         raise InputError(f"{what}: {shown(values)} is no column of values")
     try:

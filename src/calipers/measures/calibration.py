@@ -113,7 +113,12 @@ skill = partial(
 )
 
 
-@skill("Brier-skill", aliases=("brier_skill_score", "BSS"), undefined=ONE_CLASS, skill_of="Brier")
+@skill(
+    "Brier-skill",
+    aliases=("brier_skill_score", "d2_brier_score", "BSS"),
+    undefined=ONE_CLASS,
+    skill_of="Brier",
+)
 def brier_skill(x: Levels) -> float:
     """Brier skill score: 1 − Brier/π(1 − π), the share of the Brier score of the best constant
     answer, the prevalence π, that is saved; negative where that answer is better.

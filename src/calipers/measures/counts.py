@@ -83,7 +83,8 @@ def accuracy(c: ConfusionMatrix) -> FloatArray:
 
 @error(
     "error-rate",
-    aliases=("error_rate", "zero_one_loss", "misclassification_rate"),
+    aliases=("error_rate", "zero_one_loss", "misclassification_rate", "hamming_loss"),
+    shares=("hamming_loss",),
     share_of="total",
     any_classes=True,
     hits=False,

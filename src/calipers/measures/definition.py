@@ -25,7 +25,7 @@ from calipers.measures.averages import (
 )
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
-from calipers.measures.parameters import PARAMETERS, check, frozen, literal, written
+from calipers.measures.parameters import PARAMETERS, asked, check, frozen, literal, written
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
 from calipers.once import cached_property
@@ -184,8 +184,8 @@ class Definition:
         bound = {**self.parameters, **{k: frozen(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
-                written = f"{self.name}@10" if name == self.at else f"{self.name}({name}=…)"
-                raise UnknownMeasureError(f"{self.name} needs {name}, as in {written}")
+                shown = asked(self.name, name, self.at, self.infix)
+                raise UnknownMeasureError(f"{self.name} needs {name}, as in {shown}")
             if value is not None or self.parameters[name] is not None:
                 check(self.name, name, value)
         check_ties(self, bound)

@@ -24,6 +24,33 @@ Parameters = dict[str, Any]
 Words = tuple[str, "str | None", Parameters]
 
 
+#: What others have, which is no measure here; and where to find what is meant.
+ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("roc_curve", "precision_recall_curve", "det_curve"),
+        "it is a curve: calipers.curve(evaluation, 'ROC'), 'PR' or 'DET'; the areas are AUC and "
+        "PR-AUC",
+    ),
+    "calibration_curve": "it is a curve: calipers.curve(evaluation, 'calibration by bins')",
+    **dict.fromkeys(
+        ("confusion_matrix", "multilabel_confusion_matrix", "confusion_matrix_at_thresholds"),
+        "it is evaluation.confusions; the counts are TP, FP, FN and TN",
+    ),
+    **dict.fromkeys(
+        ("classification_report", "precision_recall_fscore_support"),
+        "ask for its measures: precision, recall and F1, of each class as F1[class], and averages "
+        "as macro-F1 and weighted-F1",
+    ),
+    "class_likelihood_ratios": "there are two: LR+ and LR-",
+    "hinge_loss": "margins have no measure here; log-loss and Brier are of probabilities",
+    "consensus_score": "biclusters have no measure here; ARI, AMI and NMI are of clusters",
+    "homogeneity_completeness_v_measure": "ask for the three: homogeneity, completeness, V-measure",
+    "pair_confusion_matrix": "measures of pairs are Rand, ARI, pair-F1 and Fowlkes-Mallows",
+    "silhouette_samples": "it is a value a point; their mean is silhouette",
+    "metric_at_thresholds": "of every threshold: calipers.curve(evaluation, 'threshold')",
+}
+
+
 def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     """The name of a measure, what stands behind its ``@``, and its parameters, as we write them.
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from calipers.measures.averages import AVERAGES, PAIRWISE
 from calipers.measures.definition import Definition, Measure
-from calipers.measures.dialects import in_our_words
+from calipers.measures.dialects import ELSEWHERE, in_our_words
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME
@@ -297,13 +297,23 @@ def _unknown(text: str, families: Sequence[str]) -> str:
         for spelling in (*d.aliases, d.name)
     }
     base = re.split(r"[@(]", text.strip())[0]
-    close = difflib.get_close_matches(base.lower(), known, n=3, cutoff=0.6)
-    hint = " or ".join(known[c] + text.strip()[len(base) :] for c in close)
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
-    return f"no measure{where} is called {text!r}" + (
-        f"; did you mean {hint}?" if hint else "; `calipers measures` lists them"
-    )
+    told = f"no measure{where} is called {text!r}; "
+    instead = ELSEWHERE.get(base.lower().replace("-", "_"))
+    if instead is not None:
+        return told + instead
+    others = [
+        f"{m.name} of {other}"
+        for other, own in TASKS.items()
+        if not set(own) & set(families)
+        for m in meanings(text, own)[:1]
+    ]
+    if others:
+        return told + f"there is {' and '.join(others)}"
+    close = difflib.get_close_matches(base.lower(), known, n=3, cutoff=0.6)
+    hint = " or ".join(known[c] + text.strip()[len(base) :] for c in close)
+    return told + (f"did you mean {hint}?" if hint else "`calipers measures` lists them")
 
 
 def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:

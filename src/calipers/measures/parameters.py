@@ -143,6 +143,13 @@ def check(measure: str, name: str, value: Any) -> None:
         raise UnknownMeasureError(f"{measure}: {name} is {shown}, expected {expected}")
 
 
+def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:
+    """How a measure is asked for with a parameter: ``at`` and ``infix`` are written into names."""
+    if parameter == infix:
+        return measure.replace(f"-{parameter}-", "-5-")
+    return f"{measure}@10" if parameter == at else f"{measure}({parameter}=…)"
+
+
 def frozen(value: Any) -> Any:
     """A mapping or a list as a tuple, so that measures can be compared and hashed."""
     if isinstance(value, Mapping):

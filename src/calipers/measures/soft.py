@@ -60,6 +60,19 @@ def excess_entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
 
 
 @soft(
+    "truth-entropy",
+    aliases=("entropy_of_truth", "soft_entropy"),
+    higher_is_better=None,
+    range=(0, inf),
+    undefined=NO_ROWS,
+)
+def entropies(truth: FloatArray, probability: FloatArray) -> FloatArray:
+    """Entropy of the true distribution, whatever is predicted: the mean of H(p) = −Σ pₖ ln pₖ, in
+    nats. ``soft-log-loss`` is this and ``KL-divergence`` together."""
+    return np.asarray(cross_entropy(truth, truth))
+
+
+@soft(
     "soft-Brier",
     range=(0, 2),
     perfect=0.0,

@@ -186,7 +186,8 @@ def eleven_point_precision(s: ScoreTable) -> FloatArray:
     return np.asarray(np.mean(points, axis=0))
 
 
-@area("PR-break-even", aliases=("pr_break_even",), undefined=NO_POSITIVE)
+@area("PR-break-even", aliases=("pr_break_even", "break-even"),
+      shares=("break-even",), undefined=NO_POSITIVE)  # fmt: skip
 def break_even_precision(s: ScoreTable) -> FloatArray:
     """Break-even point: the precision where it equals recall, which is where as many rows are
     predicted positive as are. Inside a block of tied scores rows count as evenly mixed."""

@@ -58,7 +58,12 @@ def normalised_cumulative_gain(r: JudgedRankings, cutoff: int, max_grade: int) -
     return cumulative_gain(r, cutoff) / (cutoff * max_grade)
 
 
-@unbounded("DCG", aliases=("discounted_cumulative_gain",), ties="linear", reference=JARVELIN)
+@unbounded(
+    "DCG",
+    aliases=("discounted_cumulative_gain", "dcg_score"),
+    ties="linear",
+    reference=JARVELIN,
+)
 def dcg(
     r: JudgedRankings,
     cutoff: int | None = None,
