@@ -32,7 +32,7 @@ EXACT = [
     "RBP", "RBP(gain='grade',p=0.5)", "RBP(gain='scale',max_grade=2)@2",
     "nDCG", "nDCG@1", "nDCG@2", "nDCG@3", "nDCG(dcg='exp-log2')", "nDCG(dcg='exp-log2')@3",
     "nDCG(gains={1:1,2:1})@2", "nDCG(gains={1:0,2:3})@3", "nDCG(gains={1:1,2:10})@4",
-    "nDCG(ideal='uncut')@2", "nDCG(dcg='log-base')@3", "nDCG(min_grade=2)@3",
+    "nDCG(ideal='uncut')@2", "nDCG(dcg='log-base')@3", "DCG(dcg='log-base',base=3.0)@3", "nDCG(min_grade=2)@3",
 ]  # fmt: skip
 
 

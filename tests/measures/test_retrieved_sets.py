@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import chain
 from math import isnan
 
@@ -134,3 +135,37 @@ def test_all_trec_is_what_trec_eval_prints() -> None:
              for e in cal.retrieval(QRELS, RUN, measures="all_trec", interval="none")}  # fmt: skip
     rows = [TABLE[name].measure for name in NICKNAMES["all_trec"]]
     assert asked == {name for name in rows if name}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
+     "SetMCC(collection=40)", "SetAcc(collection=40)", "fallout(collection=40)", "micro-SetP",
+     "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-fallout(collection=40)"],
+)  # fmt: skip
+def test_a_topic_of_weight_2_counts_as_two(name: str) -> None:
+    topics = sorted(QRELS)
+    twice = topics[::2]
+    weighted = cal.retrieval(
+        QRELS, RUN, measures=[name], weight={t: 2.0 if t in twice else 1.0 for t in topics}
+    )
+    both = [of | {f"{t}, again": of[t] for t in twice if t in of} for of in (QRELS, RUN)]
+    repeated = cal.retrieval(*both, measures=[name])
+    assert weighted[name].value == pytest.approx(repeated[name].value, rel=1e-12)
+
+
+@pytest.mark.parametrize("base", [1.5, 2.0, math.e, 10.0])
+def test_a_discount_by_any_logarithm(base: float) -> None:
+    """Järvelin and Kekäläinen's: gains down to rank b count in full, those below by log_b rank."""
+    grades = [3, 0, 2, 1, 1, 0, 2]
+    run = {"q": {f"d{i}": float(-i) for i in range(len(grades))}}
+    qrels = {"q": {f"d{i}": g for i, g in enumerate(grades)}}
+
+    def by_hand(of: list[int]) -> float:
+        return sum(g / max(1.0, math.log(k) / math.log(base)) for k, g in enumerate(of, 1))
+
+    found = cal.measure(f"DCG(dcg='log-base',base={base!r})")(qrels, run)
+    assert found == pytest.approx(by_hand(grades))
+    normalised = cal.measure(f"nDCG(dcg='log-base',base={base!r})@5")(qrels, run)
+    ideal = by_hand(sorted(grades, reverse=True)[:5])
+    assert normalised == pytest.approx(by_hand(grades[:5]) / ideal)
