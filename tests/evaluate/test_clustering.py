@@ -11,6 +11,7 @@ import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.evaluate.clustering import AGAINST_TRUTH
 from calipers.inference.independence import independence
 from calipers.measures import definitions
 from calipers.statistics import ContingencyTable
@@ -336,6 +337,41 @@ def test_clusterings_of_the_same_points_are_compared() -> None:
         assert (alike.value, alike.p) == (0, 1)
 
 
+def test_noise_is_a_cluster_unless_it_is_dropped() -> None:
+    noisy = np.where(RANDOM.random(150) < 0.1, -1, NEAREST)
+    kept, both = noisy >= 0, {"noisy": noisy, "all": NEAREST}
+    ev = cal.clustering(POINTS, both, CLASSES, noise="drop", **FEW)
+    alone = cal.clustering(
+        POINTS[kept], {n: of[kept] for n, of in both.items()}, CLASSES[kept], **FEW
+    )
+    assert [(e.system, e.measure, e.value, e.low) for e in ev] == [
+        (e.system, e.measure, e.value, e.low) for e in alone
+    ]
+    assert ev.notes[0] == f"Left out: {(~kept).sum()} of 150 points that are noise in noisy."
+    assert [table.labels for table in ev.label_tables] == [("0", "1", "2")] * 2
+    ev = cal.clustering(POINTS, noisy, CLASSES, **FEW)
+    metrics = pytest.importorskip("sklearn.metrics")
+    assert ev["silhouette"].value == pytest.approx(metrics.silhouette_score(POINTS, noisy))
+    assert ev["ARI"].value == pytest.approx(metrics.adjusted_rand_score(CLASSES, noisy))
+    assert "are a cluster here, as in scikit-learn" in ev.notes[0]
+    assert not cal.clustering(POINTS, NEAREST, CLASSES, noise="drop", **FEW).notes
+
+
+def test_slices_of_measures_against_the_truth() -> None:
+    site = np.where(np.arange(150) % 3 > 0, "north", "south")
+    ev = cal.clustering(POINTS, {"a": NOISY, "b": CHANCE}, CLASSES, slices={"site": site}, **FEW)
+    own = site == "south"
+    alone = cal.clustering(None, NOISY[own], CLASSES[own], measures=["ARI"], **FEW)["ARI"]
+    assert ev.slices is not None
+    found = next(
+        row.estimate
+        for row in ev.slices
+        if (row.slice, row.estimate.system, row.estimate.measure) == ("south", "a", "ARI")
+    )
+    assert found.value == pytest.approx(alone.value)
+    assert (found.n, ev.measures) == (own.sum(), (*AGAINST_TRUTH,))
+
+
 def test_points_have_no_value_in_one_cluster() -> None:
     ev = cal.clustering(POINTS, np.zeros(150), measures=OF_POINTS)
     for name in OF_POINTS:
@@ -424,6 +460,18 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
             "macro-silhouette",
         ),
         (lambda: cal.clustering([[0], [1]], [0, 1], measures=["Dunn[0]"]), "Dunn"),
+        (lambda: cal.clustering([[0], [1]], [0, 1], noise="gone"), "one of cluster, drop"),
+        (lambda: cal.clustering(None, [-1, -1], [0, 1], noise="drop"), "all points are called"),
+        (
+            lambda: cal.clustering(
+                [[0], [1]], [0, 1], measures=["silhouette"], slices={"s": [1, 2]}
+            ),
+            "a slice would leave out",
+        ),
+        (
+            lambda: cal.plan("WCSS", cal.clustering(POINTS, NEAREST), half_width=1),
+            "grows with the number of points",
+        ),
         (lambda: cal.clustering([[0], [1]], [0, 1], sample=1), "expected 2 points or more"),
         (lambda: cal.clustering(None, [0, 1], [0, 1], per_point=True), "about silhouettes"),
     ],

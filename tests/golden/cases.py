@@ -269,6 +269,37 @@ def more_of_classes(name: str, beside: str) -> Any:
     return cal.classification(**of, **columns(BESIDE[beside]), **OF_CLASSES[name], **FEW)
 
 
+@cache
+def _points() -> dict[str, Any]:
+    """Points about three places, and two clusterings of them, one with noise."""
+    draw = Random(17)
+    kind = [i % 3 for i in range(ROWS)]
+    points = [[draw.randint(-30, 30) / 16 + 4 * (k == 1), draw.randint(-30, 30) / 16 + 4 * (k == 2)]
+              for k in kind]  # fmt: skip
+    said = {
+        "near": [k if draw.random() < 0.8 else draw.randrange(4) for k in kind],
+        "noisy": [k if draw.random() < 0.9 else -1 for k in kind],
+    }
+    return {"features": np.array(points), "labels": said, "truth": kind}
+
+
+def _clusters() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Clusterings, by their points and against classes."""
+    given = _points()
+    names = ["ARI", "AMI", "purity", "silhouette", "silhouette[1]", "simplified-silhouette",
+             "squared-silhouette", "Davies-Bouldin", "Calinski-Harabasz", "WCSS", "Dunn"]  # fmt: skip
+    for word, options in (
+        ("plain", {}),
+        ("of a sample", {"sample": 60}),
+        ("without noise", {"noise": "drop"}),
+        ("counted", {"count": np.arange(ROWS) % 3}),
+        ("by angle", {"metric": "cosine"}),
+        ("in slices", {"measures": ["ARI", "NMI"], "slices": {"site": np.arange(ROWS) % 2}}),
+    ):
+        asked: dict[str, Any] = {**given, "measures": names, **FEW, **options}
+        yield f"clusters, {word}", partial(cal.clustering, **asked)
+
+
 def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Whatever is no evaluation of rows or topics."""
     truth, score = rows()["truth"], one(rows()["probability"])
@@ -342,6 +373,7 @@ def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
         ),
     )
     yield "plan of what is there", partial(cal.plan, "AP", sd=0.2, n=50)
+    yield from _clusters()
     yield "many classes", partial(
         cal.classification, rows()["many"], rows()["called_many"], labels=range(130),
         measures=["accuracy", "macro-F1", "MCC"], **FEW,

@@ -10,7 +10,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_tables
-from calipers.cli.slices import row_columns
+from calipers.cli.slices import row_columns, slice_columns, slice_options
 from calipers.cli.tables import read
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     "How far apart points are, for silhouettes.",
 )
 @text("--count", "COL", "Column of how many points each row stands for.")
+@choice(
+    "--noise",
+    ("cluster", "drop"),
+    "What points called -1 are: a cluster as any other, or left out, where any clustering calls "
+    "them so.",
+)
+@slice_options
 @text(
     "--sample",
     "N",
@@ -77,6 +84,7 @@ def command(
             {name: column(rows, name, table) for name in labels},
             None if truth is None else column(rows, truth, table),
             **row_columns(rows, table, options),
+            **slice_columns(rows, table, options),
             measures=options.pop("measures") or None,
             curves=output.report is not None,
             per_point=per_point,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 #: The commands that evaluate what is compared.
-EVALUATING = ("retrieval", "classification", "multilabel", "regression", "ranking")
+EVALUATING = ("retrieval", "classification", "multilabel", "regression", "ranking", "clustering")
 #: Those of them whose rows may come from several test splits.
 OF_ROWS = ("classification", "multilabel", "regression")
 

@@ -28,12 +28,7 @@ row_options = stacked(
     ),
 )
 
-part_options = stacked(
-    text(
-        "--cluster-by cluster",
-        "COL",
-        "Column of what the rows come from: users, patients, sites.",
-    ),
+slice_options = stacked(
     texts(
         "--slice slices",
         "COL",
@@ -41,6 +36,15 @@ part_options = stacked(
         "Repeatable; 'age*site' crosses two columns.",
     ),
     _slice_bins,
+)
+
+part_options = stacked(
+    text(
+        "--cluster-by cluster",
+        "COL",
+        "Column of what the rows come from: users, patients, sites.",
+    ),
+    slice_options,
 )
 
 

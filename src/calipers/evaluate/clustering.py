@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.clusters import by_cluster, by_point, notes_of, sampled
+from calipers.evaluate.clusters import by_cluster, by_point, notes_of, sampled, without_noise
+from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
@@ -24,6 +25,7 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.subjects import of_clusters
+from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.systems.base import named_classes
 from calipers.systems.partitions import Clustering
@@ -43,6 +45,9 @@ def clustering(
     metric: str = "euclidean",
     distances: Any = None,
     count: Any = None,
+    noise: str = "cluster",
+    slices: Any = None,
+    slice_bins: Bins | None = None,
     sample: int | None = None,
     measures: MeasureNames | None = None,
     baseline: str | None = None,
@@ -62,10 +67,14 @@ def clustering(
     each feature, or None; ``truth`` the class of each point, where it is known. Points are apart by
     the ``metric``, "euclidean", "sqeuclidean", "manhattan" or "cosine", or by ``distances``, a
     square matrix that may be mapped from a file; it is never copied. (Centres and sums of squares
-    are Euclidean.) Silhouettes are those of all points, or of ``sample`` of them, each by its
-    distances to all: above 100,000 points of 5,000 unless said. ``silhouette[c]`` is the mean of
-    the cluster called c; ``per_point`` keeps each in ``per_unit``. ``curves`` says whether
-    silhouettes and points are drawn. The remaining options are those of
+    are Euclidean.) A cluster called −1 is noise: ``noise="cluster"`` counts it as any other, as
+    scikit-learn does, ``noise="drop"`` leaves out the points that are so in any of the clusterings.
+    ``slices`` cut measures against the truth. There are no ``weight`` and no ``cluster``: pairs of
+    points have no weights, and of points that come in groups nothing here knows how much a group
+    moves; ``count`` takes frequencies. Silhouettes are those of all points, or of ``sample`` of
+    them, each by its distances to all: above 100,000 points of 5,000 unless said. ``silhouette[c]``
+    is the mean of the cluster called c; ``per_point`` keeps each in ``per_unit``. ``curves`` says
+    whether silhouettes and points are drawn. The remaining options are those of
     :func:`calipers.classification`. Intervals are about all points like these, put into clusters by
     the same rule. What all points in one cluster get stands beside each value.
 
@@ -83,33 +92,30 @@ def clustering(
     0.7333333
     """
     settings = make_settings(interval, level, resamples, seed)
+    cut_by = slice_columns(slices)
     given = {
         n: coded(of, column_name("labels", n)) for n, of in named_systems(labels, "labels").items()
     }
     rows = len(next(iter(given.values())).codes)
     for name, column in given.items():
         same_length(column.codes, rows, column_name("labels", name))
-    repeats = Repeats.of(count, rows)
+    repeats, notes, clusters = without_noise(given, noise, Repeats.of(count, rows))
     near = _near(features, distances, metric, rows, repeats)
-    classes = None if truth is None else coded(truth, "truth")
     known: dict[str, Any] = {}
-    if classes is not None:
+    if truth is not None:
+        classes = coded(truth, "truth")
         same_length(classes.codes, rows, "truth")
         known = {"truth": np.asarray(repeats(classes.codes), np.int64), "classes": classes.names}
     usual = (*(AGAINST_TRUTH if known else ()), *(OF_POINTS if "points" in near else ()))
     if "distances" in near:
         usual = (*usual, "silhouette")
-    chosen = choose_measures(measures, usual or AGAINST_TRUTH, "clustering")
-    for measure in chosen:  # a cluster that it is asked of may be missing from some
-        named_classes(measure, sorted({n for of in given.values() for n in of.names}), "cluster")
+    usual = AGAINST_TRUTH if cut_by else usual or AGAINST_TRUTH
+    chosen = choose_measures(measures, usual, "clustering")
+    _check(chosen, {name for _, names in clusters.values() for name in names}, sliced=bool(cut_by))
     shared = {**known, **near, "sampled": sampled(sample, repeats.number, seed)}
-    systems = {
-        name: Clustering(
-            name, np.asarray(repeats(of.codes), np.int64), of.names, settings, **shared
-        )
-        for name, of in given.items()
-    }
-    systems = asked_of(systems, chosen)
+    systems = asked_of(
+        {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
+    )
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
     return evaluated(
         "clustering",
@@ -117,13 +123,28 @@ def clustering(
         chosen,
         baseline=baseline,
         primary=primary,
+        slices=repeats.sliced(cut_by),
+        slice_bins=slice_bins,
+        conventions={"noise": noise} if notes else {},
         inputs=inputs,
         findings=of_clusters,
-        notes=notes_of(systems, plain),
+        notes=[*notes, *notes_of(systems, plain)],
         curves=ClusterCurves(list(systems.values()), next(iter(plain), None)) if curves else (),
         label_tables=by_cluster(systems.values(), plain),
         per_unit=by_point(systems, list(plain)) if per_point else None,
     )
+
+
+def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool) -> None:
+    """That there are the clusters that measures are asked of, in some clustering, and no slices of
+    measures of points."""
+    for measure in measures:
+        named_classes(measure, sorted(clusters), "cluster")
+        if sliced and measure.definition.reads != "partitions":
+            raise InputError(
+                f"{measure}: how points lie is told of all of them, and a slice would leave out "
+                "those that they are near to; slices= are for measures against truth="
+            )
 
 
 def _near(
@@ -143,5 +164,8 @@ def _near(
     matrix = as_distances(distances, "distances")
     same_length(matrix, rows, "distances")
     if repeats.places is not None:
-        raise InputError("distances= are of single points, which have no count=")
+        raise InputError(
+            "distances= are of single points, which have no count=, and of all that there are: "
+            "leave noise out of the matrix yourself"
+        )
     return {"distances": matrix}

@@ -8,19 +8,63 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.estimates import estimate
 from calipers.inference.limits import MOST_POINTS, SAMPLED_POINTS
+from calipers.report.names import joined
+from calipers.report.numbers import count
 from calipers.results import LabelTable, PerUnit
 
 if TYPE_CHECKING:
+    from calipers.data.classes import Coded
     from calipers.measures import Measure
+    from calipers.statistics import IntArray
     from calipers.systems.partitions import Clustering
 
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
 #: The intervals of a table may take so many numbers, points × clusters.
 MOST_NUMBERS = 20_000_000
+
+
+#: What algorithms call points that are in no cluster, and what may become of these.
+NOISE, NOISE_MAY_BE = "-1", ("cluster", "drop")
+
+
+def without_noise(
+    given: Mapping[str, Coded], noise: str, repeats: Repeats
+) -> tuple[Repeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
+    """The points as often as they count, without noise if that is to be dropped; what is to be said
+    of it; and of each clustering the cluster of each of these points, with the names."""
+    if noise not in NOISE_MAY_BE:
+        raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_MAY_BE)}")
+    found = {name: of.names.index(NOISE) for name, of in given.items() if NOISE in of.names}
+    lost = np.zeros(repeats.rows, bool)
+    for name, place in found.items():
+        lost |= given[name].codes == place
+    who, rows = joined([*found] or [""]), int(np.count_nonzero(repeats(lost)))
+    notes = []
+    if found and noise == "cluster":
+        notes.append(
+            f"{who}: the {count(rows, 'points')} called −1 are a cluster here, as in scikit-learn; "
+            "noise='drop' leaves them out."
+        )
+    elif found:
+        whole = repeats.number
+        places = np.arange(repeats.rows) if repeats.places is None else repeats.places
+        repeats = Repeats(repeats.rows, places[~lost[places]])
+        if not repeats.number:
+            raise InputError(f"{who}: all points are called −1, and noise is to be dropped")
+        notes.append(f"Left out: {rows:,} of {count(whole, 'points')} that are noise in {who}.")
+    made = {}
+    for name, of in given.items():
+        code, names = np.asarray(repeats(of.codes), np.int64), of.names
+        if noise == "drop" and name in found:
+            place = found[name]
+            code, names = code - (code > place), (*names[:place], *names[place + 1 :])
+        made[name] = code, names
+    return repeats, notes, made
 
 
 def sampled(sample: int | None, points: int, seed: int) -> Any:

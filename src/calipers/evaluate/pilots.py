@@ -31,8 +31,11 @@ def of_pilot(
     for asked in (system, baseline):
         if asked is not None and asked not in pilot.systems:
             raise InputError(f"{asked!r} is no system; {did_you_mean(asked, pilot.systems)}")
-    if parsed(name, prefer=pilot.task).definition.summary == "sum":
+    definition = parsed(name, prefer=pilot.task).definition
+    if definition.summary == "sum":
         raise InputError(f"{name} is a sum and grows with the number of topics; plan for a mean")
+    if definition.reads == "points" and definition.perfect is None:
+        raise InputError(f"{name} grows with the number of points; plan for a silhouette, say")
     pair = _pair(pilot.systems, system, baseline, goal)
     if not isinstance(pair, str):
         known = _of_difference(name, pilot, *pair)
