@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 pub mod areas;
 mod arrays;
 pub mod classes;
+pub mod dirichlet;
 pub mod distances;
 pub mod isotonic;
 pub mod matrices;
@@ -24,6 +25,8 @@ mod _core {
     use crate::areas::{area_errors, area_influence, score_table_without};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
+    #[pymodule_export]
+    use crate::dirichlet::dirichlet_quantiles;
     #[pymodule_export]
     use crate::distances::{distance_sums, dunn_distances};
     #[pymodule_export]

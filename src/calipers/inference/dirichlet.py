@@ -20,10 +20,6 @@ METHOD = "Bayesian bootstrap"
 #: More different values than these are put together with their neighbours.
 MOST_VALUES = 1024
 
-#: Nodes of the integral: their distance, how many are taken at a time, and at most; and of how many
-#: units.
-_STEP, _BLOCK, _MOST, _AT_ONCE = 1 / 8, 12, 360, 1024
-
 
 def bayesian(
     values: FloatArray, ends: tuple[float, float], level: float, weight: FloatArray | None = None
@@ -93,8 +89,7 @@ class _Mean:
 
     def __init__(self, x: FloatArray, weight: FloatArray, mass: FloatArray) -> None:
         self.low, self.length = float(x.min()), float(np.ptp(x))
-        self.x, self.weight = ((x - self.low) / self.length)[:, None], weight[:, None]
-        self.mass = mass[:, None]
+        self.x, self.weight, self.mass = (x - self.low) / self.length, weight, mass
         total, heavy = float(self.mass.sum()), float((self.mass * self.weight).sum())
         self.mean = float((self.mass * self.weight * self.x).sum()) / heavy
         apart = float((self.mass * np.square(self.weight * (self.x - self.mean))).sum())
@@ -120,83 +115,9 @@ class _Mean:
         return cls(np.append(x, ends), np.append(w / end, [1.0, 1.0]), np.append(mass, [0.5, 0.5]))
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
-        """By the secant of the logit of the share below, which is nearly straight. (The score of a
-        normal is straighter, but its library loads for longer than most evaluations take.)"""
-        z = np.log(shares / (1 - shares))
-        low, high = np.zeros(len(z)), np.ones(len(z))
-        at = np.clip(
-            self.mean + z * self.within / 1.8, self.mean * 1e-3, 1 - (1 - self.mean) * 1e-3
-        )
-        last, slope = (at, z), np.full(len(z), 1.8 / self.within)
-        for _ in range(80):
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                below = self.below(at)
-                score = np.log(below / (1 - below))
-                secant = (score - last[1]) / (at - last[0])
-                slope = np.where(np.isfinite(secant) & (secant > 0), secant, slope)
-                new = at - (score - z) / slope
-            low, high = np.where(below < shares, at, low), np.where(below > shares, at, high)
-            done = (np.abs(score - z) <= 1e-11) | (high - low <= 1e-15)
-            if done.all():
-                break
-            last = at, score
-            at = np.where(done, at, np.where((low < new) & (new < high), new, (low + high) / 2))
+        """Where these shares of it are below: all digits, by the inversion of Daniels 1987."""
+        from calipers import _core
+
+        of = self.x, self.weight, self.mass
+        at = _core.dirichlet_quantiles(*of, shares, self.mean, self.within)
         return np.asarray(self.low + self.length * at)
-
-    def below(self, at: FloatArray) -> FloatArray:
-        """The share below each of some numbers.
-
-        The mean is below t where Q = Σgw(x − t) is below 0. With K(s) = −Σa·log(1 − sw(x − t)),
-        a being the shapes of the g, P(Q > 0) is ∫exp(K(s))/s ds/2πi along any upright line to the
-        right of 0 on which K is defined, and to the left of it −P(Q < 0). On a line through the
-        saddle point of K, bent by its skewness there, hardly anything oscillates (Daniels 1987),
-        and the trapezoidal rule gives all digits.
-        """
-        c = self.weight * (self.x - at)
-        s, tilted, variance = self._saddle(c)
-        width = 1 / np.sqrt(variance)
-        bend = 2 / 3 * (self.mass * tilted**3).sum(axis=0) * width**3
-        total = np.zeros(len(at))
-        for begin in range(0, _MOST, _BLOCK):
-            v = _STEP * np.arange(begin, begin + _BLOCK)[:, None]
-            away = width * (bend * (np.cosh(v) - 1) + 1j * np.sinh(v))
-            slope = width * (bend * np.sinh(v) + 1j * np.cosh(v))
-            terms = (slope / (s + away) * self._fall(away, tilted)).imag
-            terms[0] *= 1 if begin else 0.5
-            total += terms.sum(axis=0)
-            if (np.abs(terms[-1]) <= 1e-17 * np.abs(total)).all():
-                break
-        height = np.exp(-(self.mass * np.log1p(-s * c)).sum(axis=0))
-        tail = height * total * _STEP / np.pi
-        return np.asarray(np.where(s > 0, 1 - tail, -tail), np.float64)
-
-    def _fall(self, away: FloatArray, tilted: FloatArray) -> FloatArray:
-        """exp(K) so far away from the saddle, over what it is there."""
-        alone = self.mass[:, 0] == 1
-        several = np.log(1 - away * tilted[~alone, None])
-        rise = np.exp(np.einsum("i,ijk->jk", self.mass[~alone, 0], several))
-        for some in np.split(tilted[alone], range(_AT_ONCE, int(alone.sum()), _AT_ONCE)):
-            rise = rise * np.prod(1 - away * some[:, None], axis=0)
-        return np.asarray(1 / rise)
-
-    def _saddle(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Where K′(s) = Σa·c/(1 − sc) is 0, or near it, c/(1 − sc) there, and K″."""
-        low, high = 1 / c.min(axis=0), 1 / c.max(axis=0)
-        s = np.zeros(c.shape[1])
-        least = 0.5 / np.sqrt((self.mass * c * c).sum(axis=0))
-        least = np.where((self.mass * c).sum(axis=0) > 0, -least, least)
-        for _ in range(60):
-            tilted = c / (1 - s * c)
-            slope = (self.mass * tilted).sum(axis=0)
-            curve = (self.mass * tilted * tilted).sum(axis=0)
-            low, high = np.where(slope < 0, s, low), np.where(slope > 0, s, high)
-            new = s - slope / curve
-            new = np.where((low < new) & (new < high), new, (low + high) / 2)
-            near = np.abs(new - s) <= 1e-3 / np.sqrt(curve)
-            s = new
-            if near.all():
-                break
-        # Where it is all but 0, 1/s would be too steep along the line through it.
-        s = np.where(np.abs(s) < np.abs(least), least, s)
-        tilted = c / (1 - s * c)
-        return s, tilted, (self.mass * tilted * tilted).sum(axis=0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -385,8 +386,20 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
 _NOTHING = Row(""), intervals.missing("none", "no_analytic_interval")
 
 
+#: What was found of readings that are still there, by level: a test asks for it again.
+_KNOWN: WeakKeyDictionary[Reading, dict[float, tuple[Row, Interval]]] = WeakKeyDictionary()
+
+
 def _found(reading: Reading, level: float) -> tuple[Row, Interval]:
     """The method that applies, and what it makes."""
+    known = _KNOWN.setdefault(reading, {})
+    if level not in known:
+        known[level] = _first(reading, level)
+    return known[level]
+
+
+def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
+    """The first row of its table that applies."""
     offered = offers(reading)
     if reading.operands is not None:
         offered["of both"] = lambda level: of_both(reading, level)
