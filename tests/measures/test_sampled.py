@@ -270,3 +270,10 @@ def test_what_is_known_of_strata_merges() -> None:
     parts = both.take(np.array([1])) + both.take(np.array([0]))
     assert parts.to_bytes() == both.to_bytes()
     assert SampledRankings.from_bytes(both.to_bytes()).to_bytes() == both.to_bytes()
+
+
+def test_ordinary_measures_alone_say_what_five_fields_are_for(tmp_path: Path) -> None:
+    path = tmp_path / "judgments"
+    path.write_text(lines_of("stratum"))
+    with pytest.raises(InputError, match=r"5 fields, expected 4: .* judgments of a sample"):
+        cal.retrieval(path, RANKED, measures=["AP"])

@@ -80,6 +80,11 @@ def read_qrels(source: TrecSource, *, lenient: bool = False) -> Qrels:
     data, origin = taken(source, "qrels", "qrels", lenient=lenient)
     with placed(data, origin):
         if isinstance(data, str):
+            if not lenient and os.path.isfile(data) and len(first_line(data)) == 5:
+                raise InputError(
+                    f"{data}: 5 fields, expected 4: topic iteration document grade; judgments of a "
+                    "sample, or preferences, have 5, which measures of these read"
+                )
             judgments = _core.Judgments.from_file(data, lenient)
         elif isinstance(data, Mapping) and not trec_tables.holds_columns(data):
             judgments = _core.Judgments.from_dict(trec_tables.nested(data, "grade"))

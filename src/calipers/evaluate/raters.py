@@ -16,7 +16,6 @@ from calipers.inference import dirichlet
 from calipers.inference.limits import FEW_OF_CATEGORY
 from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
-from calipers.inference.spaces import Influence, LeftOut
 from calipers.measures.raters import OF_RATERS, SCALES
 from calipers.results import Estimate
 from calipers.statistics.ratings import Ratings
@@ -113,7 +112,6 @@ def _reading(r: Ratings, method: str, scale: str, settings: Settings) -> Reading
         higher_is_better=True,
         undefined=undefined,
         caution="few ratings beside the commonest" if rare else "",
-        influence=lambda: Influence(moved / max(n - 1, 1), LeftOut(size=n)),
         methods={"bayesian": bayesian},
     )
 
