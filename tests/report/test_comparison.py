@@ -286,7 +286,7 @@ def test_unadjusted_p_values_are_called_so() -> None:
 
 @pytest.mark.parametrize(
     ("size", "text"),
-    [(0.0203, "0.021"), (0.02, "0.020"), (0.06, "0.060"), (12.3, "13"), (0.1, "0.10"), (99.5, "1.0e+02")],
+    [(0.0203, "0.021"), (0.02, "0.020"), (0.06, "0.060"), (12.3, "13"), (0.1, "0.10"), (99.5, "100"), (161.0, "170")],
 )  # fmt: skip
 def test_detectable_is_never_rounded_down(size: float, text: str) -> None:
     assert detectable_text(size) == text

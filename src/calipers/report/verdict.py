@@ -144,7 +144,8 @@ def detectable_text(difference: float) -> str:
     if not difference > 0 or math.isinf(difference):
         return f"{difference:g}"
     step = 10.0 ** (math.floor(math.log10(difference)) - 1)
-    return f"{math.ceil(round(difference / step, 9)) * step:#.2g}".rstrip(".")
+    rounded = math.ceil(round(difference / step, 9)) * step
+    return f"{rounded:,.0f}" if 10 <= rounded < 1e7 else f"{rounded:#.2g}".rstrip(".")
 
 
 def _of_margin(d: Difference, adjusted: str, show: Show) -> str:
