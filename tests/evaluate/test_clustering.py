@@ -406,6 +406,7 @@ def test_what_lies_elsewhere_or_alone_is_told() -> None:
     assert told["no-cluster"].numbers["clusters"] == 1
     assert "'b'" in told["no-cluster"].sentence
     assert told["points-elsewhere"].numbers["share"] == pytest.approx(0.2)
+    assert told["points-elsewhere"].numbers["points between the two"] == 1
     assert "points-alone" not in told  # clusters are of 2.5 points
     many = np.append(POINTS, [[99.0, 99, 99]], axis=0)
     told = found(many, np.append(NEAREST, 3), measures=["silhouette"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from calipers.evaluate.shared import (
     named_systems,
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.stability import reclusters, said_of, stability_of
 from calipers.evaluate.subjects import of_clusters
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -54,6 +56,8 @@ def clustering(
     primary: str | None = None,
     curves: bool = True,
     per_point: bool = False,
+    recluster: Any = None,
+    reclusterings: int = 100,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -73,8 +77,11 @@ def clustering(
     points have no weights, and of points that come in groups nothing here knows how much a group
     moves; ``count`` takes frequencies. Silhouettes are those of all points, or of ``sample`` of
     them, each by its distances to all: above 100,000 points of 5,000 unless said. ``silhouette[c]``
-    is the mean of the cluster called c; ``per_point`` keeps each in ``per_unit``. ``curves`` says
-    whether silhouettes and points are drawn. The remaining options are those of
+    is the mean of the cluster called c; ``per_point`` keeps each in ``per_unit``. ``recluster`` is
+    how a clustering was made, a function from points to their clusters or an estimator with
+    ``fit_predict``, or a dict of such by system: it is made again ``reclusterings`` times of points
+    drawn anew, and the table of clusters and a note say how well each is found again. ``curves``
+    says whether silhouettes and points are drawn. The remaining options are those of
     :func:`calipers.classification`. Intervals are about all points like these, put into clusters by
     the same rule. What all points in one cluster get stands beside each value.
 
@@ -116,6 +123,10 @@ def clustering(
     systems = asked_of(
         {n: Clustering(n, *of, settings, **shared) for n, of in clusters.items()}, chosen
     )
+    for name, how in reclusters(recluster, systems).items():
+        found = stability_of(systems[name], how, reclusterings)
+        systems[name] = replace(systems[name], stability=found)
+        notes.append(said_of(systems[name]))
     plain = dict.fromkeys(m.plain for m in chosen if m.definition.reads == "distances")
     return evaluated(
         "clustering",

@@ -11,6 +11,7 @@ import numpy as np
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.estimates import estimate
+from calipers.findings.clusters import ENOUGH, Halves, cut_in_two
 from calipers.inference.limits import MOST_POINTS, SAMPLED_POINTS
 from calipers.report.names import joined
 from calipers.report.numbers import count
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Of more clusters, or more classes, nobody would read a table.
 MOST_CLUSTERS, MOST_CLASSES = 1_000, 100
+#: So many points of a cluster are looked at for two groups in it.
+MOST_CUT = 1_000
 #: The intervals of a table may take so many numbers, points × clusters.
 MOST_NUMBERS = 20_000_000
 
@@ -115,6 +118,12 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
         found = np.array(list(_of_clusters(system, measure))).T
         for part, column in zip(parts.values(), found, strict=True):
             part[str(measure)] = column
+    if system.stability is not None:
+        none = np.full(number, np.nan)
+        for part, column in zip(
+            parts.values(), (system.stability.jaccard, none, none), strict=True
+        ):
+            part["Jaccard"] = column
     level, name = system.settings.level, system.name
     return LabelTable(name, system.names, sizes, counts, **parts, level=level, of="cluster")
 
@@ -143,3 +152,22 @@ def by_point(systems: Mapping[str, Clustering], near: Sequence[Measure]) -> PerU
             why = {"one_cluster": tuple(range(len(at)))}
             undefined[name] = dict.fromkeys(found, why)
     return PerUnit("points", tuple(map(str, at.tolist())), values, undefined=undefined)
+
+
+def halves_of(system: Clustering) -> Halves:
+    """What cutting each cluster in two does to it; of clusters of many points, to some of these."""
+    number = len(system.names)
+    points, shares = np.zeros(number), np.zeros(number)
+    random = np.random.Generator(np.random.Philox(system.settings.seed))
+    assert system.points is not None
+    for k in range(number):
+        rows = np.flatnonzero(system.cluster == k)
+        if len(rows) > MOST_CUT:
+            rows = rows[random.permutation(len(rows))[:MOST_CUT]]
+        points[k] = len(rows)
+        if len(rows) >= ENOUGH:
+            some = system.points[rows] - system.points[rows].mean(axis=0)
+            some = some / max(float(np.abs(some).max()), 1e-300)
+            left = np.linalg.svd(some, full_matrices=False)[0]
+            shares[k] = cut_in_two(left[:, 0])
+    return Halves(system.names, points, shares)

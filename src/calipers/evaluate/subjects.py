@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers import findings
+from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject
 from calipers.findings.answers import Tuned
@@ -26,6 +27,7 @@ from calipers.findings.outputs import Outputs
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
+from calipers.measures.favours import favours
 from calipers.statistics import ConfusionMatrix, JudgedRankings
 
 if TYPE_CHECKING:
@@ -153,7 +155,11 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
         for measure in near[:1]:
             of = s.over(measure)
             if np.isfinite(of.values).all():
-                known.append(Lying(s.names, of.cluster, of.values))
+                known.append(Lying(s.names, of.cluster, of.of.nearest.which, of.values))
+        if s.points is not None and s.metric != "cosine":
+            known.append(halves_of(s))
+        if s.stability is not None:
+            known.append(s.stability)
         has[name] = tuple(known)
     values: dict[str, tuple[bool, dict[str, float]]] = {}
     for e in told[0]:
@@ -162,7 +168,8 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
         if d.reads != "partitions" and d.interval != "total" and d.higher_is_better is not None:
             values.setdefault(e.measure, (d.higher_is_better, {}))[1][e.system] = e.value
     clusters = {name: len(s.names) for name, s in systems.items()}
-    return _of(task, source, has, (NumbersOfClusters(clusters, values),), told)
+    why = {name: favours(parse(name, TASKS[task])) for name in values}
+    return _of(task, source, has, (NumbersOfClusters(clusters, values, why),), told)
 
 
 def _dealt(s: Any) -> float:

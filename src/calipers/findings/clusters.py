@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -15,6 +16,13 @@ from calipers.statistics import FloatArray, IntArray
 
 #: From this share of the points on, those that lie nearer to another cluster are told.
 SHARE = 0.1
+
+#: A cluster of so many points is looked at for two groups in it. What cutting evenly spread points
+#: in two takes off varies by so much over √n.
+ENOUGH, SPREAD = 40, 0.28
+
+#: Below this mean Jaccard index a cluster is not stable, above that one it is (Hennig 2007).
+UNSTABLE, STABLE = 0.6, 0.75
 
 #: A point by itself is told where clusters have so many points on average.
 USUAL = 5
@@ -29,10 +37,12 @@ class Independence:
 
 @dataclass(frozen=True, eq=False)
 class Lying:
-    """How points lie: the cluster of each as a position in ``names``, and its silhouette."""
+    """How points lie: the cluster of each as a position in ``names``, the nearest other one, and
+    its silhouette."""
 
     names: tuple[str, ...]
     cluster: IntArray
+    nearest: IntArray
     silhouettes: FloatArray
 
     @property
@@ -46,14 +56,47 @@ class Lying:
         sums = np.bincount(self.cluster, self.silhouettes, len(self.names))
         return np.asarray(sums / np.maximum(self.sizes, 1.0))
 
+    @property
+    def most_between(self) -> tuple[int, int, int]:
+        """The two clusters with the most points of either that are nearer to the other, and how
+        many these are."""
+        wrong, k = self.silhouettes < 0, len(self.names)
+        ends = np.sort([self.cluster[wrong], self.nearest[wrong]], axis=0)
+        pairs, points = np.unique(ends[0] * k + ends[1], return_counts=True)
+        at = int(points.argmax())
+        return *divmod(int(pairs[at]), k), int(points[at])
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """Of each cluster how many points were looked at, and the share of their variance along the
+    axis of most of it that cutting them in two along it takes off."""
+
+    names: tuple[str, ...]
+    points: FloatArray
+    shares: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """The mean Jaccard index of each cluster with the likest one of so many clusterings of points
+    drawn anew, and the mean ARI of these with it."""
+
+    names: tuple[str, ...]
+    jaccard: FloatArray
+    rand: float
+    times: int
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """Of several clusterings of the same points the number of clusters, and the values of measures
-    that need no truth: which of them is higher where it is better, and the value of each."""
+    that need no truth: which of them is higher where it is better, and the value of each; and what
+    the measures are in favour of."""
 
     clusters: Mapping[str, int]
     values: Mapping[str, tuple[bool, Mapping[str, float]]]
+    favours: Mapping[str, str]
 
 
 @rule("clusters-like-chance", "caution", Independence)
@@ -91,9 +134,12 @@ def points_elsewhere(s: Subject, lying: Lying) -> Iterator[Said]:
     """At least {SHARE} of the points have a silhouette below 0."""
     share = float((lying.silhouettes < 0).mean())
     if share >= SHARE:
+        one, other, points = lying.most_between
         yield Said(
-            f"{s.who}: {share:.0%} of the points lie nearer to another cluster than to their own.",
-            {"share": share},
+            f"{s.who}: {share:.0%} of the points lie nearer to another cluster than to their own, "
+            f"most of them ({points:,}) between {quoted(lying.names[one])} and "
+            f"{quoted(lying.names[other])}.",
+            {"share": share, "points between the two": float(points)},
             s.named("silhouette"),
         )
 
@@ -125,6 +171,7 @@ def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
     if len({numbers.clusters[name] for name in best}) > 1:
         said = "; ".join(
             f"{who(name)} with {numbers.clusters[name]} clusters by {joined(measures)}"
+            + _in_favour(numbers.favours[m] for m in measures)
             for name, measures in best.items()
         )
         measures = [measure for of in best.values() for measure in of]
@@ -132,4 +179,55 @@ def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
             f"Measures disagree about the number of clusters: {said}.",
             {f"clusters by {m}": float(numbers.clusters[n]) for n, of in best.items() for m in of},
             s.named(*measures),
+        )
+
+
+def _in_favour(of: Iterable[str]) -> str:
+    found = [words for words in dict.fromkeys(of) if words]
+    return f" (which are in favour of {joined(found)})" if found else ""
+
+
+@rule("two-in-one", "information", Halves, counts=True)
+def two_in_one(s: Subject, halves: Halves) -> Iterator[Said]:
+    """Cutting a cluster of {ENOUGH} points or more in two takes off more of its variance, along the
+    axis on which it varies most, than it does of points that are spread evenly, at 5% for all
+    clusters together."""
+    looked_at = halves.points >= ENOUGH
+    if not looked_at.any():
+        return
+    quantile = NormalDist().inv_cdf(1 - 0.05 / np.count_nonzero(looked_at))
+    limits = 0.75 + SPREAD * quantile / np.sqrt(np.maximum(halves.points, 1))
+    found = np.flatnonzero(looked_at & (halves.shares > limits))
+    if len(found):
+        most = found[np.argsort(-halves.shares[found], kind="stable")]
+        said = first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
+        yield Said(
+            f"{s.who}: two groups seem to be in one cluster: cut in two along its longest axis, "
+            f"{said} loses more of its variance than evenly spread points would (75%).",
+            {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
+        )
+
+
+def cut_in_two(along: FloatArray) -> float:
+    """The largest share of the variance of numbers that cutting them in two takes off, with a fifth
+    of them at least on either side. That is 2/π of normal numbers, and ¾ of evenly spread ones."""
+    x, n = np.sort(along - along.mean()), len(along)
+    below = np.arange(1, n)
+    between = np.square(np.cumsum(x)[:-1]) * (1 / below + 1 / (n - below))
+    total, inner = float(x @ x), (below >= n / 5) & (n - below >= n / 5)
+    return float(between[inner].max() / total) if total > 0 and inner.any() else 0.0
+
+
+@rule("unstable-clusters", "caution", Stability, counts=True)
+def unstable(s: Subject, stability: Stability) -> Iterator[Said]:
+    """The mean Jaccard index of a cluster with the likest of bootstrap clusterings is below
+    {UNSTABLE}."""
+    found = np.flatnonzero(stability.jaccard < UNSTABLE)
+    if len(found):
+        worst = found[np.argsort(stability.jaccard[found], kind="stable")]
+        said = first(f"{quoted(stability.names[j])} ({stability.jaccard[j]:.2f})" for j in worst)
+        yield Said(
+            f"{s.who}: clustering points drawn anew does not find {said} again; a mean Jaccard "
+            f"index below {UNSTABLE} says that a cluster is not stable.",
+            {"clusters": float(len(found)), "lowest": float(stability.jaccard[worst[0]])},
         )

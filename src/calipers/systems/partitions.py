@@ -35,6 +35,8 @@ class Clustering(System):
     metric: str = "euclidean"
     distances: Any = None
     sampled: IntArray | None = None
+    #: How well its clusters were found again, where that was tried.
+    stability: Any = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
