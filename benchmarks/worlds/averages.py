@@ -30,22 +30,32 @@ def _word(shares: Sequence[float]) -> str:
     return f"{len(shares)} classes, {even}"
 
 
-def scored(rows: int, shares: Sequence[float], auc: float) -> World:
-    """Normal scores of each class, higher where it is the true one: each pair of classes has the
-    same area."""
-    apart, names = np.sqrt(2) * special.ndtri(auc), [f"c{j}" for j in range(len(shares))]
+def _area(auc: float, confused: float, classes: int) -> float:
+    """What is left of an area where a share of the rows passes for one of another class, any."""
+    passes = confused / (classes - 1)
+    right, wrong = (1 - confused) * (1 - passes), confused * passes
+    return right * auc + wrong * (1 - auc) + (1 - right - wrong) / 2
+
+
+def scored(rows: int, shares: Sequence[float], auc: float, confused: float = 0.0) -> World:
+    """Normal scores of each class, higher where it is the true one, or the one that a row passes
+    for: each pair of classes has the same area."""
+    k = len(shares)
+    apart, names = np.sqrt(2) * special.ndtri(auc), [f"c{j}" for j in range(k)]
 
     def draw(random: Random) -> Evaluate:
         codes = _codes(random, rows, shares)
-        score = random.normal(size=(rows, len(shares))) + apart * np.eye(len(shares))[codes]
+        other = (codes + random.integers(1, k, rows)) % k
+        seen = np.where(random.random(rows) < confused, other, codes)
+        score = random.normal(size=(rows, k)) + apart * np.eye(k)[seen]
         truth = np.array(names)[codes]
         return CLASSIFICATION(truth, score=score, labels=names, measures=OF_CLASSES)
 
     return World(
         kind="averages",
-        design=f"{_word(shares)}, AUC {auc:g}",
+        design=f"{_word(shares)}, AUC {auc:g}" + f", {confused:.0%} confused" * (confused > 0),
         size=f"{rows} rows",
-        found=lambda: dict.fromkeys(OF_CLASSES, auc),
+        found=lambda: dict.fromkeys(OF_CLASSES, _area(auc, confused, k)),
         draw=draw,
         large=rows >= 100 and rows * min(shares) >= 20,
         ways=("percentile",),
@@ -135,7 +145,9 @@ def worlds() -> list[World]:
     even, uneven = (1 / 3,) * 3, (0.6, 0.3, 0.1)
     return [
         *(scored(n, even, auc) for auc in (0.8, 0.95, 0.99) for n in (60, 150, 500)),
-        *(scored(n, uneven, 0.8) for n in (200, 1000)),
+        *(scored(n, even, 0.998, 0.02) for n in (60, 150, 500)),
+        *(scored(n, uneven, auc) for auc in (0.8, 0.99) for n in (200, 1000)),
+        scored(300, (0.1,) * 10, 0.998, 0.02),
         scored(300, (0.1,) * 10, 0.9),
         *(labelled(n, (0.1, 0.3, 0.5, 0.3), auc) for auc in (0.8, 0.99) for n in (200, 1000)),
         *(probable(n, apart) for apart in (1.0, 2.0) for n in (60, 150, 500)),

@@ -43,6 +43,9 @@ FEW_POSITIVES_OF_OTHERS = 30
 #: precision-recall curve vary; the interval of Boyd, Eng and Page is then wide enough.
 FEW_POSITIVES_OF_PARTS = 30
 
+#: Above this skewness over √n of what rows move an average of areas, few of them decide it.
+FEW_DECIDE = 0.3
+
 #: Of a part of no more rows, such as a slice, errors and bootstraps say too little by themselves:
 #: its difference from the rest is compared with that of rows dealt anew. (Of 20 slices of 50 rows
 #: that differ in nothing Welch's test found one that does 16 times of 100.)

@@ -47,13 +47,13 @@ def error_of(reading: Reading) -> Error | Interval | None:
     found = reading.found_error
     if reading.operands is None or not isinstance(found, Error) or found.degrees is not None:
         return found
-    rows = min(reading.sizes() or (_effective(reading),))
+    rows = min(reading.sizes() or (effective_number(reading),))
     if rows >= FEW_FOR_NORMAL:
         return found
     return replace(found, degrees=max(rows - 1, 1) if rows > 1 else 0)
 
 
-def _effective(reading: Reading) -> float:
+def effective_number(reading: Reading) -> float:
     """Kish's effective number of rows."""
     own = reading.weight
     return reading.n if own is None else float(own.sum()) ** 2 / float(np.square(own).sum())

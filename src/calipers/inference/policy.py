@@ -22,6 +22,7 @@ from calipers.inference.limits import (
     EVEN,
     FAR_ENDS,
     FEW_CLUSTERS,
+    FEW_DECIDE,
     FEW_OF_MAXIMUM,
     FEW_POSITIVES,
     FEW_POSITIVES_OF_OTHERS,
@@ -98,6 +99,12 @@ def _ends_are_far(reading: Reading) -> bool:
 
 def _weighted_positives(reading: Reading) -> bool:
     return _weighs(reading) and reading.sizes()[1] >= FEW_POSITIVES
+
+
+def _few_decide(reading: Reading) -> bool:
+    """Whether few rows hold most of what is known of an average of areas, or none at all do."""
+    at_end = min(abs(reading.value - end) for end in reading.bounds) <= reading.hair
+    return at_end or reading.skewness > FEW_DECIDE
 
 
 def _heavy(reading: Reading, made: Interval) -> Interval:
@@ -211,7 +218,15 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("of rows"),
     ),
     "median": (Row("woodruff"),),
-    "average of scores": (Row("delta", tries=True), Row("percentile", tries=True), Row("of terms")),
+    # Of 60, 150 and 500 rows of three classes and 300 of ten, 2% of which pass for another class,
+    # effective rows held averages of AUCs 95 to 98 times of 100 (±0.9; the delta method alone 70 to
+    # 76, 89, 94 and 90), of normal scores (AUC 0.8 to 0.99) 94 to 98 (92 to 96).
+    "average of scores": (
+        Row("effective rows", _few_decide),
+        Row("delta", tries=True),
+        Row("percentile", tries=True),
+        Row("of terms"),
+    ),
     "skill": (Row("percentile", _few_rows), Row("delta")),
     "share by rank": (Row("wilson"), Row("percentile")),
     # With 300 rows of 20 or 50 labels, 6 to 15 rows each, the bootstrap with added rows held the

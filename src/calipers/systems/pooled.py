@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.two_classes import Labels
 from calipers.inference.clusters import Clusters
 from calipers.inference.spaces import Influence, Space
-from calipers.readings.averages import of_scores
+from calipers.readings.averages import of_scores, with_effective_rows
 from calipers.systems import base, binary
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
         by_row = moved.plain.column.reshape(rows, -1).sum(axis=1)
         return replace(moved, column=by_row, space=Space(system.weight, system.clusters))
 
-    return replace(
+    by_rows = replace(
         made,
         n=rows,
         weight=system.weight,
@@ -61,3 +61,4 @@ def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
         transform=found.transform if system.clusters is None else None,
         influence=influence,
     )
+    return with_effective_rows(measure, by_rows, [(1.0, found)])
