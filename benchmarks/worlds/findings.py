@@ -124,6 +124,18 @@ def residuals(word: str) -> Make:
     return made
 
 
+def quantiles(share: float) -> Make:
+    """Intervals that hold the share they are to hold, wider where predictions are larger."""
+
+    def made(random: Random, rows: int) -> Any:
+        predicted, e = random.normal(size=(2, rows))
+        spread = np.exp(predicted / 2)
+        ends = {level: predicted + spread * special.ndtri(level) for level in (1 - share, share)}
+        return partial(cal.regression, predicted + spread * e, quantiles=ends)
+
+    return made
+
+
 def runs(systems: int, judged: float) -> Make:
     """Runs that are alike, of thirty documents a topic, a share of which is judged."""
 
@@ -232,6 +244,8 @@ WORLDS: dict[str, tuple[Make, tuple[str, ...]]] = {
     "residuals, t with 3 degrees of freedom": (residuals("t"), ("trend-of-residuals",
         "uneven-errors", "skewed-residuals", *OF_ROWS)),
     "residuals, lognormal": (residuals("lognormal"), ("trend-of-residuals", "uneven-errors", *OF_ROWS)),
+    "intervals of 90%": (quantiles(0.95), ("coverage-off", "coverage-uneven")),
+    "intervals of 50%": (quantiles(0.75), ("coverage-off", "coverage-uneven")),
     "residuals, uneven": (residuals("uneven"), ("trend-of-residuals", "skewed-residuals", *OF_ROWS)),
 }  # fmt: skip
 OF_RUNS: dict[str, tuple[Make, tuple[str, ...]]] = {

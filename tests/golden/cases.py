@@ -65,6 +65,10 @@ def rows() -> dict[str, Any]:
         "of_labels": of_labels,
         "numbers": numbers,
         "guesses": guesses,
+        "quantiles": {
+            name: {0.05: said - 6, 0.5: said, 0.95: said + np.arange(ROWS) / 16}
+            for name, said in guesses.items()
+        },
         "many": many,
         "called_many": np.where([draw.random() < 0.6 for _ in range(ROWS)], many, (many + 1) % 130),
         "weight": np.array([draw.choice([0, 1, 1, 2, 5]) / 2 for _ in range(ROWS)]),
@@ -140,6 +144,9 @@ TASKS: dict[str, tuple[Callable[..., Any], Callable[[bool], dict[str, Any]]]] = 
     }),
     "numbers": (cal.regression, lambda several: {
         "truth": rows()["numbers"], "predicted": of("guesses", several),
+    }),
+    "quantiles": (cal.regression, lambda several: {
+        "truth": rows()["numbers"], "quantiles": of("quantiles", several),
     }),
 }  # fmt: skip
 

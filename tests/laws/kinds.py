@@ -27,6 +27,7 @@ from calipers.statistics import (
     Moments,
     NumberMoments,
     NumberRows,
+    QuantileRows,
     SampledRankings,
     ScoreTable,
     Separations,
@@ -130,6 +131,16 @@ def _losses(definition: Definition, rows: Sequence[Row]) -> Moments:
     truth, prediction = (np.array([row[i] for row in rows], float) for i in (0, 1))
     assert definition.rows is not None, f"{definition.name} says no loss of a row"
     return Moments.from_rows(definition.example().losses(truth, prediction), _weights(rows))
+
+
+LEVELS_OF_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def _quantiles(definition: Definition, rows: Sequence[Row]) -> Moments:
+    truth = np.array([row[0] for row in rows], float)
+    said = np.array([row[1] for row in rows], float).reshape(len(rows), 5)
+    losses = definition.example().losses(truth, QuantileRows(LEVELS_OF_QUANTILES, said))
+    return Moments.from_rows(losses, _weights(rows))
 
 
 def _numbers(definition: Definition, rows: Sequence[Row]) -> NumberMoments | NumberRows:
@@ -320,6 +331,9 @@ KINDS = {
           for family, on, build in (("regression", Moments, _losses),
                                     ("fit", NumberMoments, _numbers),
                                     ("order", NumberRows, _numbers))),
+        Kind("quantiles", Moments,
+             st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
+             _quantiles, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -383,6 +397,8 @@ SHARE = _between(0.0, 1.0, *(tenths / 10 for tenths in range(11)))
 #: goes over the catalogue on parameters, which are not worth shrinking.
 VALUES: dict[str, Callable[[Random], Any]] = {
     "cutoff": _one_of(*range(1, 13)),
+    "coverage": _one_of(0.5, 0.9),
+    "level": _one_of(*LEVELS_OF_QUANTILES),
     "rel": _one_of(1, 2, 3),
     **dict.fromkeys(
         ("precision", "volume", "fpr", "prevalence", "sensitivity_share", "recall"), SHARE

@@ -19,6 +19,7 @@ from calipers.statistics import ClassRows, FloatArray
 from calipers.systems.binary import System as Binary
 from calipers.systems.classes import ClassSystem, Problem
 from calipers.systems.numbers import Predictions
+from calipers.systems.quantiles import Quantiles
 from calipers.systems.sets import LabelSystem
 
 FEW = Settings(resamples=200)
@@ -89,6 +90,11 @@ def numbers(d: Data, system: int) -> Any:
     return Predictions("s", d.number, d.said[system, :, 0], d.weight, FEW, d.clusters)
 
 
+def quantiles(d: Data, system: int) -> Any:
+    said = d.number[:, None] + d.said[system] - 0.5
+    return Quantiles("s", d.number, (0.25, 0.5, 0.75), np.sort(said), d.weight, FEW, d.clusters)
+
+
 Build = Callable[[Data, int], Any]
 _OF: dict[Build, dict[str, tuple[str, ...]]] = {
     two_classes: {
@@ -112,6 +118,7 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "scores": ("macro-AUC", "micro-AUC", "micro-AUC(without=['a'])"),
         "multilabel": ("example-F1", "Hamming-loss"),
     },
+    quantiles: {"quantiles": ("mean-pinball", "interval-coverage@0.5", "mean-width@0.5")},
     numbers: {
         "regression": ("RMSE", "MSE", "MAE"),
         "fit": ("R2", "Pearson"),

@@ -78,6 +78,15 @@ MADE: dict[str, Callable[[], Any]] = {
         LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
     ),
     "regression": _regression,
+    "predicted quantiles": lambda: cal.regression(
+        NUMBERS,
+        quantiles={
+            name: {0.25: NUMBERS + scores - 1, 0.75: NUMBERS + scores}
+            for name, scores in SCORES.items()
+        },
+        slices=SITE,
+        **FEW,
+    ),
     "clusters": lambda: cal.clustering(None, {"a": CLASSES, "b": CLASSES // 2}, CLASSES, **FEW),
     "topics": _retrieved,
     "graded rows": lambda: cal.ranking(

@@ -46,6 +46,9 @@ def _columns() -> dict[str, Any]:
         "label_probability": each(lambda z: logistic(2 * labels - 1 + z)),
         "number": number,
         "predicted": each(lambda z: (number + z[:, 0]).round(1)),
+        "quantiles": each(
+            lambda z: {0.1: (number + z[:, 0] - 1).round(1), 0.9: (number + z[:, 0] + 1).round(1)}
+        ),
         "weight": random.uniform(0.5, 2.0, ROWS).round(2),
         "cluster": np.array([f"site {k}" for k in random.integers(0, 12, ROWS)]),
         "age": random.integers(20, 80, ROWS),
@@ -90,6 +93,7 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, str], dict[str, Any]]] = {
         {"measures": ["example-F1", "macro-F1", "micro-AUC", "LRAP", "macro-Brier"]},
     ),
     "numbers": (cal.regression, {"truth": "number", "predicted": "predicted"}, {}),
+    "quantiles": (cal.regression, {"truth": "number", "quantiles": "quantiles"}, {}),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}),
 }
 

@@ -199,8 +199,15 @@ def test_numbers(way: tuple[str, str, str]) -> None:
     ]
     for truth, said in pairs if way == PLAIN else pairs[WAYS.index(way) % 2 :: 2]:
         systems = {"a": said, "b": np.asarray(said) * 0.5}
-        measures = every("regression") if way == PLAIN else OF_NUMBERS
-        looked_at(cal.regression(truth, systems, measures=measures, **options(len(truth), way)))
+        measures = every("regression", "regression", "fit", "order") if way == PLAIN else OF_NUMBERS
+        given = options(len(truth), way)
+        looked_at(cal.regression(truth, systems, measures=measures, **given))
+        quantiles = {
+            name: {0.05: np.asarray(said) * 0.9, 0.5: said, 0.9: said, 0.95: np.asarray(said) * 0.7}
+            for name, said in systems.items()
+        }
+        measures = [*every("regression", "quantiles"), "MAE", "pinball(alpha=0.9)"]
+        looked_at(cal.regression(truth, quantiles=quantiles, measures=measures, **given))
 
 
 @pytest.mark.parametrize("interval", ["auto", "bootstrap"])

@@ -85,6 +85,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"truth": SETS, "score": {"x": SCORE, "y": OTHER}, "threshold": 0.5, **QUICK},
     ),
     "regression": (cal.regression, {"truth": SCORE, "predicted": OTHER, **QUICK}),
+    "predicted quantiles": (
+        cal.regression,
+        {"truth": SCORE, "quantiles": {0.1: OTHER, 0.9: SCORE}, **QUICK},
+    ),
     "retrieval": (cal.retrieval, {"qrels": QRELS, "runs": {"r": RUN, "s": RUN}, **QUICK}),
     "retrieval of what is incomplete": (
         cal.retrieval,

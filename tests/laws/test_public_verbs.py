@@ -32,6 +32,8 @@ BATCHES = {
     "classification": tuple(f for f in TASKS["classification"] if f not in ("ranks", "soft")),
     "classes": ("ranks",),
     "distributions": ("soft",),
+    "regression": ("regression", "fit", "order"),
+    "predicted quantiles": ("quantiles",),
     "retrieval": ("retrieval",),
     "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
     "sampled": ("sampled",),
@@ -83,6 +85,17 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
             for name, noise in (("rough", 0.6), ("fine", 0.3))
         }
         return cal.regression(target, predicted, **options)
+    if task == "predicted quantiles":
+        target = generator.normal(size=rows)
+        levels = (0.05, 0.5, 0.9, 0.95)
+        quantiles = {
+            name: {
+                level: target + generator.normal(0, noise, rows) + 2 * noise * (level - 0.5)
+                for level in levels
+            }
+            for name, noise in (("rough", 0.6), ("fine", 0.3))
+        }
+        return cal.regression(target, quantiles=quantiles, **options)
     if task == "clustering":
         of_row = generator.integers(0, 3, rows)
         found = {

@@ -14,6 +14,8 @@ from calipers.results import Curve
 from calipers.statistics import Moments
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.statistics import FloatArray
     from calipers.systems.numbers import Predictions
 
@@ -171,15 +173,7 @@ def conditional(system: Predictions, kind: str) -> Curve:
     x = getattr(system, "truth" if given == "truth" else "predicted")
     y = system.predicted if kind.startswith("prediction") else system.predicted - system.truth
     w = _weights(system)
-    used = w > 0
-    order = np.flatnonzero(used)[np.argsort(x[used], kind="stable")]
-    share = np.cumsum(w[order]) / w[order].sum()
-    number = max(1, min(BINS, len(order) // LEAST))
-    code = np.minimum((share * number - 1e-9).astype(int), number - 1)
-    # Rows of one number stay together, in the bin of the first.
-    first = np.concatenate([[True], np.diff(x[order]) > 0])
-    code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
-    made = [_bin(system, x, y, w, order[code == k]) for k in np.unique(code)]
+    made = [_bin(system, x, y, w, rows) for rows in bins(x, w, BINS)]
     middle, mean, low, high = np.array(made).T
     ends = float(middle[0]), float(middle[-1])
     perfect = ends if kind.startswith("prediction") else (0.0, 0.0)
@@ -187,6 +181,19 @@ def conditional(system: Predictions, kind: str) -> Curve:
     band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}
     return _curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
+
+
+def bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:
+    """The rows of each bin of equal weight by a number, of :data:`LEAST` rows or more, in order;
+    rows of one number stay together, in the bin of the first."""
+    used = np.flatnonzero(w > 0)
+    order = used[np.argsort(x[used], kind="stable")]
+    share = np.cumsum(w[order]) / w[order].sum()
+    number = max(1, min(most, len(order) // LEAST))
+    code = np.minimum((share * number - 1e-9).astype(int), number - 1)
+    first = np.concatenate([[True], np.diff(x[order]) > 0])
+    code = code[np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))]
+    return [order[code == k] for k in np.unique(code)]
 
 
 def _bin(

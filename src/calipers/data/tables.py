@@ -290,10 +290,10 @@ def as_arrow(frame: Any) -> pa.Table:
         return pa.table(made)
     is_pandas = type(frame).__module__.startswith("pandas")
     try:
+        if is_pandas and hasattr(frame, "columns"):  # whose stream has the index as a column
+            return pa.Table.from_pandas(frame, preserve_index=False)
         if hasattr(frame, "__arrow_c_stream__"):
             return pa.table(frame)
-        if is_pandas and hasattr(frame, "columns"):
-            return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         first = str(error).strip().splitlines()[0]
         raise InputError(f"{type(frame).__name__} makes no table: {first}") from None

@@ -22,6 +22,7 @@ R = TypeVar("R")
 ELSEWHERE: Mapping[str, str] = {
     "truth": "y_true y target targets actual gold ground_truth labels_true label",
     "predicted": "y_pred y_hat pred preds prediction predictions labels_pred",
+    "quantiles": "quantile y_quantiles y_pis prediction_intervals intervals",
     "score": "y_score y_scores scores decision_function logits",
     "probability": "y_prob y_proba y_pred_proba prob probs proba probas_pred probabilities",
     "positive": "pos_label positive_label positive_class pos",

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from calipers.curves.access import BINNED, KINDS, OF_PROBABILITIES, ScoreCurves, only
+from calipers.curves.quantiles import QuantileCurves
 from calipers.curves.ranks import RankCurves
+from calipers.curves.residuals import ResidualCurves
 from calipers.curves.thinning import thinned
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
@@ -26,14 +28,16 @@ def curve(
     binning: str | None = None,
     thin: bool = False,
 ) -> Curve:
-    """One curve of a classification by scores or probabilities, at every distinct score.
+    """One curve of an evaluation by rows: of scores or probabilities at every distinct score, of
+    residuals, or of predicted quantiles.
 
     Parameters
     ----------
     evaluation
-        What :func:`calipers.classification` gave.
+        What :func:`calipers.classification`, ``multilabel`` or ``regression`` gave.
     kind
-        ``"ROC"``: TPR against FPR. ``"PR"``: precision against recall. ``"DET"``: FNR against FPR.
+        Of scores. ``"ROC"``: TPR against FPR. ``"PR"``: precision against recall. ``"DET"``: FNR
+        against FPR.
         ``"lift"`` and ``"gain"``: lift and recall against the share predicted positive. ``"cost"``:
         the lowest normalised expected cost FNR · p + FPR · (1 − p) of any threshold against the
         probability cost p. ``"net benefit"``: TP/n − FP/n · p/(1 − p) against the threshold
@@ -42,13 +46,18 @@ def curve(
         ``"calibration"``: the share of positives against the probability by isotonic regression,
         with consistency bands; ``"calibration by bins"``: in bins, with Wilson's
         intervals; ``"probabilities"``: the share of rows in twenty bars. All three of probabilities
-        only.
+        only. Of predicted numbers. ``"normal quantiles"``, ``"residuals"``, ``"values"``,
+        ``"prediction given truth"``, ``"residual given prediction"``, ``"residual given truth"``.
+        Of predicted quantiles. ``"quantile coverage"``: the share of rows at or below each quantile
+        against its level; ``"coverage given prediction"`` and ``"coverage given truth"``: that of a
+        central interval in tenths of the rows.
     system
         Which system, where there are several.
     measure
         For ``"threshold"``: any measure of counts.
     series
-        Which class, for ``"density"`` and for several classes, each against the rest.
+        Which class, for ``"density"`` and for several classes, each against the rest; which
+        interval, as ``"90%"``, where there are several.
     bins, binning
         For ``"calibration by bins"``: how many there are at most, 10 unless said, and whether they
         are ``"equal-mass"`` or ``"equal-width"``. The curve's ``threshold`` holds the rows (or the
@@ -80,9 +89,12 @@ def curve(
     [1.0, 1.0, 1.0, 0.5]
     """
     curves = evaluation.curves
+    if isinstance(curves, ResidualCurves | QuantileCurves):
+        return _of_numbers(curves, kind, system, series)
     if not isinstance(curves, ScoreCurves) or not curves.of:
         raise InputError(
-            "curves are made of the scores of a classification; this evaluation has none"
+            "curves are made of the scores of a classification, or of predicted numbers; this "
+            "evaluation has none"
         )
     if kind not in KINDS:
         raise InputError(f"no curve {kind!r}; {did_you_mean(kind, KINDS)}")
@@ -100,6 +112,20 @@ def curve(
         raise InputError(f"{scored.system}: {kind} needs probabilities, not scores")
     whole = KINDS[kind](scored, **options)
     return thinned(whole) if thin else whole
+
+
+def _of_numbers(
+    curves: ResidualCurves | QuantileCurves, kind: str, system: str | None, series: str | None
+) -> Curve:
+    """One of the curves that a page draws of predicted numbers or quantiles."""
+    kinds = dict.fromkeys(c.kind for c in curves)
+    if kind not in kinds:
+        raise InputError(f"no curve {kind!r}; {did_you_mean(kind, kinds)}")
+    of_kind = [c for c in curves if c.kind == kind]
+    named = only("system", system, [c.system for c in of_kind])
+    of_system = [c for c in of_kind if c.system == named]
+    wanted = only("series", series, [c.series for c in of_system])
+    return next(c for c in of_system if c.series == wanted)
 
 
 def _binned(bins: int | None, binning: str | None) -> dict[str, Any]:

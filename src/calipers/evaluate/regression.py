@@ -10,10 +10,12 @@ from calipers.curves.residuals import ResidualCurves
 from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
+from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
-from calipers.evaluate.skeleton import evaluated, weights_and_clusters
+from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
@@ -24,8 +26,9 @@ DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 @verb
 def regression(
     truth: Any,
-    predicted: Any,
+    predicted: Any = None,
     *,
+    quantiles: Any = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -47,7 +50,10 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns; ``curves`` says whether residuals are drawn. The remaining options
+    from system names to columns; ``curves`` says whether residuals are drawn. Where systems predict
+    quantiles, ``quantiles`` takes their place: a dict or data frame with a column for each level,
+    such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from system names to such; the interval that
+    is to hold 0.9 lies between the levels 0.05 and 0.95. The remaining options
     are those of :func:`calipers.classification`, ``weight``, ``count``, ``cluster``, ``slices``,
     ``data``, ``id`` and ``missing`` among them. The default of each loss is what the best constant
     prediction loses: the mean of the truth under squared error, its median under absolute error.
@@ -63,12 +69,17 @@ def regression(
     >>> ev = cal.regression([1.0, 2.0, 3.0], [1.0, 3.0, 4.0], measures=["RMSE"])
     >>> round(ev["RMSE"].value, 7)
     0.8164966
+    >>> low, high = [0.0, 1.0, 2.0], [1.5, 2.5, 2.5]
+    >>> ev = cal.regression([1.0, 2.0, 3.0], quantiles={0.05: low, 0.95: high})
+    >>> round(ev["interval-coverage@0.9"].value, 3), round(ev["interval-score@0.9"].value, 3)
+    (0.667, 4.5)
     """
     settings = make_settings(interval, level, resamples, seed)
     rows = gather(
         {
             "truth": truth,
             "predicted": predicted,
+            "quantiles": quantiles,
             "weight": weight,
             "count": count,
             "cluster": cluster,
@@ -77,8 +88,23 @@ def regression(
         data=data,
         by=id,
         missing=missing,
+        wide=("quantiles",),
     )
-    truth, predicted, weight, count, cluster, cut_by = rows.columns.values()
+    truth, predicted, quantiles, weight, count, cluster, cut_by = rows.columns.values()
+    shared: dict[str, Any] = {
+        "baseline": baseline,
+        "primary": primary,
+        "slice_bins": slice_bins,
+        "inputs": inputs,
+        "notes": rows.notes,
+    }
+    if (predicted is None) == (quantiles is None):
+        raise InputError("regression takes predicted=, or else quantiles=")
+    if quantiles is not None:
+        return of_quantiles(
+            truth, quantiles, weight=weight, count=count, cluster=cluster, slices=cut_by,
+            settings=settings, measures=measures, curves=curves, named=rows.named, **shared,
+        )  # fmt: skip
     target = as_quantities(truth, "truth")
     repeats = Repeats.of(count, len(target))
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
@@ -91,14 +117,10 @@ def regression(
     chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
     return evaluated(
         "regression",
-        systems,
+        asked_of(systems, chosen),
         chosen,
-        baseline=baseline,
-        primary=primary,
         slices=repeats.sliced(cut_by),
-        slice_bins=slice_bins,
-        inputs=inputs,
-        notes=rows.notes,
         findings=partial(of_numbers, lambda row: rows.named(repeats.place(row))),
         curves=ResidualCurves(list(systems.values())) if curves else (),
+        **shared,
     )

@@ -24,6 +24,7 @@ from calipers.findings.data import Classes, Topics
 from calipers.findings.labels import LabelAnswers, LabelRows
 from calipers.findings.numbers import Numbers
 from calipers.findings.outputs import Outputs
+from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
@@ -144,6 +145,15 @@ def of_numbers(
     said = {n: [s.predicted] for n, s in by_name}
     outputs = Outputs(one.truth, said, wrong, one.clusters is not None)
     return _of(task, source, has, (outputs,), told)
+
+
+def of_quantiles(
+    named: Callable[[int], str], task: str, source: Rows, told: Told
+) -> tuple[Finding, ...]:
+    """Of systems that predict quantiles; ``named`` is what a row is called."""
+    by_name = source.by_name.items()
+    has = {n: (Predicted(s.truth, s.said, s.weight, s.clusters, named),) for n, s in by_name}
+    return _of(task, source, has, (), told)
 
 
 def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:

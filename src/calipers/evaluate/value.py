@@ -17,6 +17,7 @@ from calipers.data.classes import classes
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
+from calipers.data.quantiles import as_quantiles
 from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import predictions, two_classes
@@ -35,6 +36,7 @@ from calipers.statistics import (
     confusion_matrix,
 )
 from calipers.systems.numbers import Predictions
+from calipers.systems.quantiles import Quantiles
 
 
 @functools.partial(verb, called="measure")
@@ -74,13 +76,8 @@ def value_of(
         weigh = definition.weight
         weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
         return Summary(definition.summary).value(measure.apply(statistic), weights)
-    if definition.reads == "numbers":
-        target = as_quantities(truth, "truth")
-        predicted = as_quantities(prediction, "predicted")
-        same_length(predicted, len(target), "predicted")
-        repeats = Repeats.of(count, len(target))
-        columns = repeats(target), repeats(predicted), repeats.weights(weight)
-        return float(measure.apply(Predictions("", *columns, Settings()).over(measure).statistic))
+    if definition.reads in ("numbers", "quantiles"):
+        return _of_numbers(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
         _, target, said = distributions(truth, {"": prediction})
         repeats = Repeats.of(count, len(target))
@@ -123,3 +120,20 @@ def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: 
     features, truth = (None, first) if measure.definition.reads == "partitions" else (first, None)
     [found] = clustering(features, labels, truth, count=count, measures=[measure], interval="none")
     return found.value
+
+
+def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of predicted numbers, or of quantiles."""
+    target = as_quantities(truth, "truth")
+    repeats = Repeats.of(count, len(target))
+    rest = repeats.weights(weight), Settings()
+    system: Predictions | Quantiles
+    if measure.definition.reads == "quantiles":
+        levels, values = as_quantiles(prediction, "quantiles", len(target))
+        system = Quantiles("quantiles", repeats(target), levels, repeats(values), *rest)
+        system.check_one(measure)
+    else:
+        predicted = as_quantities(prediction, "predicted")
+        same_length(predicted, len(target), "predicted")
+        system = Predictions("predicted", repeats(target), repeats(predicted), *rest)
+    return float(measure.apply(system.over(measure).statistic))

@@ -18,6 +18,7 @@ from calipers.findings import (
     rankings,
     outputs,
     residuals,
+    quantiles,
     clusters,
 )
 
@@ -28,5 +29,5 @@ from calipers.findings.words import Valued
 __all__ = [
     "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
     "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
-    "outputs", "rankings", "residuals", "rule",
+    "outputs", "quantiles", "rankings", "residuals", "rule",
 ]  # fmt: skip

@@ -46,7 +46,7 @@ def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Said]:
     found: dict[str, float | Valued] = {}
     texts, wrong = [], False
     for name, (ideal, above, below) in RECALIBRATION.items():
-        of = found[name] = _widened(s.of(name), s.level, 2)
+        of = found[name] = widened(s.of(name), s.level, 2)
         if math.isnan(of.value):
             continue
         off = of.high < ideal or of.low > ideal
@@ -87,7 +87,7 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
     return min(1.0, float(np.exp(above + below).sum()))
 
 
-def _widened(of: Valued, level: float, tests: int) -> Valued:
+def widened(of: Valued, level: float, tests: int) -> Valued:
     """An interval made to hold together with others: each side by as much as a normal one's."""
     factor = intervals.z_of(corrected(level, tests)) / intervals.z_of(level)
     x = of.value
@@ -101,7 +101,7 @@ def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Said]:
     interval lies below that of the {firm}, and the interval of recall minus the false positive rate
     lies above 0 (corrected for there being two)."""
     ppv, npv, m = s.of("precision"), s.of("NPV"), cells.matrix
-    if not _widened(s.of("recall") - s.of("FPR"), s.level, 2).low > 0:
+    if not widened(s.of("recall") - s.of("FPR"), s.level, 2).low > 0:
         return
     for (firm, sure), (loose, unsure), does, not_does in (
         ((npv, 0), (ppv, 1), "out", "in"),

@@ -97,17 +97,40 @@ class Residuals:
 
     def at_ends(self, of: FloatArray, level: float) -> tuple[Valued, Valued]:
         """The mean of a value per row in the lowest and in the highest fifth of predictions."""
-        low, high = max(0.2, float(self.ranks.min())), min(0.8, float(self.ranks.max()))
-        return self._mean_of(of, self.ranks <= low, level), self._mean_of(
-            of, self.ranks >= high, level
-        )
+        low, high = fifths(of, self.ranks, self.weight, self.clusters, level)
+        return _times(self.unit, low), _times(self.unit, high)
 
-    def _mean_of(self, of: FloatArray, rows: npt.NDArray[np.bool_], level: float) -> Valued:
-        moments = Moments.from_rows(of[rows], None if self.weight is None else self.weight[rows])
-        n, se = moments.effective_size, moments.standard_error
-        if self.clusters is not None:
-            own = self.clusters.taken(rows)
-            n, se = own.number, own.mean_error(of[rows])
-        value = moments.mean
-        made = Valued.within(value, intervals.student(value, se, n, level))
-        return Valued(*(self.unit * x for x in (made.value, made.low, made.high)))
+
+def _times(factor: float, of: Valued) -> Valued:
+    return Valued(factor * of.value, factor * of.low, factor * of.high)
+
+
+def fifths(
+    of: FloatArray,
+    ranks: FloatArray,
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    level: float,
+) -> tuple[Valued, Valued]:
+    """The mean of a value per row in the lowest and in the highest fifth by rank, from 0 to 1, with
+    Student's interval."""
+    low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
+    first, last = (
+        _mean(of, rows, weight, clusters, level) for rows in (ranks <= low, ranks >= high)
+    )
+    return first, last
+
+
+def _mean(
+    of: FloatArray,
+    rows: npt.NDArray[np.bool_],
+    weight: FloatArray | None,
+    clusters: Clusters | None,
+    level: float,
+) -> Valued:
+    moments = Moments.from_rows(of[rows], None if weight is None else weight[rows])
+    n, se = moments.effective_size, moments.standard_error
+    if clusters is not None:
+        own = clusters.taken(rows)
+        n, se = own.number, own.mean_error(of[rows])
+    return Valued.within(moments.mean, intervals.student(moments.mean, se, n, level))

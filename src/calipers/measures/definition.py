@@ -34,7 +34,7 @@ from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from calipers.statistics import ClassRows, FloatArray, ScoreTable
+    from calipers.statistics import FloatArray, ScoreTable
 
 Formula: TypeAlias = "Callable[..., FloatArray]"
 Condition = Callable[[Any, Mapping[str, Any]], Any]
@@ -191,7 +191,7 @@ class Definition:
         check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
 
-    # There is one definition of a name in a process, also behind a copy (pickles: the registry).
+    # There is one definition of a name in a process, also behind a copy.
     def __copy__(self) -> Definition:
         return self
 
@@ -295,7 +295,7 @@ class Measure:
         view = view if self.label is None else FAMILIES[self.definition.family].of_one(self.label)
         return f"{self.definition.description}\n\n{view}".strip()
 
-    def losses(self, truth: FloatArray, prediction: FloatArray | ClassRows) -> FloatArray:
+    def losses(self, truth: FloatArray, prediction: Any) -> FloatArray:
         """The value per row of a measure that has one."""
         if self.definition.rows is None:
             raise TypeError(f"{self} has no value per row")

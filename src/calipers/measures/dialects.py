@@ -8,6 +8,7 @@ the name: parameters that are called otherwise, and those that are written into 
     ranx           ndcg@10-l2  ndcg_burges@10  rbp.95
     MTEB           ndcg_at_10
     scikit-learn   balanced_accuracy(adjusted=True)  f1_score  neg_log_loss
+                   mean_tweedie_deviance  pinball(q=0.9)
     Kaggle         quadratic_weighted_kappa
 """
 
@@ -62,7 +63,7 @@ def in_our_words(name: str, at: str | None, values: Mapping[str, Any]) -> Words:
     ('SetF', None, {'beta': 0.5})
     """
     words = name, at, dict(values)
-    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _of_classes, _former):
+    for translated in (_mteb, _ranx, _trec_eval, _ir_measures, _of_classes, _of_numbers, _former):
         words = translated(*words)
     return words
 
@@ -183,6 +184,22 @@ def _of_classes(name: str, at: str | None, values: Parameters) -> Words:
     weighted = _KAPPA.fullmatch("quadratic-kappa" if base == "qwk" else name)
     if weighted is not None:
         return "kappa", at, {"weights": weighted[1].lower(), **values}
+    return name, at, values
+
+
+#: What Tweedie's deviance of power 0, which scikit-learn takes unless told otherwise, is.
+_OF_POWER_0 = {"mean-tweedie-deviance": "MSE", "d2-tweedie-score": "R2"}
+
+
+def _of_numbers(name: str, at: str | None, values: Parameters) -> Words:
+    base = name.lower().replace("_", "-")
+    if base in _OF_POWER_0 and values.get("power", 0) == 0:
+        values.pop("power", None)
+        return _OF_POWER_0[base], at, values
+    if base in ("pinball", "pinball-loss", "mean-pinball-loss", "quantile-loss"):
+        for other in ("q", "quantile", "tau"):
+            if other in values:
+                return name, at, {"alpha": values.pop(other), **values}
     return name, at, values
 
 

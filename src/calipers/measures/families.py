@@ -12,11 +12,11 @@ from calipers.measures.errors import NameTakenError, UnknownMeasureError
 class Family:
     """Measures that take the same thing of a system.
 
-    ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers" or "rankings",
-    its "sets" of labels, the "ranks" of the true classes, its "partitions" of points; or a word of
-    a new task. ``home`` is the module that registers them, which is imported when one of them is
-    asked for; None where they come by themselves. Those ``of_classes`` can be asked of one class of
-    several, and averaged; others can be asked of one ``part``, a cluster say.
+    ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers", "quantiles" or
+    "rankings", its "sets" of labels, the "ranks" of the true classes, its "partitions" of points;
+    or a word of a new task. ``home`` is the module that registers them, which is imported when one
+    of them is asked for; None where they come by themselves. Those ``of_classes`` can be asked of
+    one class of several, and averaged; others can be asked of one ``part``, a cluster say.
     """
 
     name: str
@@ -62,6 +62,7 @@ FAMILIES: dict[str, Family] = {
         _own("regression", "numbers", "regression"),
         _own("fit", "numbers", "fit"),
         _own("order", "numbers", "order"),
+        _own("quantiles", "quantiles", "quantiles"),
         _own("partitions", "partitions", "partitions"),
         _own("silhouettes", "distances", "silhouettes", part="cluster"),
         _own("dispersion", "points", "dispersion"),
@@ -73,7 +74,7 @@ FAMILIES: dict[str, Family] = {
 TASKS: dict[str, tuple[str, ...]] = {
     "retrieval": ("retrieval", "groups", "diversity", "preferences", "sampled"),
     "classification": ("counts", "scores", "probabilities", "calibration", "ranks", "soft"),
-    "regression": ("regression", "fit", "order"),
+    "regression": ("regression", "fit", "order", "quantiles"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
 }

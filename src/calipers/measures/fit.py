@@ -48,7 +48,7 @@ def r_squared(m: NumberMoments) -> FloatArray:
 
 @fit(
     "adjusted-R2",
-    aliases=("adjusted_r2_score",),
+    aliases=("adjusted_r2_score", "adj_r2", "adjusted_r_squared"),
     undefined=NO_ROWS
     | _CONSTANT_TRUTH
     | {"too_few_for_predictors": lambda m, given: m.weight <= given["predictors"] + 1},
@@ -84,7 +84,7 @@ def pearson(m: NumberMoments) -> FloatArray:
 @correlation(
     "CCC",
     on=NumberMoments,
-    aliases=("concordance_correlation_coefficient", "concordance"),
+    aliases=("concordance_correlation_coefficient", "concordance", "concordance_corrcoef"),
     undefined=NO_ROWS
     | {
         "constant_and_equal": lambda m, _: (

@@ -78,6 +78,7 @@ PARAMETERS: dict[str, Domain] = {
     "collection": Domain(low=0, whole=True, usual=1000),
     "cost_fn": Domain(low=0),
     "cost_fp": Domain(low=0),
+    "coverage": Domain(low=0, high=1, open=True, usual=0.9),
     "cutoff": Domain(low=1, whole=True, usual=10),
     "dcg": Domain(choices=("log2", "exp-log2", "log-base")),
     "delta": Domain(low=0, high=0.5),
@@ -91,6 +92,7 @@ PARAMETERS: dict[str, Domain] = {
     "groups": Domain(low=2, whole=True),
     "ideal": Domain(choices=("judged", "uncut", "retrieved")),
     "judged_only": Domain(holds="switch"),
+    "level": Domain(low=0, high=1, open=True, usual=0.95),
     "loss": Domain(choices=("Brier", "log-loss")),
     "max_fpr": Domain(low=0, high=1, usual=0.1),
     "k": Domain(low=1, whole=True, usual=5),
@@ -147,7 +149,8 @@ def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:
     """How a measure is asked for with a parameter: ``at`` and ``infix`` are written into names."""
     if parameter == infix:
         return measure.replace(f"-{parameter}-", "-5-")
-    return f"{measure}@10" if parameter == at else f"{measure}({parameter}=…)"
+    usual = PARAMETERS[parameter].usual
+    return f"{measure}@{usual}" if parameter == at else f"{measure}({parameter}=…)"
 
 
 def frozen(value: Any) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calipers.statistics.moments import Moments
     from calipers.statistics.numbers import NumberMoments, NumberRows
     from calipers.statistics.occupied import OccupiedMatrix, confusion_matrix
+    from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
     from calipers.statistics.sampled import SampledRankings
@@ -36,6 +37,7 @@ _HOMES = {
     "moments": "Moments",
     "numbers": "NumberMoments, NumberRows",
     "occupied": "OccupiedMatrix, confusion_matrix",
+    "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
     "ranks": "ClassRanks, rank_cells",
     "sampled": "SampledRankings",
@@ -59,6 +61,7 @@ __all__ = [
     "NumberMoments",
     "NumberRows",
     "OccupiedMatrix",
+    "QuantileRows",
     "SampledRankings",
     "ScoreOrder",
     "ScoreParts",

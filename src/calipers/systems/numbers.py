@@ -28,8 +28,13 @@ class Predictions(System):
     weight: FloatArray | None
     settings: Settings
     clusters: Clusters | None = None
+    measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("truth", "predicted", "weight")
+    needs: ClassVar = {
+        "numbers": ("predicted", "predicted numbers"),
+        "quantiles": ("quantiles", "quantiles= of each row"),
+    }
 
     def over(self, measure: Measure) -> Losses | NumberedRows:
         """The loss of each row, or truth and prediction themselves."""

@@ -33,6 +33,9 @@ _KINDS = {
     "net benefit": "Net benefit",
     "pr at recall levels": "Precision at recall levels",
     "pr at ranks": "Precision and recall at ranks",
+    "quantile coverage": "Coverage of quantiles",
+    "coverage given prediction": "Coverage of intervals by prediction",
+    "coverage given truth": "Coverage of intervals by truth",
 }
 
 #: Kinds that have figures of another sort.
@@ -126,6 +129,12 @@ _SAID = {
     "DET": "Both axes in normal deviates, in which normal scores give a straight line.",
     "cost": "The lowest expected cost that any threshold reaches, chosen on these very rows, "
     "against the share of the cost that the positives would cause if all were wrong.",
+    "quantile coverage": "Below the line truth exceeds the quantile more often than it should, "
+    "above it less often.",
+    "coverage given prediction": "Shares of tenths of the rows, or fewer parts of few rows. They "
+    "should lie on the line whatever is predicted.",
+    "coverage given truth": "Shares of tenths of the rows, or fewer parts of few rows. Even the "
+    "best intervals hold the smallest and the largest truth less often than the rest.",
     "net benefit": "True positives a row, less the false positives at their price: to act from a "
     "probability p on is to take p/(1 − p) true positives for one false positive.",
 }
@@ -136,7 +145,7 @@ def _curve_table(curves: Sequence[Curve]) -> Numbers:
     first = curves[0]
     name, of = ("measure", "value") if first.kind == "threshold" else ("system", first.y_label)
     if first.series:
-        name = "class"
+        name = "interval" if first.kind.startswith("coverage") else "class"
     against = first.at.lower() == first.x_label.lower() or first.kind == "net benefit"
     at = "" if against else first.at
     rows = [

@@ -1,0 +1,120 @@
+"""How often the truth is where predicted quantiles say: level by level, and by the size of
+predictions and of the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from calipers.curves.residuals import bins
+from calipers.inference import policy
+from calipers.measures import parse
+from calipers.once import cached_property
+from calipers.results import Curve
+from calipers.statistics.quantiles import NoLevelError, coverages
+
+if TYPE_CHECKING:
+    from calipers.inference.intervals import Interval
+    from calipers.systems.quantiles import Quantiles
+
+#: Bins of the same number of rows.
+BINS = 10
+
+#: Against what the coverage of intervals is drawn.
+GIVEN: Mapping[str, str] = {
+    "coverage given prediction": "Prediction",
+    "coverage given truth": "Truth",
+}
+LEVELS = "quantile coverage"
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileCurves(Sequence[Curve]):
+    """The curves of systems that predict quantiles, computed when they are first looked at."""
+
+    systems: Sequence[Quantiles]
+
+    @cached_property
+    def _made(self) -> tuple[Curve, ...]:
+        shares = coverages(self.systems[0].levels)
+        made = [by_level(s) for s in self.systems]
+        for kind in GIVEN:
+            made += [
+                by_size(s, kind, share, f"{100 * share:.4g}%" if len(shares) > 1 else "")
+                for s in self.systems
+                for share in shares
+            ]
+        return tuple(made)
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self.systems) * (1 + len(GIVEN) * len(coverages(self.systems[0].levels)))
+
+
+def _curve(
+    system: Quantiles,
+    kind: str,
+    x: Sequence[float],
+    made: Sequence[tuple[float, Interval]],
+    labels: tuple[str, str],
+    **parts: Any,
+) -> Curve:
+    values, found = zip(*made, strict=True)
+    none = system.settings.interval == "none"
+    return Curve(
+        system.name,
+        kind,
+        *labels,
+        x=np.asarray(x, np.float64),
+        y=np.array(values),
+        threshold=np.zeros(0),
+        band_x=np.zeros(0) if none else np.asarray(x, np.float64),
+        low=np.zeros(0) if none else np.array([of.low for of in found]),
+        high=np.zeros(0) if none else np.array([of.high for of in found]),
+        level=system.settings.level,
+        method="none" if none else found[0].method,
+        at="",
+        **parts,
+    )
+
+
+def by_level(system: Quantiles) -> Curve:
+    """The share of rows at or below each quantile, against its level."""
+    made = [_value(system, f"quantile-coverage@{level!r}") for level in system.levels]
+    labels = "Level of the quantile", "Share of rows at or below it"
+    lines = {"right": [[0.0, 0.0], [1.0, 1.0]]}
+    return _curve(system, LEVELS, system.levels, made, labels, references=lines)
+
+
+def by_size(system: Quantiles, kind: str, share: float, series: str = "") -> Curve:
+    """The coverage of a central interval in bins of equally many rows, by the prediction (the
+    median, or else the middle of the interval) or by the truth."""
+    x = system.truth
+    if GIVEN[kind] == "Prediction":
+        try:
+            x = system.said.at(0.5)
+        except NoLevelError:
+            x = np.mean(system.said.ends(share), axis=0)
+    w = np.ones(len(x)) if system.weight is None else system.weight
+    parts = bins(x, w, BINS)
+    middle = [float(np.average(x[rows], weights=w[rows])) for rows in parts]
+    made = [_value(system.taken(rows), f"interval-coverage@{share!r}") for rows in parts]
+    line = {f"{100 * share:.4g}%": [[end, share] for end in (middle[0], middle[-1])]}
+    return _curve(
+        system, kind, middle, made, (GIVEN[kind], "Coverage"), references=line, series=series
+    )
+
+
+def _value(system: Quantiles, measure: str) -> tuple[float, Interval]:
+    """A share of rows, with the interval that it has in tables."""
+    reading = system.reading(parse(measure, ("quantiles",)))
+    return reading.value, policy.interval(reading, system.settings.level)

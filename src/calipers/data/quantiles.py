@@ -1,0 +1,61 @@
+"""Predicted quantiles: a column for each level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calipers.data.arrays import Floats, as_quantities, column_names, is_frame, same_length
+from calipers.data.class_columns import is_table
+from calipers.data.errors import InputError, shown
+
+
+def one_system(given: Any) -> bool:
+    """Whether these are the levels of one system, and not systems by name."""
+    return not (isinstance(given, Mapping) and given and all(map(is_table, given.values())))
+
+
+def as_quantiles(given: Any, what: str, rows: int) -> tuple[tuple[float, ...], Floats]:
+    """The levels, ascending, and the quantiles, shape (rows, levels), from a dict or a data frame
+    with a column for each level, such as ``{0.05: …, 0.95: …}``.
+
+    Raises
+    ------
+    InputError
+        For a level that is no number between 0 and 1, or is there twice, and for columns of other
+        lengths or without numbers.
+    """
+    if not (isinstance(given, Mapping) or is_frame(given)):
+        raise InputError(
+            f"{what}: {type(given).__name__}, expected a dict or a data frame with a column for "
+            "each level, such as {0.05: …, 0.95: …}"
+        )
+    found: dict[float, Any] = {}
+    for name in column_names(given):
+        level = _level(name, what)
+        if level in found:
+            raise InputError(f"{what}: the level {level:g} is there twice")
+        column = given.column(name) if hasattr(given, "column") else given[name]
+        found[level] = as_quantities(column, f"{what} of {name!r}")
+    if not found:
+        raise InputError(f"{what}: no columns, expected one for each level")
+    levels = tuple(sorted(found))
+    for level in levels:
+        same_length(found[level], rows, f"{what} of {level:g}")
+    return levels, np.column_stack([found[level] for level in levels])
+
+
+def _level(name: Any, what: str) -> float:
+    try:
+        level = math.nan if isinstance(name, bool) else float(name)
+    except (TypeError, ValueError, OverflowError):
+        level = math.nan
+    if not 0 < level < 1:
+        raise InputError(
+            f"{what}: a column is called {shown(name)}, expected a level between 0 and 1, such as "
+            "0.05; an interval that is to hold 0.9 lies between the levels 0.05 and 0.95"
+        )
+    return level

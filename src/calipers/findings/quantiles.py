@@ -1,0 +1,118 @@
+"""Predicted quantiles: how often intervals hold the truth, all in all and by size, and quantiles
+that cross."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.findings.answers import widened
+from calipers.findings.cells import corrected
+from calipers.findings.lines import line
+from calipers.findings.numbers import ENOUGH, fifths
+from calipers.findings.rules import Said, Subject, rule
+from calipers.measures.quantiles import inside
+from calipers.report.numbers import count, percent
+from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.statistics.numbers import Sizes
+from calipers.statistics.quantiles import coverages
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+
+#: Coverage goes with size where it differs by this much from one end to the other.
+APART = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """Numbers, the quantiles that a system predicts for them, and what each row is called."""
+
+    truth: FloatArray
+    said: QuantileRows
+    weight: FloatArray | None
+    clusters: Clusters | None
+    named: Callable[[int], str] = "row {}".format
+
+
+@rule("coverage-off", "caution", Predicted)
+def coverage_off(s: Subject, of: Predicted) -> Iterator[Said]:
+    """The interval of the coverage of a central interval leaves out what that is to hold (corrected
+    for the number of intervals)."""
+    shares = coverages(of.said.levels)
+    level = corrected(s.level, max(len(shares), 1))
+    for share in shares:
+        name = f"interval-coverage@{share:.10g}"
+        found = widened(s.of(name), s.level, len(shares))
+        if not (found.low > share or found.high < share):
+            continue
+        why, mend = (
+            ("more often than they promise: they are wider than they need be", "narrower")
+            if found.value > share
+            else ("less often than they promise", "wider")
+        )
+        yield Said(
+            f"{s.who}: its {percent(share)} intervals hold the truth in {found} of the rows, "
+            f"{why}. Make them {mend} on other rows (conformal prediction does so) before anybody "
+            "relies on them.",
+            {"coverage": found, "to hold": share},
+            s.named(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
+            level,
+        )
+
+
+@rule("coverage-uneven", "caution", Predicted)
+def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Said]:
+    """Of {ENOUGH} rows or more the coverage of the widest central interval differs by {APART:g} or
+    more between the lowest and the highest fifth of the intervals by their middle, and goes with
+    its rank beyond chance (a line, HC3)."""
+    for share in coverages(of.said.levels)[:1]:
+        used = slice(None) if of.weight is None else of.weight > 0
+        weight = None if of.weight is None else of.weight[used]
+        rows = np.arange(len(of.truth))[used]
+        clusters = None if of.clusters is None else of.clusters.taken(rows)
+        w = np.ones(len(rows)) if weight is None else weight
+        size = Moments.from_rows(np.zeros(len(rows)), weight).effective_size
+        if min(size, np.inf if clusters is None else clusters.number) < ENOUGH:
+            return
+        hits = inside(of.truth, of.said, share)[used]
+        ranks = Sizes.of(np.mean(of.said.ends(share), axis=0)[used]).midranks(w)
+        found = line(ranks, hits, weight, clusters)
+        if found is None or not found.p < 1 - s.level:
+            return
+        low, high = fifths(hits, ranks, weight, clusters, s.level)
+        if abs(high.value - low.value) < APART:
+            return
+        yield Said(
+            f"{s.who}: its {percent(share)} intervals do not hold the truth equally often: in "
+            f"{low} of the rows in the lowest fifth of its predictions, in {high} in the highest. "
+            "Their width does not follow how uncertain a prediction is; look at the coverage by "
+            "prediction.",
+            {
+                "coverage of the lowest fifth": low,
+                "coverage of the highest fifth": high,
+                "p": found.p,
+            },
+            s.named(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
+        )
+
+
+@rule("crossing-quantiles", "caution", Predicted, counts=True)
+def crossing(s: Subject, of: Predicted) -> Iterator[Said]:
+    """The quantile of a higher level is below that of a lower one in a row."""
+    cross = (np.diff(of.said.values, axis=1) < 0).any(axis=1)
+    if of.weight is not None:
+        cross &= of.weight > 0
+    rows = np.flatnonzero(cross)
+    if len(rows):
+        yield Said(
+            f"{s.who}: its quantiles cross in {len(rows):,} of {count(len(of.truth), 'rows')}, "
+            f"first in {of.named(int(rows[0]))}: one of a higher level is below one of a lower "
+            "level, which cannot both be right. Sorting the quantiles of each row never makes the "
+            "mean pinball loss larger.",
+            {"rows that cross": len(rows)},
+            s.shown,
+        )

@@ -1,0 +1,134 @@
+"""Measures of predicted quantiles, and of the intervals between two of them.
+
+The central interval that is to hold a share c lies between the quantiles (1 − c)/2 and (1 + c)/2.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from math import inf
+
+from calipers.lazily import numpy as np
+from calipers.measures.registration import measure
+from calipers.measures.regression import NO_ROWS, loss, pinball
+from calipers.statistics import FloatArray, Moments, QuantileRows
+
+_score = partial(loss, family="quantiles")
+_share = partial(
+    measure,
+    family="quantiles",
+    on=Moments,
+    higher_is_better=None,
+    range=(0, 1),
+    undefined=NO_ROWS,
+    hits=True,
+)
+
+
+def mean_over_levels(truth: FloatArray, said: QuantileRows) -> FloatArray:
+    """The mean over the levels of their pinball losses."""
+    each = [pinball(truth, said.at(level), level) for level in said.levels]
+    return np.asarray(np.mean(each, axis=0))
+
+
+def _twice(truth: FloatArray, said: QuantileRows) -> FloatArray:
+    return 2 * mean_over_levels(truth, said)
+
+
+def _winkler(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
+    low, high = said.ends(coverage)
+    outside = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
+    return np.asarray(high - low + 2 / (1 - coverage) * outside)
+
+
+def inside(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
+    """1 where the truth lies within the central interval, its ends included, else 0."""
+    low, high = said.ends(coverage)
+    return np.asarray((low <= truth) & (truth <= high), np.float64)
+
+
+def _width(truth: FloatArray, said: QuantileRows, coverage: float) -> FloatArray:
+    low, high = said.ends(coverage)
+    return np.asarray(high - low)
+
+
+def _below(truth: FloatArray, said: QuantileRows, level: float) -> FloatArray:
+    return np.asarray(truth <= said.at(level), np.float64)
+
+
+@_score(
+    "mean-pinball", aliases=("mean_quantile_loss", "average_pinball_loss"), rows=mean_over_levels
+)
+def mean_pinball(m: Moments) -> FloatArray:
+    """Mean pinball loss: the mean over all levels α of the pinball loss, α·(y − q) above the
+    quantile q, (1 − α)·(q − y) below it.
+
+    It is least in the long run for the true quantiles, so that it asks them to be near and to hold
+    what they promise at once. ``pinball(alpha=0.9)`` is that of one level. With ever more levels
+    twice this is the continuous ranked probability score. Source: Gneiting and Raftery 2007."""
+    return np.asarray(m.mean)
+
+
+@_score("WIS", aliases=("weighted_interval_score",), rows=_twice)
+def weighted_interval_score(m: Moments) -> FloatArray:
+    """Weighted interval score: twice the mean pinball loss of all levels.
+
+    Of K central intervals and the median it is the sum of the absolute error of the median times ½,
+    and of interval scores, each times half its share outside, over K + ½. Source: Bracher, Ray,
+    Gneiting and Reich 2021."""
+    return np.asarray(m.mean)
+
+
+@_score(
+    "interval-score",
+    at="coverage",
+    aliases=("Winkler", "winkler_score", "mean_winkler_interval_score", "regression_mwi_score"),
+    rows=_winkler,
+)
+def interval_score(m: Moments, coverage: float) -> FloatArray:
+    """Interval score, also Winkler's: the mean over rows of the width of the central interval and
+    2/α times by how much the truth is outside of it, with α = 1 − coverage.
+
+    It is least in the long run for the true quantiles. Source: Gneiting and Raftery 2007."""
+    return np.asarray(m.mean)
+
+
+@_share(
+    "interval-coverage",
+    at="coverage",
+    aliases=("PICP", "prediction_interval_coverage", "regression_coverage_score"),
+    rows=inside,
+)
+def interval_coverage(m: Moments, coverage: float) -> FloatArray:
+    """Coverage: the share of rows whose truth lies within the central interval, its ends included.
+
+    It should be what the interval is to hold: with more it is too wide, with less too narrow."""
+    return np.asarray(m.mean)
+
+
+@_share(
+    "mean-width",
+    at="coverage",
+    range=(-inf, inf),
+    hits=None,
+    aliases=("MPIW", "mean_interval_width", "regression_mean_width_score"),
+    rows=_width,
+)
+def mean_width(m: Moments, coverage: float) -> FloatArray:
+    """Mean width of the central interval: upper less lower end.
+
+    Of two intervals of the right coverage the narrower says more; one that holds too few is no
+    better for being narrow. A row whose quantiles cross counts below 0."""
+    return np.asarray(m.mean)
+
+
+@_share(
+    "quantile-coverage",
+    at="level",
+    aliases=("quantile_calibration", "share_below_quantile"),
+    rows=_below,
+)
+def quantile_coverage(m: Moments, level: float) -> FloatArray:
+    """Share of the rows whose truth is at or below the quantile of a level; it should be that
+    level."""
+    return np.asarray(m.mean)

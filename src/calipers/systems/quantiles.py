@@ -1,0 +1,81 @@
+"""Systems that predict quantiles of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.readings.sets import RowValues
+from calipers.statistics import FloatArray, Moments, QuantileRows
+from calipers.statistics.numbers import Sizes
+from calipers.statistics.quantiles import NoLevelError
+from calipers.systems.base import NAN, System
+from calipers.systems.numbers import Predictions
+
+if TYPE_CHECKING:
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class Quantiles(System):
+    """What one system predicts of some rows, shape (rows, levels).
+
+    Measures of one predicted number are taken of a quantile: that which they name, else the median.
+    """
+
+    name: str
+    truth: FloatArray
+    levels: tuple[float, ...]
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    clusters: Clusters | None = None
+    measures: tuple[Measure, ...] = ()
+
+    columns: ClassVar = ("truth", "values", "weight")
+
+    @property
+    def said(self) -> QuantileRows:
+        """The quantiles by their levels."""
+        return QuantileRows(self.levels, self.values)
+
+    def problem_of(self, measure: Measure) -> Predictions | None:
+        """The predictions of one quantile, for a measure of one predicted number."""
+        if measure.definition.reads != "numbers":
+            return None
+        level = measure.parameters.get("alpha", 0.5)
+        rest = self.weight, self.settings, self.clusters
+        return self.once(
+            level, lambda: Predictions(self.name, self.truth, self.said.at(level), *rest)
+        )
+
+    def check_one(self, measure: Measure) -> None:
+        """That there are the quantiles that the measure is about."""
+        try:
+            if self.problem_of(measure) is None:
+                measure.losses(self.truth[:0], QuantileRows(self.levels, self.values[:0]))
+        except NoLevelError as error:
+            raise InputError(f"{self.name}: {measure} needs {error}") from None
+
+    def over(self, measure: Measure) -> RowValues:
+        """The value of each row."""
+        losses = measure.losses(self.truth, self.said)
+        return RowValues(losses, self.weight, self.clusters, self.settings)
+
+    def constant(self, measure: Measure) -> float:
+        """What always predicting the quantiles of the truth gets."""
+        one = self.problem_of(measure)
+        if one is not None:
+            return one.constant(measure)
+        w = np.ones(len(self.truth)) if self.weight is None else self.weight
+        if not w.sum() > 0:
+            return NAN
+        truth, by_size = self.truth[w > 0], Sizes.of(self.truth[w > 0])
+        best = [float(by_size.quantile(w[w > 0], level)) for level in self.levels]
+        said = QuantileRows(self.levels, np.tile(best, (len(truth), 1)))
+        return float(measure.apply(Moments.from_rows(measure.losses(truth, said), w[w > 0])))
