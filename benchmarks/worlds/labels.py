@@ -66,12 +66,14 @@ def classes(rows: int, share: Sequence[float], accuracy: float) -> World:
     return World("classes", f"{k} classes, {even}{good}", size, found, draw, large, ways=COUNTS[4:])
 
 
-def label_sets(rows: int, positives: Sequence[int], right: float) -> World:
+def label_sets(rows: int, positives: Sequence[int], right: float, lost: float = 0.0) -> World:
     """Several labels a row, each of so many rows on average and found with this recall; there are as
-    many false alarms as are missed."""
+    many false alarms as are missed. A share of the rows is lost: four of five labels are wrong."""
     expected = np.array(positives, np.float64)
-    hit, missed = expected * right, expected * (1 - right)
-    cells = np.stack([rows - expected - missed, missed, missed, hit], axis=-1).reshape(-1, 2, 2)
+    missed, kept = expected * (1 - right), 1 - 0.8 * lost
+    hit, rest = expected * right * kept, (rows - expected - missed) * kept
+    cells = np.stack([rest, rows - expected - rest, expected - hit, hit], axis=-1)
+    cells = cells.reshape(-1, 2, 2)
 
     def found() -> dict[str, float]:
         counts = LabelMatrices(cells, cells, tuple(map(str, range(len(expected)))))
@@ -80,10 +82,12 @@ def label_sets(rows: int, positives: Sequence[int], right: float) -> World:
     def draw(random: Random) -> Evaluate:
         truth = random.random((rows, len(expected))) < expected / rows
         wrong = random.random(truth.shape) < np.where(truth, 1 - right, missed / (rows - expected))
+        if lost:
+            wrong |= (random.random((rows, 1)) < lost) & (random.random(truth.shape) < 0.8)
         return partial(cal.multilabel, truth, truth ^ wrong, measures=OF_SETS, curves=False)
 
     size = f"{rows} rows, rarest {min(positives)}"
-    design = f"{len(positives)} labels a row, {right:.0%} found"
+    design = f"{len(positives)} labels a row, {right:.0%} found" + f", {lost:.0%} lost" * (lost > 0)
     large = rows >= 100 and min(positives) >= 20
     return World("labels", design, size, found, draw, large, ways=("delta", "percentile"))
 
@@ -110,4 +114,5 @@ def worlds() -> list[World]:
         *(label_sets(300, (6, 60, 90, 120, 30), right) for right in (0.85, 0.97)),
         *(label_sets(300, (6, 8, 10, 12, 15) * k, 0.85) for k in (4, 10)),
         label_sets(1000, (20, 25, 30, 40, 60) * 4, 0.85),
+        *(label_sets(300, (6, 8, 10, 12, 15) * 10, 0.95, lost) for lost in (0.01, 0.03)),
     ]
