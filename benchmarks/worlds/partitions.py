@@ -151,11 +151,34 @@ def lying(points: int, word: str, *, pair: bool = False) -> World:
     return World(kind, design, f"{points} points", found, draw, large)
 
 
+def of_one_cluster(points: int, word: str, sample: int | None = None) -> World:
+    """The silhouettes of all points and of those of one cluster, or of a sample of both."""
+    measures = ("silhouette", "silhouette[0]", "simplified-silhouette[0]")
+
+    def found() -> dict[str, float]:
+        random, total = np.random.default_rng(1988), np.zeros(len(measures))
+        for _ in range(400):
+            at, (rule, _) = _clustered(random, points, word)
+            made = cal.clustering(at, rule, interval="none", measures=measures)
+            total += [e.value for e in made.estimates]
+        return dict(zip(measures, (total / 400).tolist(), strict=True))
+
+    def draw(random: Random) -> Evaluate:
+        at, (rule, _) = _clustered(random, points, word)
+        return partial(cal.clustering, at, rule, sample=sample, measures=measures)
+
+    some = "" if sample is None else f", {sample} of them sampled"
+    design = f"one cluster of points {word}"
+    return World("partitions", design, f"{points} points{some}", found, draw, points >= 300)
+
+
 def worlds() -> list[World]:
     """Those whose coverage is measured."""
     return [
         *(partition(n, word) for word in DESIGNS for n in (30, 100, 400)),
         *(partition_pair(n, word) for word in ("weak", "noisy", "split") for n in (100, 400)),
         *(lying(n, word) for word in SPREADS for n in (30, 100, 400)),
+        *(of_one_cluster(n, word) for word in SPREADS for n in (100, 400)),
+        *(of_one_cluster(1000, word, sample=150) for word in SPREADS),
         *(lying(n, word, pair=True) for word in ("apart", "overlapping") for n in (100, 400)),
     ]
