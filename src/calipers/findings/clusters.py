@@ -184,7 +184,7 @@ def which_number(s: Subject, numbers: Numbers) -> Iterator[Said]:
 
 def _in_favour(of: Iterable[str]) -> str:
     found = [words for words in dict.fromkeys(of) if words]
-    return f" (which are in favour of {joined(found)})" if found else ""
+    return f" (in favour of {joined(found)})" if found else ""
 
 
 @rule("two-in-one", "information", Halves, counts=True)
@@ -202,8 +202,8 @@ def two_in_one(s: Subject, halves: Halves) -> Iterator[Said]:
         most = found[np.argsort(-halves.shares[found], kind="stable")]
         said = first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
         yield Said(
-            f"{s.who}: two groups seem to be in one cluster: cut in two along its longest axis, "
-            f"{said} loses more of its variance than evenly spread points would (75%).",
+            f"{s.who}: two groups seem to be in one cluster. Cutting {said} in two along the "
+            "longest axis takes off more of the variance than of evenly spread points (75%).",
             {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
         )
 
