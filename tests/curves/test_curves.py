@@ -437,11 +437,13 @@ def test_what_cannot_be_drawn_is_refused(arguments: tuple[str, ...], message: st
 def test_an_evaluation_without_scores_has_no_curves() -> None:
     for ev in (
         cal.classification([0, 1, 1], [0, 1, 0]),
-        cal.regression([1.0, 2.0], [1.0, 3.0]),
+        cal.regression([1.0, 2.0], [1.0, 3.0], curves=False),
         cal.classification([0, 1], score=[0.1, 0.2], measures=["AUC"], curves=False),
     ):
         with pytest.raises(cal.InputError, match="this evaluation has none"):
             cal.curve(ev, "ROC")
+    with pytest.raises(cal.InputError, match="no curve 'ROC'; there are 'normal quantiles'"):
+        cal.curve(cal.regression([1.0, 2.0], [1.0, 3.0]), "ROC")
 
 
 @pytest.mark.parametrize("interval", ["none", "analytic", "auto"])

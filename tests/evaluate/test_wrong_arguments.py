@@ -81,7 +81,7 @@ def test_what_is_said(call: Callable[[], Any], message: str) -> None:
         (lambda: cal.classification(TRUTH, score=P, slice_by=P), "classification() has no slice_by=; here it is slices="),
         (lambda: cal.classification(TRUTH, score=P, cluster_by=P), "classification() has no cluster_by=; here it is cluster="),
         (lambda: cal.retrieval({}, {}, n_boot=3), "retrieval() has no n_boot=; here it is resamples="),
-        (lambda: cal.regression(P), "regression(): missing a required argument: 'predicted'"),
+        (lambda: cal.clustering(P), "clustering(): missing a required argument: 'labels'"),
     ],
 )  # fmt: skip
 def test_names_of_other_tools(call: Callable[[], Any], message: str) -> None:

@@ -170,3 +170,33 @@ def test_good_predictions_of_large_numbers_keep_their_digits() -> None:
     expected = 1 - 100 / 2.0**40 / np.square(truth - truth.mean()).sum()
     value = cal.measure("R2")(truth, truth + residual)
     assert 1 - value == pytest.approx(1 - expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    {
+        "mean_tweedie_deviance": "MSE",
+        "d2_tweedie_score": "R2",
+        "d2_tweedie_score(power=1.5)": "D2-Tweedie(power=1.5)",
+        "mean_tweedie_deviance(power=2)": "Tweedie-deviance(power=2)",
+        "neg_median_absolute_error": "MedAE",
+        "neg_max_error": "max-error",
+        "pinball(q=0.9)": "pinball(alpha=0.9)",
+        "mean_pinball_loss(tau=0.1)": "pinball(alpha=0.1)",
+        "adj_r2(predictors=2)": "adjusted-R2(predictors=2)",
+        "PICP@0.9": "interval-coverage@0.9",
+        "MPIW@0.8": "mean-width@0.8",
+        "regression_mwi_score@0.9": "interval-score@0.9",
+        "weighted_interval_score": "WIS",
+    }.items(),
+)
+def test_names_of_other_tools_are_read(theirs: str, ours: str) -> None:
+    assert str(cal.measure(theirs)) == ours
+
+
+def test_tweedie_of_power_0_is_what_scikit_learn_makes_of_it() -> None:
+    for theirs, of in (
+        ("mean_tweedie_deviance", metrics.mean_tweedie_deviance),
+        ("d2_tweedie_score", metrics.d2_tweedie_score),
+    ):
+        assert cal.measure(theirs)(TRUTH, SAID) == pytest.approx(of(TRUTH, SAID))
