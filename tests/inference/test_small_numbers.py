@@ -35,7 +35,7 @@ def test_an_average_of_one_and_the_same_auc_varies_as_that_auc(positives: int) -
     area, error = delong(truth, score)
     assert 0 < area < 1
     twice, scores = np.column_stack([truth] * 2), np.column_stack([score] * 2)
-    found = cal.multilabel(twice, score=scores, measures="macro-AUC")["macro-AUC"]
+    [found] = cal.multilabel(twice, score=scores, measures="macro-AUC", interval="delta")
     half = stats.norm.ppf(0.975) * error / (area * (1 - area))
     expected = special.expit(special.logit(area) + np.array([-half, half]))
     assert found.method == "DeLong, logit"
