@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import first, quoted, who
+from calipers.inference.intervals import z_of
 from calipers.report.names import joined
 from calipers.report.numbers import number
 from calipers.statistics import FloatArray, IntArray
@@ -195,7 +195,7 @@ def two_in_one(s: Subject, halves: Halves) -> Iterator[Said]:
     looked_at = halves.points >= ENOUGH
     if not looked_at.any():
         return
-    quantile = NormalDist().inv_cdf(1 - 0.05 / np.count_nonzero(looked_at))
+    quantile = z_of(1 - 0.1 / np.count_nonzero(looked_at))
     limits = 0.75 + SPREAD * quantile / np.sqrt(np.maximum(halves.points, 1))
     found = np.flatnonzero(looked_at & (halves.shares > limits))
     if len(found):
