@@ -35,7 +35,8 @@ def reclusters(given: Any, systems: Mapping[str, Any]) -> dict[str, Callable[[An
     made = {}
     for name, how in given.items():
         if name not in systems:
-            raise InputError(f"recluster: {name!r} is no system; {did_you_mean(str(name), systems)}")
+            meant = did_you_mean(str(name), systems)
+            raise InputError(f"recluster: {name!r} is no system; {meant}")
         if isinstance(how, type) or not (hasattr(how, "fit_predict") or callable(how)):
             raise InputError(
                 f"recluster: is {shown(how)}, expected a function from points to their clusters, "
