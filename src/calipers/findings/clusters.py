@@ -79,8 +79,8 @@ class Halves:
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """The mean Jaccard index of each cluster with the likest one of so many clusterings of points
-    drawn anew, and the mean ARI of these with it."""
+    """The mean Jaccard index of each cluster with the most similar one of so many clusterings of
+    points drawn anew, and the mean ARI of these with it."""
 
     names: tuple[str, ...]
     jaccard: FloatArray
@@ -220,8 +220,8 @@ def cut_in_two(along: FloatArray) -> float:
 
 @rule("unstable-clusters", "caution", Stability, counts=True)
 def unstable(s: Subject, stability: Stability) -> Iterator[Said]:
-    """The mean Jaccard index of a cluster with the likest of bootstrap clusterings is below
-    {UNSTABLE}."""
+    """The mean Jaccard index of a cluster with the most similar one of bootstrap clusterings is
+    below {UNSTABLE}."""
     found = np.flatnonzero(stability.jaccard < UNSTABLE)
     if len(found):
         worst = found[np.argsort(stability.jaccard[found], kind="stable")]

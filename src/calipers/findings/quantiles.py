@@ -40,7 +40,7 @@ class Predicted:
 
 @rule("coverage-off", "caution", Predicted)
 def coverage_off(s: Subject, of: Predicted) -> Iterator[Said]:
-    """The interval of the coverage of a central interval leaves out what that is to hold (corrected
+    """The interval of the coverage of a central interval leaves out its nominal level (corrected
     for the number of intervals)."""
     shares = coverages(of.said.levels)
     level = corrected(s.level, max(len(shares), 1))

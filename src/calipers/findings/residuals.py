@@ -38,7 +38,7 @@ _NAMED = 3
 @rule("heavy-tails", "caution", Numbers)
 def heavy_tails(s: Subject, of: Numbers) -> Iterator[Said]:
     """Of {ENOUGH} rows or more the standard deviation of the residuals is at least {HEAVY:g} times
-    their mean absolute deviation, and that of normal ones seldom is as many times (Geary 1935)."""
+    their mean absolute deviation, which normal ones seldom reach (Geary 1935)."""
     r = of.residuals
     if not r.enough:
         return
