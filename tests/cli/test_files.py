@@ -43,6 +43,7 @@ LINES = {
     ),
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
+    "compare clustering": ("compare clustering IN1 --labels p --truth y", ("-o", "--report")),
     "compare ranking": ("compare ranking IN1 --group q --truth y --score s", ("-o", "--report")),
     "compare values": ("compare values IN1 IN2", ("-o", "--report")),
     "plan retrieval": ("plan retrieval IN1 IN2 -m AP --half-width 0.1", ("-o",)),
@@ -51,6 +52,10 @@ LINES = {
         ("-o",),
     ),
     "plan multilabel": ("plan multilabel IN1 --truth y --predicted p -m F1", ("-o",)),
+    "plan clustering": (
+        "plan clustering IN1 --labels p --truth y -m ARI --half-width 0.1",
+        ("-o",),
+    ),
     "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
@@ -206,7 +211,7 @@ def test_the_standard_input_is_one_input(line: str) -> None:
 @pytest.mark.parametrize(
     ("suffix", "message"),
     [
-        ("html", "cannot be written as html; use table, json, csv, markdown; --report writes a"),
+        ("html", "cannot be written as html; use table, json, csv, markdown, latex; --report"),
         ("json.gz", "cannot be written as gz"),
         ("xlsx", "cannot be written as xlsx"),
         ("tsv", "cannot be written as tsv"),

@@ -177,11 +177,12 @@ def test_cells_of_three_classes() -> None:
     truth, said = (np.repeat(of.ravel(), counts.ravel()) for of in np.indices((3, 3)))
     prior = np.where(np.eye(3) > 0, 1 / 3, 1 / 6)
     drawn = np.random.default_rng(0).standard_gamma(counts + prior, (80_000, 3, 3))
-    hits = np.diagonal(drawn, axis1=1, axis2=2)
-    balanced = (hits / drawn.sum(axis=2)).mean(axis=1)
-    name = "balanced-accuracy"
-    made = cal.classification(truth, said, measures=[name], resamples=40_000, curves=False)
-    assert limits(made[name]) == pytest.approx(ends(balanced), abs=2.5e-3)
+    share = drawn / drawn.sum(axis=(1, 2), keepdims=True)
+    right = np.trace(share, axis1=1, axis2=2)
+    by_chance = (share.sum(axis=1) * share.sum(axis=2)).sum(axis=1)
+    kappa = (right - by_chance) / (1 - by_chance)
+    made = cal.classification(truth, said, measures=["kappa"], resamples=40_000, curves=False)
+    assert limits(made["kappa"]) == pytest.approx(ends(kappa), abs=2.5e-3)
 
 
 @pytest.mark.parametrize("weighs", [False, True])
