@@ -34,6 +34,16 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
     ("Success*", "topics: *"): "Of few topics a share has few values, and coverage jumps.",
     ("RR", "topics: RR, nearly perfect*"): "Of few topics with an error the mean has few values.",
     ("micro-*", "topics: precision pooled*"): "Few large topics carry what is pooled.",
+    ("pAUC*", "points: *100 rows*"): "So few negatives lie within that FPR: five of fifty.",
+    ("Success*", "pairs: *"): "Of few topics that differ a share has few values.",
+    ("*", "partitions: clusters, perfect*"): "Every interval ends at 1, which is the truth.",
+    (
+        "*",
+        "partitions: clusters, by chance*",
+    ): "Nothing is less than chance: what it adds is taken off, and no data set misses on that side.",
+    ("*", "partitions: clusters, weak*"): "What chance adds is taken off, and is allowed for.",
+    ("purity", "pairs: clusters*"): "What chance adds to either is allowed for.",
+    ("WCSS", "partitions: *heavy*"): "Of a heavy tail few data sets hold the farthest points.",
     (
         "*",
         "pairs: * tie",
