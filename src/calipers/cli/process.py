@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import sys
@@ -37,11 +38,16 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _told(error)
         _drop(sys.stdout.fileno())
-    if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
-        # At once: threads of libraries that found no memory either may never end, or abort the
-        # process; and Python may end it by the signal, if that came while it imported something.
-        os._exit(code)
-    sys.exit(code)
+    if not isinstance(code, int):
+        sys.exit(code)
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    if code not in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
+        atexit._run_exitfuncs()
+    # At once: threads of Arrow that give back what they read of Python while it ends abort the
+    # process now and then; those that found no memory may never end; and Python may end it by the
+    # signal, if that came while it imported something.
+    os._exit(code)
 
 
 class _WithoutPandas:
