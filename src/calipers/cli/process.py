@@ -38,16 +38,30 @@ def run(command: Callable[[], Any]) -> NoReturn:
     except OSError as error:
         code = code or _told(error)
         _drop(sys.stdout.fileno())
-    if not isinstance(code, int):
-        sys.exit(code)
-    with suppress(OSError, ValueError):
-        sys.stderr.flush()
-    if code not in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
+    if code in (EXIT_NO_MEMORY, EXIT_INTERRUPTED):
+        # At once: threads of libraries that found no memory either may never end, or abort the
+        # process; and Python may end it by the signal, if that came while it imported something.
+        os._exit(code)
+    if isinstance(code, int) and _is_own_process():
+        # Threads of Arrow that give back what they read while Python ends abort it now and then.
         atexit._run_exitfuncs()
-    # At once: threads of Arrow that give back what they read of Python while it ends abort the
-    # process now and then; those that found no memory may never end; and Python may end it by the
-    # signal, if that came while it imported something.
-    os._exit(code)
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def _is_own_process() -> bool:
+    """Whether nothing comes after the command, as where another program calls it."""
+    import calipers
+
+    program = getattr(sys.modules["__main__"], "__file__", None)
+    if not program:
+        return False
+    package = os.path.dirname(os.path.abspath(calipers.__file__))  # noqa: PTH100, PTH120
+    inside = os.path.abspath(program).startswith(package + os.sep)  # noqa: PTH100
+    name = os.path.splitext(os.path.basename(program))[0]  # noqa: PTH119, PTH122
+    return inside or name in ("calipers", "calipers-trec_eval")
 
 
 class _WithoutPandas:
