@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-__all__ = ["cached_property"]
+__all__ = ["Made", "cached_property", "kept"]
+
+T = TypeVar("T")
 
 if TYPE_CHECKING or sys.version_info >= (3, 12):
     from functools import cached_property
@@ -32,3 +35,29 @@ else:
             if self.name not in instance.__dict__:
                 instance.__dict__[self.name] = self.compute(instance)
             return instance.__dict__[self.name]
+
+
+def kept(of: Any, key: Any, make: Callable[[], T]) -> T:
+    """What is computed once for an object and a key; a copy with other fields computes its own."""
+    known: dict[Any, T] = of.__dict__.setdefault("_kept", {})
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+class Made(Sequence[T]):
+    """Items that are computed, all together, when one of them is first looked at: ``_made``."""
+
+    @property
+    def _made(self) -> Sequence[T]:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._made[index]
+
+    def __len__(self) -> int:
+        return len(self._made)

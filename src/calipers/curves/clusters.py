@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.once import cached_property
+from calipers.curves.drawn import of_system
+from calipers.once import Made, cached_property
 from calipers.results import Curve
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ SILHOUETTES, PROJECTION = "silhouettes", "projection"
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterCurves(Sequence[Curve]):
+class ClusterCurves(Made[Curve]):
     """The silhouettes of each cluster, by ``measure`` if there is one, and the points of each on
     their first two principal components; computed when they are first looked at."""
 
@@ -52,16 +53,6 @@ class ClusterCurves(Sequence[Curve]):
         if first.points is None or min(first.points.shape) < 2:
             return None
         return Projection.of(first.points, first.settings.seed, directions=first.metric == "cosine")
-
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        return self._made[index]
-
-    def __len__(self) -> int:
-        return len(self._made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,13 +86,6 @@ class Projection:
         return cls(rows, left[:, :2] * (size[:2] * sign * unit), (first, second), n)
 
 
-def _curve(system: Clustering, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
-    none = np.zeros(0)
-    empty = {"threshold": none, "band_x": none, "low": none, "high": none, "method": "none"}
-    shared: dict[str, Any] = {**empty, "at": "", "level": system.settings.level, **parts}
-    return Curve(system.name, kind, x_label, y_label, **shared)
-
-
 def _drawn(system: Clustering) -> tuple[list[int], int]:
     """The clusters that are drawn, and how many there are if that is not all."""
     sizes = np.bincount(system.cluster, minlength=len(system.names))
@@ -132,7 +116,7 @@ def silhouettes(system: Clustering, measure: Measure) -> list[Curve]:
         parts["references"] = {"mean": [[0.0, mean], [float(total), mean]]}
         labels = "Point", str(measure)
         made.append(
-            _curve(
+            of_system(
                 system, SILHOUETTES, *labels,
                 series=system.names[k], shape="bars", classes=classes,
                 areas={"points": float(len(system.cluster))}, **parts,
@@ -155,7 +139,7 @@ def projections(system: Clustering, projected: Projection) -> list[Curve]:
     if classes:
         series.append(("", ~np.isin(cluster, drawn)))
     return [
-        _curve(
+        of_system(
             system, PROJECTION, labels[0], labels[1],
             x=projected.at[own, 0], y=projected.at[own, 1], series=name, classes=classes,
             areas={"points": float(projected.whole)},

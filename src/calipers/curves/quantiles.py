@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.drawn import of_system
 from calipers.curves.residuals import bins
 from calipers.inference import policy
 from calipers.measures import parse
-from calipers.once import cached_property
+from calipers.once import Made, cached_property
 from calipers.results import Curve
 from calipers.statistics.quantiles import NoLevelError, coverages
 
@@ -32,7 +33,7 @@ LEVELS = "quantile coverage"
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileCurves(Sequence[Curve]):
+class QuantileCurves(Made[Curve]):
     """The curves of systems that predict quantiles, computed when they are first looked at."""
 
     systems: Sequence[Quantiles]
@@ -49,13 +50,6 @@ class QuantileCurves(Sequence[Curve]):
             ]
         return tuple(made)
 
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        return self._made[index]
-
     def __len__(self) -> int:
         return len(self.systems) * (1 + len(GIVEN) * len(coverages(self.systems[0].levels)))
 
@@ -69,22 +63,13 @@ def _curve(
     **parts: Any,
 ) -> Curve:
     values, found = zip(*made, strict=True)
-    none = system.settings.interval == "none"
-    return Curve(
-        system.name,
-        kind,
-        *labels,
-        x=np.asarray(x, np.float64),
-        y=np.array(values),
-        threshold=np.zeros(0),
-        band_x=np.zeros(0) if none else np.asarray(x, np.float64),
-        low=np.zeros(0) if none else np.array([of.low for of in found]),
-        high=np.zeros(0) if none else np.array([of.high for of in found]),
-        level=system.settings.level,
-        method="none" if none else found[0].method,
-        at="",
-        **parts,
-    )
+    points: dict[str, Any] = {"x": np.asarray(x, np.float64), "y": np.array(values)}
+    if system.settings.interval != "none":
+        low, high = (np.array([getattr(of, end) for of in found]) for end in ("low", "high"))
+        band = {"band_x": points["x"], "low": low, "high": high, "method": found[0].method}
+        points.update(band)
+    x_label, y_label = labels
+    return of_system(system, kind, x_label, y_label, **points, **parts)
 
 
 def by_level(system: Quantiles) -> Curve:
@@ -117,4 +102,4 @@ def by_size(system: Quantiles, kind: str, share: float, series: str = "") -> Cur
 def _value(system: Quantiles, measure: str) -> tuple[float, Interval]:
     """A share of rows, with the interval that it has in tables."""
     reading = system.reading(parse(measure, ("quantiles",)))
-    return reading.value, policy.interval(reading, system.settings.level)
+    return reading.value, policy.interval(reading)

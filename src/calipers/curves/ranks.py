@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.drawn import no_band
 from calipers.data.errors import InputError, did_you_mean
 from calipers.inference import policy
 from calipers.inference.settings import Settings
@@ -15,7 +16,7 @@ from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.measures.registry import found
 from calipers.measures.retrieval.rankings import interpolated_precision
-from calipers.once import cached_property
+from calipers.once import Made, cached_property
 from calipers.readings.topics import Topics, of_topics
 from calipers.statistics import FloatArray, IntArray, JudgedRankings
 
@@ -32,7 +33,7 @@ _KINDS = {"recalls": "PR at recall levels", "ranks": "PR at ranks"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MeanCurves(Sequence["Curve"]):
+class MeanCurves(Made["Curve"]):
     """Curves whose points are means over topics, computed when they are first looked at.
 
     Their bands cost about as much as the whole evaluation of a run with many topics.
@@ -46,17 +47,6 @@ class MeanCurves(Sequence["Curve"]):
     importance: FloatArray | None = None
     unit: str = "topics"
 
-    @cached_property
-    def _curves(self) -> tuple[Curve, ...]:
-        raise NotImplementedError
-
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        return self._curves[index]
-
     def _counting(self, ranking: JudgedRankings) -> JudgedRankings:
         """The topics that count."""
         return ranking if self.kept is None else ranking.take(self.kept)
@@ -65,7 +55,7 @@ class MeanCurves(Sequence["Curve"]):
         self, x: FloatArray, measures: Sequence[Measure], columns: Sequence[FloatArray]
     ) -> dict[str, Any]:
         if self.settings.interval == "none":
-            return _no_band()
+            return no_band()
         table = np.column_stack([self._filled(column) for column in columns])
         readings = of_topics(
             [
@@ -99,7 +89,7 @@ class CutoffCurves(MeanCurves):
         return len(self.whole)
 
     @cached_property
-    def _curves(self) -> tuple[Curve, ...]:
+    def _made(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
 
         d, own = self.measure.definition, self.measure.parameters
@@ -142,7 +132,7 @@ class RankCurves(MeanCurves):
         return {n: r.condensed() if self.judged_only else r for n, r in self.whole.items()}
 
     @cached_property
-    def _curves(self) -> tuple[Curve, ...]:
+    def _made(self) -> tuple[Curve, ...]:
         return (
             *self.averaged("recalls", interpolated=True),
             *self.averaged("ranks", interpolated=False),
@@ -199,7 +189,7 @@ class RankCurves(MeanCurves):
             threshold=at,
             level=self.settings.level,
             at="rank",
-            **_no_band(),
+            **no_band(),
         )
 
     def _ranks(self) -> list[int]:
@@ -237,11 +227,6 @@ class RankCurves(MeanCurves):
             **along,
             **self._band(x, measures, precisions),
         )
-
-
-def _no_band() -> dict[str, Any]:
-    nothing = np.zeros(0)
-    return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
 def _precision(measure: Measure, ranking: JudgedRankings) -> FloatArray:

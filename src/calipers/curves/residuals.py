@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.curves.drawn import of_system
 from calipers.inference import intervals
-from calipers.once import cached_property
+from calipers.once import Made, cached_property
 from calipers.results import Curve
 from calipers.statistics import Moments
 
@@ -39,7 +40,7 @@ CONDITIONAL: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualCurves(Sequence[Curve]):
+class ResidualCurves(Made[Curve]):
     """The curves of systems that predict numbers, computed when they are first looked at."""
 
     systems: Sequence[Predictions]
@@ -58,22 +59,8 @@ class ResidualCurves(Sequence[Curve]):
             made += [conditional(s, kind) for s in self.systems]
         return tuple(made)
 
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        return self._made[index]
-
     def __len__(self) -> int:
         return (len(CONDITIONAL) + 3) * len(self.systems) + 1  # known before they are computed
-
-
-def _curve(system: Predictions, kind: str, x_label: str, y_label: str, **parts: Any) -> Curve:
-    none = np.zeros(0)
-    empty = {"threshold": none, "band_x": none, "low": none, "high": none, "method": "none"}
-    shared: dict[str, Any] = {**empty, "at": "", "level": system.settings.level, **parts}
-    return Curve(system.name, kind, x_label, y_label, **shared)
 
 
 def _weights(system: Predictions) -> FloatArray:
@@ -100,7 +87,7 @@ def normal_quantiles(system: Predictions) -> Curve:
     moments = Moments.from_rows(residual, w)
     if len(w) < 3 or not moments.m2 > 0:
         none = np.zeros(0)
-        return _curve(system, "normal quantiles", *labels, x=none, y=none)
+        return of_system(system, "normal quantiles", *labels, x=none, y=none)
     order = np.argsort(residual)
     z = (residual[order] - moments.mean) / np.sqrt(moments.m2 / moments.weight)
     place = (np.cumsum(w[order]) - w[order] / 2) / moments.weight
@@ -116,7 +103,7 @@ def normal_quantiles(system: Predictions) -> Curve:
         band = {"band_x": x, "wide_low": low, "wide_high": high, "low": none, "high": none}
         band["wide_method"] = "equal local levels"
     references = {"normal": [[float(x[0]), float(x[0])], [float(x[-1]), float(x[-1])]]}
-    return _curve(
+    return of_system(
         system, "normal quantiles", *labels, x=x, y=z[shown], references=references, **band
     )
 
@@ -159,7 +146,7 @@ def _histograms(
         y = np.append(share / share.sum(), 0.0)
         own = {} if series is None else {"series": series[k]}
         parts = {"x": edges, "y": y, "shape": "bars", **own}
-        made.append(_curve(system, kind, x_label, "Share of rows", **parts))
+        made.append(of_system(system, kind, x_label, "Share of rows", **parts))
     return made
 
 
@@ -180,7 +167,7 @@ def conditional(system: Predictions, kind: str) -> Curve:
     references = {"no error": [[ends[0], perfect[0]], [ends[1], perfect[1]]]}
     band = {"band_x": middle, "low": low, "high": high, "method": "Student t of each bin"}
     band = band if system.settings.interval != "none" else {}
-    return _curve(system, kind, *labels, x=middle, y=mean, references=references, **band)
+    return of_system(system, kind, *labels, x=middle, y=mean, references=references, **band)
 
 
 def bins(x: FloatArray, w: FloatArray, most: int) -> list[npt.NDArray[np.intp]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from calipers.curves.drawn import no_band
 from calipers.inference.bands import Counted, pointwise, roc_limits
 from calipers.inference.scores import RankedRows, ranked_rows
 from calipers.inference.settings import Settings
@@ -177,12 +178,6 @@ class Scored:
         with np.errstate(divide="ignore", invalid="ignore"):
             column: FloatArray = np.asarray(measure(self.matrix, **values), np.float64)
         return column[start:]
-
-
-def no_band() -> dict[str, Any]:
-    """The parts of a curve that has no band."""
-    nothing = np.zeros(0)
-    return {"band_x": nothing, "low": nothing, "high": nothing, "method": "none"}
 
 
 def curve_of(scored: Scored, kind: str, labels: tuple[str, str], **parts: Any) -> Curve:

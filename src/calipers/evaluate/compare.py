@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from calipers.inference.reading import Reading
 from calipers.inference.settings import Settings
 from calipers.inference.spaces import Error
 from calipers.measures import Measure, in_each_task
-from calipers.once import cached_property
+from calipers.once import Made, cached_property
 from calipers.results import Comparison, Difference, Evaluation, Overall
 
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
@@ -300,7 +300,7 @@ def _fields(
     return fields, error
 
 
-class Overalls(Sequence[Overall]):
+class Overalls(Made[Overall]):
     """Computed when first looked at: what Nemenyi's test needs of SciPy takes longer to import than
     most comparisons take."""
 
@@ -310,16 +310,6 @@ class Overalls(Sequence[Overall]):
     @cached_property
     def _made(self) -> Sequence[Overall]:
         return self._make()
-
-    @overload
-    def __getitem__(self, index: int) -> Overall: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Overall]: ...
-    def __getitem__(self, index: int | slice) -> Overall | Sequence[Overall]:
-        return self._made[index]
-
-    def __len__(self) -> int:
-        return len(self._made)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and tuple(self) == tuple(other)

@@ -9,8 +9,8 @@ So the rows of the rest are taken out only where something has to be drawn or ad
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -20,7 +20,7 @@ from calipers.inference.limits import enough_for
 from calipers.inference.others import Others
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.readings import dealt as decks
 from calipers.readings.counts import ClassCounts
 from calipers.readings.whole import of_statistic
@@ -66,15 +66,9 @@ class Parts:
     cut: Cut
     #: Those that are asked for, which share what is drawn.
     measures: Sequence[Measure] = ()
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     #: How many questions are asked in all, which p-values will account for.
     questions: int = 1
-
-    def _once(self, key: Any, make: Callable[[], T]) -> T:
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]  # type: ignore[no-any-return]
 
     @property
     def dealt(self) -> int:
@@ -87,9 +81,9 @@ class Parts:
         def made() -> Deck | None:
             system, own = self.system.asked(measure)
             sample = system.over(own)
-            return self._once(("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
+            return kept(self, ("deck of", id(sample)), lambda: (sample, decks.deck(sample)))[1]
 
-        return self._once(("deck", measure), made)
+        return kept(self, ("deck", measure), made)
 
     def __len__(self) -> int:
         return len(self.cut.names)
@@ -123,15 +117,18 @@ class Parts:
 
     def others(self, measure: Measure) -> list[Any] | None:
         """Of each part the statistic of all others; None where it does not come by adding up."""
-        return self._once(("others", measure), lambda: self._others(measure))
+        return kept(self, ("others", measure), lambda: self._others(measure))
 
     def _others(self, measure: Measure) -> list[Any] | None:
         if scored_of(self.system, measure) is not None:
             return None
-        found = self._once(("own", measure), lambda: self._own(measure))
+        found = self._own(measure)
         return None if found is None else all_but_one(found)
 
     def _own(self, measure: Measure) -> list[Any] | None:
+        return kept(self, ("own", measure), lambda: self._statistics(measure))
+
+    def _statistics(self, measure: Measure) -> list[Any] | None:
         first = self.part(0).statistic(measure)
         if first is None or isinstance(first, ScoreTable):
             return None
@@ -158,7 +155,7 @@ class Parts:
     def others_drawn(self, part: int, measure: Measure, settings: Settings) -> FloatArray:
         """Bootstrap replicates of a measure of counts of the rest of a part, where rows are drawn:
         those of the rest of every part at once."""
-        found = self._once(("drawn", settings), dict)
+        found = kept(self, ("drawn", settings), dict)
         if (measure, part) not in found:
             counts: Any = self.system.over(measure)
             others = Others(counts.cells, counts.matrix.labels, self.cut.codes, len(self), settings)
@@ -171,16 +168,16 @@ class Parts:
 
     def statistic(self, part: int, measure: Measure) -> Statistic | None:
         """What the measure is a formula over, of the rows of a part."""
-        if self.others(measure) is None:
-            return self.part(part).statistic(measure)
-        return self._kept["own", measure][part]  # type: ignore[no-any-return]
+        own = None if self.others(measure) is None else self._own(measure)
+        return self.part(part).statistic(measure) if own is None else own[part]
 
     def table_without(self, part: int, measure: Measure) -> ScoreTable | None:
         """The table of scores of the rest, where the measure is a formula over one."""
         whole = scored_of(self.system, measure)
         if whole is None:
             return None
-        rows = self._once(
+        rows = kept(
+            self,
             ("rows", id(whole)),
             lambda: ScoreParts.of(
                 whole.scored.order,
@@ -201,8 +198,8 @@ class Parts:
         if self.system.clusters is not None:
             return None
         delta, both = measure.parameters["delta"], measure.parameters.get("slope") != "one"
-        sums = self._once(("sums", id(whole), delta), lambda: self._sums(whole, delta))
-        mixed = self._once(("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
+        sums = kept(self, ("sums", id(whole), delta), lambda: self._sums(whole, delta))
+        mixed = kept(self, ("mixed", id(whole), delta), lambda: self._mixed(measure, delta))
         if sums is None or not any(other != part for other in mixed):
             return None
         levels = Levels.of(whole.table).clipped(delta)
@@ -239,12 +236,6 @@ class Rest:
 
     parts: Parts
     which: int
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
-
-    def _once(self, key: Any, make: Callable[[], T]) -> T:
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]  # type: ignore[no-any-return]
 
     @cached_property
     def rows(self) -> System:
@@ -281,11 +272,11 @@ class Rest:
         whole = scored_of(self.parts.system, measure)
         if whole is None:
             return self.plain.statistic(measure)
-        return self._once(id(whole), lambda: self.parts.table_without(self.which, measure))
+        return kept(self, id(whole), lambda: self.parts.table_without(self.which, measure))
 
     def line(self, measure: Measure) -> Line | None:
         """The recalibration that the measure is a coefficient of, where the parts add up to it."""
-        return self._once(measure, lambda: self.parts.line_without(self.which, measure))
+        return kept(self, measure, lambda: self.parts.line_without(self.which, measure))
 
     def dealt(self, measure: Measure, value: float, most: int) -> Dealt | None:
         """The part, whose value this is, less these rows, were the smaller of the two made up by
@@ -301,7 +292,7 @@ class Rest:
         value = self.reading(measure).value if turned else value
         few = np.flatnonzero(codes != self.which) if turned else parts.cut.rows[self.which]
         settings = replace(self.settings, resamples=parts.dealt)
-        taken = self._once("lots", lambda: decks.lots(rows, size, settings))
+        taken = kept(self, "lots", lambda: decks.lots(rows, size, settings))
         own = parts.system.asked(measure)[1]
         made = deck.dealt(own, decks.Part(few, value), taken)
         return made.turned if made is not None and turned else made
@@ -386,7 +377,8 @@ class Rest:
         if not isinstance(matrix, ConfusionMatrix) or isinstance(matrix, LabelMatrices):
             return None
         # The same cells are drawn for all measures of them.
-        return self._once(
+        return kept(
+            self,
             ("counts", matrix.labels),
             lambda: ClassCounts.from_matrix(matrix, self.settings, self.parts.counted),
         )

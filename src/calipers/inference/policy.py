@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from calipers.inference.limits import (
 from calipers.inference.methods import offers
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error
+from calipers.once import kept
 
 #: The methods that draw clusters anew.
 DRAWN = ("percentile", "turned", "turned on logits")
@@ -401,16 +401,9 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
 _NOTHING = Row(""), intervals.missing("none", "no_analytic_interval")
 
 
-#: What was found of readings that are still there, by level: a test asks for it again.
-_KNOWN: WeakKeyDictionary[Reading, dict[float, tuple[Row, Interval]]] = WeakKeyDictionary()
-
-
 def _found(reading: Reading, level: float) -> tuple[Row, Interval]:
-    """The method that applies, and what it makes."""
-    known = _KNOWN.setdefault(reading, {})
-    if level not in known:
-        known[level] = _first(reading, level)
-    return known[level]
+    """The method that applies, and what it makes; a test asks for it again."""
+    return kept(reading, ("found", level), lambda: _first(reading, level))
 
 
 def _first(reading: Reading, level: float) -> tuple[Row, Interval]:

@@ -4,7 +4,7 @@ rows by size."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from calipers.inference.resampling import row_means, row_times
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Influence, LeftOut, OfMeans
 from calipers.measures import parse
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, Moments, NumberMoments, NumberRows
 
@@ -71,20 +71,7 @@ class NumberedRows:
         are a batch of them."""
         if whole is not None:
             return self._influence(measure, whole)
-        kept: Influence | None
-        kept = self._once("influence", measure, lambda: self._influence(measure))
-        return kept
-
-    def _once(self, what: str, measure: MeasureLike, make: Callable[[], Any]) -> Any:
-        """What every pair of systems that these rows are in asks for again."""
-        key = what, measure
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[str, MeasureLike], Any]:
-        return {}
+        return kept(self, ("influence", measure), lambda: self._influence(measure))
 
     def _influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
         raise NotImplementedError
@@ -110,7 +97,9 @@ class NumberedRows:
             return 0.0 if found is None else abs(intervals.skewness(found.moved))
 
         def replicates() -> FloatArray:
-            drawn: FloatArray = self._once("replicates", measure, lambda: self._replicates(measure))
+            drawn: FloatArray = kept(
+                self, ("replicates", measure), lambda: self._replicates(measure)
+            )
             return drawn
 
         return replace(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from calipers.inference.spaces import Influence, Space
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.readings.distances import Matrix, Points
 from calipers.readings.geometry import reading_of
 from calipers.statistics import FloatArray, IntArray, Moments
@@ -81,10 +81,7 @@ class Silhouettes:
         return np.asarray(sum(self._through(int(k)) for k in np.flatnonzero(self.sizes)))
 
     def _through(self, place: int | None) -> FloatArray:
-        kept = self.__dict__.setdefault("_kept", {})
-        if place not in kept:
-            kept[place] = self._found_through(place)
-        return np.asarray(kept[place])
+        return kept(self, place, lambda: self._found_through(place))
 
     def _found_through(self, place: int | None) -> FloatArray:
         own, other, which = self.nearest

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.once import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -169,10 +170,7 @@ class System:
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What is computed once for this object; a copy with other fields computes its own."""
-        kept: dict[Any, T] = self.__dict__.setdefault("_kept", {})
-        if key not in kept:
-            kept[key] = make()
-        return kept[key]
+        return kept(self, key, make)
 
 
 def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
