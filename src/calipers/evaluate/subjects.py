@@ -16,7 +16,7 @@ from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
 from calipers.findings import Subject
 from calipers.findings.answers import Tuned
-from calipers.findings.cells import Cells, ManyCells, TwoCells, effective
+from calipers.findings.cells import Cells, ManyCells, TwoCells
 from calipers.findings.clusters import Independence, Lying
 from calipers.findings.clusters import Numbers as NumbersOfClusters
 from calipers.findings.compared import Compared
@@ -29,7 +29,7 @@ from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
-from calipers.statistics import ConfusionMatrix, JudgedRankings
+from calipers.statistics import ConfusionMatrix, JudgedRankings, kish_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -245,7 +245,7 @@ def _of_topics(
     (estimates, comparison, slices), settings = told, scores.settings
     shown, inference = tuple(scores.measures), settings.interval != "none"
     u = scores.importance
-    size = math.inf if u is None else effective(float(u.sum()), float(np.square(u).sum()))
+    size = math.inf if u is None else kish_of(u)
     unit = scores.unit
     whole: list[object] = [Topics(tuple(estimates), size, unit), Compared(comparison, slices)]
     leading = _leading(scores)

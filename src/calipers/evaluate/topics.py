@@ -15,6 +15,7 @@ from calipers.measures import Measure
 from calipers.readings.topics import Topics, differences, of_topics
 from calipers.report.numbers import count
 from calipers.results import Estimate, Evaluation, PerUnit
+from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -212,7 +213,7 @@ class TopicScores:
             out.append(f"Left out because their weight is 0: {count(left_out, unit)}.")
         if self.importance is None:
             return tuple(out)
-        size = self.importance.sum() ** 2 / np.square(self.importance).sum()
+        size = kish_of(self.importance)
         out.append(
             f"{unit.capitalize()} are weighted: a mean is Σwx/Σw over {len(self.topics):,} {unit}, "
             f"which say as much as {size:,.1f} of equal weight (Kish)."

@@ -10,15 +10,10 @@ import numpy as np
 
 from calipers.findings.words import Valued, quoted
 from calipers.inference import intervals, proportions
-from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.statistics import ConfusionMatrix, FloatArray, kish
 
 #: The weight of the rows in some cells of a matrix, or of each of several.
 Part = Callable[[ConfusionMatrix], FloatArray]
-
-
-def effective(weight: float, squares: float) -> float:
-    """Kish's effective number of rows."""
-    return float(weight**2 / squares) if squares > 0 else 0.0
 
 
 def corrected(level: float, tests: float) -> float:
@@ -52,7 +47,7 @@ class Cells:
         if not rows > 0:
             return UNDEFINED
         share = float(part(self.matrix)) / rows
-        size = effective(rows, float(of(self.matrix.squared)))
+        size = kish(rows, of(self.matrix.squared))
         if self.clusters and 0 < share < 1:
             return self._redrawn(share, lambda m: part(m) / of(m), level)
         if self.clusters:
@@ -74,7 +69,7 @@ class Cells:
             return more(m) + less(m) if high + low else m.total
 
         weight = float(either(self.matrix))
-        n = effective(weight, float(either(self.matrix.squared))) * total / weight
+        n = kish(weight, either(self.matrix.squared)) * total / weight
         return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
 
     def leaning(self, code: int, level: float) -> Valued:

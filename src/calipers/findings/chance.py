@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import Cells, OfClass, TwoCells, corrected, effective
+from calipers.findings.cells import Cells, OfClass, TwoCells, corrected
 from calipers.findings.numbers import Numbers
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
 from calipers.report.names import short
 from calipers.report.numbers import number
-from calipers.statistics import Moments, ScoreTable
+from calipers.statistics import Moments, ScoreTable, kish
 
 
 @rule("below-diagonal", "warning", ScoreTable)
@@ -26,8 +26,8 @@ def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Said]:
     if not area.high < 0.5:  # of one class there is none
         return
     # Of one, two or three positive rows the interval is too short.
-    positive = effective(float(table.total_positive), float(table.positive_squares.sum()))
-    negative = effective(float(table.total_negative), float(table.negative_squares.sum()))
+    positive = kish(table.total_positive, table.positive_squares.sum())
+    negative = kish(table.total_negative, table.negative_squares.sum())
     by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
     if area.value < 0.5 - intervals.z_of(s.level) * by_chance:
         turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from calipers.findings.cells import Cells, OfClass, corrected, effective
+from calipers.findings.cells import Cells, OfClass, corrected
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import first
 from calipers.report.names import joined
 from calipers.report.numbers import count, number
 from calipers.results import Estimate
+from calipers.statistics import kish
 
 #: Fewer rows of a class than this are few, and so are fewer topics than that.
 FEW_ROWS = 20
@@ -77,7 +78,7 @@ def few_rows(s: Subject, classes: Classes) -> Iterator[Said]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
     cells, m = classes.cells, classes.cells.matrix
-    sizes = map(effective, m.truth, m.squared.truth)
+    sizes = map(kish, m.truth, m.squared.truth)
     few = {cells.label(code): n for code, n in enumerate(sizes) if 0 < n < FEW_ROWS}
     if few:
         step = 1 / min(few.values())

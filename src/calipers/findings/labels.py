@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.cells import UNDEFINED, corrected, effective
+from calipers.findings.cells import UNDEFINED, corrected
 from calipers.findings.chance import CHOSEN, beside_constant
 from calipers.findings.classes import CONFUSED
 from calipers.findings.data import FEW_ROWS
@@ -21,7 +21,7 @@ from calipers.inference import proportions
 from calipers.once import cached_property
 from calipers.report.names import joined, short
 from calipers.report.numbers import count, number
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, kish, kish_of
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
@@ -77,7 +77,7 @@ class LabelRows:
         if not total > 0:
             return UNDEFINED
         share = float(np.dot(inside, weight)) / total
-        size = effective(total, float(np.square(weight).sum()))
+        size = kish_of(weight)
         if self.clusters is not None:
             clusters = self.clusters.taken(of)
             se = clusters.mean_error(inside)
@@ -99,7 +99,7 @@ class LabelRows:
             either = (more | less) & (weight > 0)
             either = either if either.any() else weight > 0
             own = float(weight[either].sum())
-            n = effective(own, float(np.square(weight[either]).sum())) * total / own
+            n = kish_of(weight[either]) * total / own
         return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
 
 
@@ -128,7 +128,7 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
     """A class (or label) has fewer than {FEW_ROWS} rows (effective rows where they are
     weighted)."""
     sums = (rows.truth.T @ w for w in (rows.weights, np.square(rows.weights)))
-    sizes = [effective(float(w), float(q)) for w, q in zip(*sums, strict=True)]
+    sizes = [kish(w, q) for w, q in zip(*sums, strict=True)]
     few = [(n, rows.label(code)) for code, n in enumerate(sizes) if 0 < n < FEW_ROWS]
     if few:
         fewest = [(label, n) for n, label in sorted(few, key=lambda one: one[0])]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.cells import Cells, effective
+from calipers.findings.cells import Cells
 from calipers.findings.labels import LabelAnswers
 from calipers.findings.rankings import Runs
 from calipers.findings.rules import Said, Subject, rule
 from calipers.inference import paired, proportions
 from calipers.report.names import joined, short
-from calipers.statistics import ScoreTable
+from calipers.statistics import ScoreTable, kish, kish_of
 
 Column = npt.NDArray[Any]
 
@@ -112,7 +112,7 @@ def perfect_scores(s: Subject, table: ScoreTable) -> Iterator[Said]:
     share), and at least {ENOUGH} of each of two classes."""
     sizes = table.total_positive, table.total_negative
     squares = float(table.positive_squares.sum()), float(table.negative_squares.sum())
-    rows = [effective(float(w), q) for w, q in zip(sizes, squares, strict=True)]
+    rows = [kish(w, q) for w, q in zip(sizes, squares, strict=True)]
     positive, negative = np.flatnonzero(table.positive), np.flatnonzero(table.negative)
     if min(rows) >= ENOUGH and positive[-1] < negative[0]:
         yield from _perfect(s, sum(rows), "separates the classes without a single error")
@@ -124,7 +124,7 @@ def perfect_answers(s: Subject, cells: Cells) -> Iterator[Said]:
     that a system that is right in {PERFECT:g} of all would seldom be (by the exact interval of the
     share), and at least {ENOUGH} of each of two classes."""
     m = cells.matrix
-    sizes = [effective(float(w), float(q)) for w, q in zip(m.truth, m.squared.truth, strict=True)]
+    sizes = [kish(w, q) for w, q in zip(m.truth, m.squared.truth, strict=True)]
     if m.correct == m.total > 0 and sum(n >= ENOUGH for n in sizes) >= 2 and not s.get(ScoreTable):
         yield from _perfect(s, cells.clusters or sum(sizes), "is right on every row")
 
@@ -136,7 +136,7 @@ def perfect_sets(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     share), and at least {ENOUGH} of each of two classes."""
     rows = answers.rows
     if np.array_equal(answers.predicted, rows.truth):
-        n = effective(float(rows.weights.sum()), float(np.square(rows.weights).sum()))
+        n = kish_of(rows.weights)
         varied = sum(ENOUGH <= n * share <= n - ENOUGH for share in rows.shares.tolist())
         if varied:
             clusters = None if rows.clusters is None else rows.clusters.number

@@ -19,7 +19,7 @@ from calipers.inference.clusters import Clusters
 from calipers.inference.influence import grouped
 from calipers.inference.intervals import Interval
 from calipers.inference.resampling import times
-from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix
+from calipers.statistics import ConfusionMatrix, FloatArray, IntArray, OccupiedMatrix, kish, kish_of
 from calipers.statistics.occupied import MOST_DENSE, RedrawnMatrix
 
 if TYPE_CHECKING:
@@ -271,9 +271,8 @@ class Cells:
     def _effective(self) -> float:
         """For how many independent rows these stand at least."""
         if self.clusters is not None:
-            own = np.bincount(self.clusters.code, self.weight)
-            return float(own.sum() ** 2 / np.square(own).sum())
-        return float(self.counts.sum() ** 2 / self.squares.sum())
+            return kish_of(np.bincount(self.clusters.code, self.weight))
+        return kish(self.counts.sum(), self.squares.sum())
 
     @property
     def _all_beside(self) -> bool:

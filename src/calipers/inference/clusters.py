@@ -17,6 +17,7 @@ import numpy.typing as npt
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.once import cached_property
+from calipers.statistics import kish_of
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ class Clusters:
         if se > 0 and rows > 1:
             size = min(rows, value * (1 - value) / se**2 * rows / (rows - 1))
         else:
-            size = float(margin.sum() ** 2 / np.square(margin).sum())
+            size = kish_of(margin)
         return float(size / self.widened(1.0, level) ** 2)
 
     def trials(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.inference.scales import SCALES, Scale, expit
+from calipers.statistics import kish
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray, ScoreTable
@@ -153,13 +154,9 @@ def auc_interval(area: float, table: ScoreTable, level: float) -> Interval:
 def class_sizes(table: ScoreTable) -> tuple[float, float]:
     """Kish's effective number of positives and of negatives, 0 where there are none."""
     return (
-        _kish(table.total_positive, table.positive_squares),
-        _kish(table.total_negative, table.negative_squares),
+        kish(table.total_positive, table.positive_squares.sum()),
+        kish(table.total_negative, table.negative_squares.sum()),
     )
-
-
-def _kish(total: FloatArray, squares: FloatArray) -> float:
-    return float(total**2 / squares.sum()) if total > 0 else 0.0
 
 
 def hanley_interval(area: float, table: ScoreTable, level: float) -> Interval:

@@ -13,6 +13,7 @@ from calipers.inference.limits import FEW_FOR_NORMAL
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error
+from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
     from calipers.statistics import FloatArray
@@ -56,7 +57,7 @@ def error_of(reading: Reading) -> Error | Interval | None:
 def effective_number(reading: Reading) -> float:
     """Kish's effective number of rows."""
     own = reading.weight
-    return reading.n if own is None else float(own.sum()) ** 2 / float(np.square(own).sum())
+    return reading.n if own is None else kish_of(own)
 
 
 def _delong(reading: Reading, level: float) -> Interval | None:

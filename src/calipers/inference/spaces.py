@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.statistics import Moments
+from calipers.statistics import Moments, kish_of
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ class ByClass(Space):
 
     def _correction(self, of_class: npt.NDArray[np.bool_]) -> float:
         own = of_class.astype(np.float64) if self.weight is None else self.weight[of_class]
-        squares = float(np.square(own).sum())
-        return _corrected(float(own.sum()) ** 2 / squares if squares > 0 else 0.0)
+        return _corrected(kish_of(own))
 
     def corrected(self, column: FloatArray) -> FloatArray:
         """Times √(n/(n − 1)) of the class of each row, where rows are independent."""

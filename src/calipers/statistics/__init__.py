@@ -11,6 +11,8 @@ if TYPE_CHECKING:
         IntArray,
         Statistic,
         all_but_one,
+        kish,
+        kish_of,
     )
     from calipers.statistics.classes import ClassRows
     from calipers.statistics.clusters import ClusterMoments
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from calipers.statistics.separations import Separations
 
 _HOMES = {
-    "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one",
+    "base": "GEOMETRIC_FLOOR, FloatArray, IntArray, Statistic, all_but_one, kish, kish_of",
     "classes": "ClassRows",
     "clusters": "ClusterMoments",
     "confusion": "ConfusionMatrix, LabelMatrices",
@@ -70,6 +72,8 @@ __all__ = [
     "Statistic",
     "all_but_one",
     "confusion_matrix",
+    "kish",
+    "kish_of",
     "rank_cells",
 ]
 

@@ -34,6 +34,20 @@ def dot(a: FloatArray, b: FloatArray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
+def kish(weight: float | FloatArray, squares: float | FloatArray) -> float:
+    """Kish's effective number of rows, (Σw)²/Σw²: as many rows of equal weight say as much.
+
+    >>> kish(6.0, 14.0)  # weights 1, 2 and 3
+    2.571428571428571
+    """
+    return float(weight**2 / squares) if squares > 0 else 0.0
+
+
+def kish_of(weight: FloatArray | IntArray) -> float:
+    """:func:`kish` of the weights themselves."""
+    return kish(float(weight.sum()), float(np.square(weight).sum()))
+
+
 def cell_sums(
     cell: npt.NDArray[Any], weight: FloatArray | None, *shape: int
 ) -> tuple[FloatArray, FloatArray]:

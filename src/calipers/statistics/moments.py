@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
-from calipers.statistics.base import FloatArray, Statistic, dot
+from calipers.statistics.base import FloatArray, Statistic, dot, kish
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -81,7 +81,7 @@ class Moments(Statistic):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (Σw)²/Σw²."""
-        return self.weight**2 / self.squares if self.squares > 0 else 0.0
+        return kish(self.weight, self.squares)
 
     @property
     def standard_error(self) -> float:

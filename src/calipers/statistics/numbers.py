@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
 from calipers.once import cached_property
-from calipers.statistics.base import FloatArray, Statistic
+from calipers.statistics.base import FloatArray, Statistic, kish
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -129,7 +129,7 @@ class NumberMoments(Statistic):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (Σw)²/Σw²."""
-        return float(self.weight**2 / self.squares) if self.squares > 0 else 0.0
+        return kish(self.weight, self.squares)
 
     def constant(self, name: str) -> npt.NDArray[np.bool_]:
         """Whether truth, predictions or residuals are all alike but for rounding."""
