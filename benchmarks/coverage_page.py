@@ -50,6 +50,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "centres and are put into clusters by a rule that is given. Of such the truth is what data "
         "sets of as many points have on average.",
     ),
+    "raters": (
+        "Agreement of raters",
+        "Three raters say the true category of an item so often, and else any category by its share.",
+    ),
     "topics": (
         "Means over topics",
         "“Success” is 1 on nine topics of ten, else 0. Pooled precision has topics of very unequal "

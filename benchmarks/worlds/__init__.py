@@ -15,6 +15,7 @@ from worlds import (
     pairs,
     partitions,
     probabilities,
+    raters,
     scores,
     several,
     slices,
@@ -22,7 +23,10 @@ from worlds import (
 )
 from worlds.world import Trial, World
 
-KINDS = (labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions)
+KINDS = (
+    *(labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions),
+    raters,
+)
 TRIALS = (several, families, pages, slices, findings)
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.overlap import overlap, rbo
     from calipers.evaluate.plan import plan
     from calipers.evaluate.ranking import ranking
-    from calipers.evaluate.raters import rater_agreement
+    from calipers.evaluate.raters import agreement
     from calipers.evaluate.regression import regression
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "data.errors": "InputError",
     "evaluate.agreement": "order_agreement, rank_correlation",
-    "evaluate.raters": "rater_agreement",
+    "evaluate.raters": "agreement",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
     "evaluate.compare": "compare",
@@ -77,6 +77,7 @@ __all__ = [
     "InputError",
     "Plan",
     "__version__",
+    "agreement",
     "averaged_curves",
     "classification",
     "clustering",
@@ -94,7 +95,6 @@ __all__ = [
     "plan",
     "rank_correlation",
     "ranking",
-    "rater_agreement",
     "rbo",
     "regression",
     "retrieval",

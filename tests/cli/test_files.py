@@ -30,6 +30,7 @@ LINES = {
     ),
     "regression": ("regression IN1 --truth y --predicted p", ("-o", "--report")),
     "clustering": ("clustering IN1 --labels p --truth y", ("-o", "--report")),
+    "agreement": ("agreement IN1 --raters p,q", ("-o", "--report")),
     "ranking": ("ranking IN1 --group q --truth y --score s", ("-o", "--report")),
     "ranking, joined": (
         "ranking IN1 --group q --truth y --score s --id i --system a=IN2",
@@ -44,6 +45,7 @@ LINES = {
     "compare multilabel": ("compare multilabel IN1 --truth y --predicted p", ("-o", "--report")),
     "compare regression": ("compare regression IN1 --truth y --predicted p", ("-o", "--report")),
     "compare clustering": ("compare clustering IN1 --labels p --truth y", ("-o", "--report")),
+    "compare agreement": ("compare agreement IN1 --raters p,q", ("-o", "--report")),
     "compare ranking": ("compare ranking IN1 --group q --truth y --score s", ("-o", "--report")),
     "compare values": ("compare values IN1 IN2", ("-o", "--report")),
     "plan retrieval": ("plan retrieval IN1 IN2 -m AP --half-width 0.1", ("-o",)),
@@ -56,6 +58,7 @@ LINES = {
         "plan clustering IN1 --labels p --truth y -m ARI --half-width 0.1",
         ("-o",),
     ),
+    "plan agreement": ("plan agreement IN1 --raters p,q --half-width 0.1", ("-o",)),
     "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),

@@ -83,6 +83,10 @@ CASES = {
         "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity",
         [("ARI", "t"), ("ARI", "forest"), ("purity", "forest - t")],
     ),
+    "agreement": (
+        "agreement t.csv --raters y,forest --by-rater",
+        [("Krippendorff-alpha",), ("y ~ forest",)],
+    ),
     "per group": (
         "ranking t.csv --group site --truth forest --score linear=s --score trees=t --per-group -m AP",
         [(site, system) for site in ("north", "south") for system in ("linear", "trees")],

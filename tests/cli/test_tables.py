@@ -22,6 +22,7 @@ SAMPLES = {
     "classification": "classification TABLE --truth y --score s",
     "regression": "regression TABLE --truth s --predicted t",
     "clustering": "clustering TABLE --labels fold --truth word",
+    "agreement": "agreement TABLE --raters p,q --slice word",
     "ranking": "ranking TABLE --group fold --truth y --score s",
     "multilabel": "multilabel TABLE --truth word --predicted word --separator ;",
     "compare over splits": (

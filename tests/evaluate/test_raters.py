@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 import calipers as cal
 from calipers.data.errors import InputError
-from calipers.measures.raters import OF_RATERS
+from calipers.measures.raters import moved_by_items
 from calipers.statistics.ratings import Ratings
 
 #: Krippendorff 2011: four observers, twelve units.
@@ -45,8 +45,17 @@ def of_counts(counts: list[list[int]]) -> dict[str, list[int | None]]:
     return {f"r{r}": [row[r] if r < len(row) else None for row in rows] for r in range(most)}
 
 
+NAMES = {"alpha": "Krippendorff-alpha", "Fleiss": "Fleiss-kappa", "percent": "percent-agreement"}
+
+
+def measured(ratings: Any, method: str = "alpha", **options: Any) -> cal.Estimate:
+    """One estimate of one set of raters."""
+    [found] = cal.agreement(ratings, measures=[NAMES[method]], **options)
+    return found
+
+
 def value(ratings: Any, method: str = "alpha", scale: str = "nominal") -> float:
-    return cal.rater_agreement(ratings, method=method, scale=scale).value
+    return measured(ratings, method, scale=scale, interval="none").value
 
 
 @pytest.mark.parametrize(
@@ -54,7 +63,7 @@ def value(ratings: Any, method: str = "alpha", scale: str = "nominal") -> float:
     [("nominal", 0.743421), ("ordinal", 0.815388), ("interval", 0.849107)],
 )
 def test_krippendorffs_example(scale: str, expected: float) -> None:
-    found = cal.rater_agreement(OBSERVERS, scale=scale)
+    found = measured(OBSERVERS, scale=scale)
     assert found.value == pytest.approx(expected, abs=5e-7)
     assert (found.n, found.of, found.unit) == (11, 12, "items")
 
@@ -73,7 +82,7 @@ def test_fleiss_example() -> None:
 )  # fmt: skip
 def test_assessors(method: str, scale: str, expected: float, error: float | None) -> None:
     """The errors are those of leaving out one item after the other."""
-    found = cal.rater_agreement(ASSESSORS, method=method, scale=scale)
+    found = measured(ASSESSORS, method, scale=scale)
     assert found.value == pytest.approx(expected, abs=5e-7)
     columns = np.array(list(ASSESSORS.values()))
     left = [
@@ -147,15 +156,17 @@ def test_how_items_move_it(method: str, scale: str) -> None:
     columns = [np.array([-1 if x is None else x for x in row]) for row in ratings.values()]
     counts = np.stack([sum((c == k).astype(int) for c in columns) for k in range(4)], axis=1)
     counts = counts[counts.sum(axis=1) >= 2]
-    formula = OF_RATERS[method][0]
+    own = f"(scale={scale!r})" if method == "alpha" else ""
+    measure = cal.measure(NAMES[method] + own)
 
     def at(times: np.ndarray) -> float:
         r = Ratings(tuple("0123"), np.arange(4.0), np.repeat(counts, times, axis=0))
-        return formula(r, scale)[0]
+        return float(measure.apply(r))
 
     many, n = 2000, len(counts)
     whole = Ratings(tuple("0123"), np.arange(4.0), np.tile(counts, (many, 1)))
-    moved = formula(whole, scale)[1][:n]
+    moved = moved_by_items(measure, whole)
+    assert moved is not None
     for item in range(n):
         step = np.full(n, many)
         step[item] += 1
@@ -166,10 +177,10 @@ def test_how_items_move_it(method: str, scale: str) -> None:
 
 def test_the_order_of_raters_and_items_changes_nothing() -> None:
     ratings = random_ratings(5, 30)
-    found = cal.rater_agreement(ratings, scale="ordinal")
+    found = measured(ratings, scale="ordinal")
     order = np.random.default_rng(0).permutation(30)
     mixed = {name: [ratings[name][i] for i in order] for name in reversed(list(ratings))}
-    again = cal.rater_agreement(mixed, scale="ordinal")
+    again = measured(mixed, scale="ordinal")
     assert (again.value, again.low, again.high) == pytest.approx(
         (found.value, found.low, found.high), abs=1e-9
     )
@@ -178,7 +189,7 @@ def test_the_order_of_raters_and_items_changes_nothing() -> None:
 def test_perfect_agreement_has_an_interval() -> None:
     said = [0, 1] * 20
     for method in ("alpha", "Fleiss", "percent"):
-        found = cal.rater_agreement({"a": said, "b": said}, method=method)
+        found = measured({"a": said, "b": said}, method)
         assert (found.value, found.high) == (1, 1)
         assert 0.7 < found.low < 0.97
 
@@ -193,7 +204,7 @@ def test_perfect_agreement_has_an_interval() -> None:
     ],
 )
 def test_no_value(ratings: dict[str, list[int | None]], method: str, reason: str) -> None:
-    found = cal.rater_agreement(ratings, method=method)
+    found = measured(ratings, method)
     assert math.isnan(found.value)
     assert dict(found.undefined) == {reason: 2}
     assert found.no_interval == "undefined_value"
@@ -203,32 +214,35 @@ def test_files_and_orders(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("doc,ann,ben\nd1,low,low\nd2,high,mid\nd3,mid,\nd4,low,low\nd5,high,high\n")
     of = {"raters": ["ann", "ben"], "scale": "ordinal"}
-    found = cal.rater_agreement(path, order=["low", "mid", "high"], **of)
+    found = measured(path, order=["low", "mid", "high"], **of)
     said = {"ann": [0, 2, 1, 0, 2], "ben": [0, 1, None, 0, 2]}
     assert found.value == pytest.approx(value(said, scale="ordinal"))
-    assert found.value != pytest.approx(cal.rater_agreement(path, **of).value)
+    assert found.value != pytest.approx(measured(path, **of).value)
     assert (found.n, found.of) == (4, 5)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "kappa"}, "method is 'kappa', expected one of alpha, Fleiss, percent"),
         ({"scale": "ratio"}, "scale is 'ratio', expected one of nominal, ordinal, interval"),
-        ({"method": "Fleiss", "scale": "ordinal"}, "scale='ordinal' says something of 'alpha'"),
-        ({"raters": ["a", "x"]}, "raters: there is no column 'x'"),
+        ({"raters": ["a", "x"]}, "raters: there is no rater 'x'"),
         ({"raters": ["a"]}, "there is one rater only"),
+        ({"raters": {}}, "raters: an empty dict"),
+        ({"raters": {"one": ["a"], "two": ["a", "b"]}}, "raters 'one': there is one rater only"),
+        ({"raters": "ab"}, "raters: found 'ab', expected names of raters"),
+        ({"rating": "a"}, "item= is not given: item=, rater= and rating= go together"),
+        ({"slices": ["c"]}, "slices: there is no column 'c'"),
         ({"order": [1, 2]}, "order: it lacks the category '0'"),
     ],
 )
 def test_what_is_wrong_is_told(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
-        cal.rater_agreement({"a": [0, 1], "b": [0, 2]}, **options)
+        cal.agreement({"a": [0, 1], "b": [0, 2]}, **options)
 
 
 def test_text_has_no_intervals() -> None:
     with pytest.raises(InputError, match="the ratings are text: 'x', 'y'; expected numbers"):
-        cal.rater_agreement({"a": ["x", "y"], "b": ["x", "x"]}, scale="interval")
+        cal.agreement({"a": ["x", "y"], "b": ["x", "x"]}, scale="interval")
 
 
 def test_parts_merge() -> None:
@@ -237,3 +251,98 @@ def test_parts_merge() -> None:
     parts = [Ratings(("x", "y"), np.arange(2.0), part) for part in (counts[:1], counts[1:])]
     assert (parts[0] + parts[1]).to_bytes() == whole.to_bytes()
     assert Ratings.from_bytes(whole.to_bytes()).to_bytes() == whole.to_bytes()
+
+
+LONG = {
+    "doc": ["d1", "d1", "d2", "d2", "d3", "d3", "d2", "d4"],
+    "who": ["ann", "ben", "ann", "ben", "ann", "ben", "eve", "eve"],
+    "says": [0, 0, 1, 2, 2, 2, 1, 0],
+    "kind": ["x", "x", "y", "y", "y", "y", "y", "x"],
+}
+COLUMNS = {"item": "doc", "rater": "who", "rating": "says"}
+
+
+def test_a_row_a_rating() -> None:
+    wide = {"ann": [0, 1, 2, None], "ben": [0, 2, 2, None], "eve": [None, 1, None, 0]}
+    found = cal.agreement(LONG, **COLUMNS, slices=["kind"])
+    assert found.estimates[0].value == value(wide)
+    assert [e.estimate.of for e in found.slices or ()] == [2, 2, 2, 2]
+    assert "1 of 4 items have fewer than two ratings" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"who": ["ann"] * 8}, "row 2: 'ann' rates 'd1' again, as in row 1"),
+        ({"doc": [*LONG["doc"][:7], None]}, "item: row 8 has none"),
+        ({"kind": [*"xyyyyyy", "x"]}, "'kind' of 'd1' is 'y' in row 2 and 'x' in row 1"),
+    ],
+)
+def test_a_row_a_rating_that_is_wrong(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        cal.agreement({**LONG, **changed}, **COLUMNS, slices=["kind"])
+
+
+def three(items: int = 120) -> dict[str, Any]:
+    """Three raters who mostly agree, and one who answers by chance."""
+    random = np.random.default_rng(5)
+    truth = random.integers(0, 3, items)
+    right = random.random((3, items)) < 0.9
+    said = np.where(right, truth, random.integers(0, 3, (3, items)))
+    return {**dict(zip("abc", said, strict=True)), "odd": random.integers(0, 3, items)}
+
+
+def test_tables_of_pairs_and_raters() -> None:
+    said = three()
+    pairs, each = cal.agreement(said).label_tables
+    assert (pairs.of, pairs.labels[0], each.of, each.labels) == (
+        "pair",
+        "a ~ b",
+        "rater",
+        (*"abc", "odd"),
+    )
+    kappa = cal.measure("kappa")(said["a"].astype(str), said["b"].astype(str))
+    assert pairs.values["kappa"][0] == pytest.approx(kappa)
+    assert pairs.truth.tolist() == [120.0] * 6
+    without = {name: of for name, of in said.items() if name != "odd"}
+    assert each.values["Krippendorff-alpha without"][3] == pytest.approx(value(without))
+    assert each.counts["1"][0] == (said["a"] == 1).sum()
+    ordinal = cal.agreement(said, scale="ordinal", interval="none").label_tables[0]
+    assert "kappa(weights='quadratic')" in ordinal.values
+
+
+def test_two_sets_of_raters_beside_leaving_items_out() -> None:
+    said, sets = three(), {"good": ["a", "b", "c"], "mixed": ["a", "b", "odd"]}
+    ev = cal.agreement(said, sets, measures=["Krippendorff-alpha"], baseline="good")
+    assert ev.comparison is not None
+    difference = ev.comparison["Krippendorff-alpha"]
+
+    def apart(rows: Any) -> float:
+        own = {name: column[rows] for name, column in said.items()}
+        mixed, good = (value({n: own[n] for n in sets[name]}) for name in ("mixed", "good"))
+        return mixed - good
+
+    left = np.array([apart(np.arange(120) != item) for item in range(120)])
+    jackknife = math.sqrt(119 / 120 * np.square(left - left.mean()).sum())
+    assert difference.value == pytest.approx(apart(slice(None)))
+    assert (difference.high - difference.low) / 2 == pytest.approx(1.96 * jackknife, rel=0.06)
+    assert difference.n == 120
+    assert difference.p < 0.001
+    agreeing = [
+        sum(own[a][k] == own[b][k] for a, b in (("a", "b"), ("a", x), ("b", x)))
+        for x in ("odd", "c")
+        for own in [said]
+        for k in range(120)
+    ]
+    assert difference.wins == sum(np.array(agreeing[:120]) > agreeing[120:])
+
+
+def test_what_is_found_of_raters() -> None:
+    kinds = {finding.kind: finding for finding in cal.agreement(three()).findings}
+    assert set(kinds) == {"raters-disagree", "rater-alone"}
+    assert "without odd alpha is higher" in kinds["rater-alone"].sentence
+    rare = {n: [0] * 90 + [int(k == n) for k in "abba" for _ in range(2)] + [1] * 2 for n in "ab"}
+    [common] = [f for f in cal.agreement(rare).findings if f.kind == "common-category"]
+    assert "'0'" in common.sentence
+    agreed = {name: of for name, of in three(60).items() if name != "odd"}
+    assert cal.agreement(agreed).findings == ()

@@ -333,7 +333,7 @@ def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
             partial(cal.rank_correlation, [1, 2, 3, 4, 5, 6], [2, 1, 3, 6, 4, 5], method=method),
         )
     said = {"a": [0, 1, 2, 3, 0, 0, 2], "b": [0, 1, 2, 2, 0, 1, None], "c": [0, 2, 2, 3, 0, 0, 1]}
-    yield "agreement of raters", partial(cal.rater_agreement, said, scale="ordinal")
+    yield "agreement of raters", partial(cal.agreement, said, scale="ordinal", **FEW)
     yield (
         "order of systems",
         lambda: cal.order_agreement(

@@ -28,6 +28,7 @@ from calipers.statistics import (
     NumberMoments,
     NumberRows,
     QuantileRows,
+    Ratings,
     SampledRankings,
     ScoreTable,
     Separations,
@@ -109,6 +110,12 @@ def _table(_: Definition, rows: Sequence[Row]) -> ScoreTable:
 def _contingency(_: Definition, rows: Sequence[Row]) -> ContingencyTable:
     truth, cluster = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     return ContingencyTable.from_codes(truth, cluster, "abc", "wxyz")
+
+
+def _ratings(_: Definition, rows: Sequence[Row]) -> Ratings:
+    """A row is an item, with the category that each of three raters put it into, or none."""
+    codes = np.array(rows, np.int64).reshape(len(rows), 3)
+    return Ratings.from_codes(codes, "abc", np.array([1.0, 2.0, 4.0]))
 
 
 def _separations(_: Definition, rows: Sequence[Row]) -> Separations:
@@ -345,6 +352,9 @@ KINDS = {
         Kind("separations", Separations,
              st.tuples(st.integers(0, 2), st.integers(0, 2), st.floats(0, 1e3)), _separations,
              lambda rows, _: [(a, b, 0.0 if a == b else d) for a, b, d in rows], weighted=False),
+        Kind("agreement", Ratings,
+             st.tuples(*[st.integers(-1, 2)] * 3), _ratings,
+             lambda rows, _: [(max(row),) * 3 for row in rows], weighted=False),
         Kind("ranks", ClassRanks,
              st.tuples(st.integers(0, 2), st.tuples(*[st.integers(0, 2).map(float)] * 3), WEIGHTS),
              _class_ranks, _right_class),
@@ -435,6 +445,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "predictors": _one_of(0, 1, 2),
     "p": _between(0.1, 0.95),
     "patience": _between(0.05, 0.95),
+    "scale": _one_of("nominal", "ordinal", "interval"),
     "smoothing": _between(1.0, 4.0, 2.0, 3.0),
     "gain": _one_of("binary", "scale"),
     "tail": _one_of("always", "with-unjudged"),

@@ -114,7 +114,7 @@ MADE: dict[str, Callable[[], Any]] = {
         "AP", result("topics"), difference=0.05, resamples=100, system="fine", baseline="rough"
     ),
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
-    "raters": lambda: cal.rater_agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}),
+    "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),
 }
 
 

@@ -162,7 +162,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"evaluation": ranked, "reference": "AP", "measure": "nDCG@2", "resamples": 100},
     ),
     "rank_correlation": (cal.rank_correlation, {"reference": SCORE, "other": OTHER}),
-    "rater_agreement": (cal.rater_agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
+    "agreement": (cal.agreement, {"ratings": {"a": CLASSES, "b": CLASSES[::-1]}}),
     "plan": (cal.plan, {"measure": "nDCG@10", "sd": 0.1, "difference": 0.02}),
     "plan of a pilot": (cal.plan, {"measure": "AP", "pilot": ranked, "half_width": 0.3}),
     "plan of an area": (

@@ -240,6 +240,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "label-ranks": [((True, False, True), (0.0,) * 3, 1.0)],
         "partitions": [(0, 0), (1, 1), (1, 1)],
         "silhouettes": [(0.0, 1.0, 1.0)],
+        "agreement": [(0, 0, 0), (1, 1, 1)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
         "soft": [((0.5, 0.25, 0.25),) * 2 + (1.0,)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],

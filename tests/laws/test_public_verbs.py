@@ -38,7 +38,7 @@ BATCHES = {
     "grouped": tuple(f for f in TASKS["retrieval"] if f not in ("retrieval", "sampled")),
     "sampled": ("sampled",),
 }
-UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering")
+UNWEIGHTED = ("retrieval", "grouped", "sampled", "clustering", "agreement")
 
 
 @functools.cache
@@ -104,6 +104,17 @@ def evaluation(task: str, rows: int, interval: str, weighted: bool) -> cal.Evalu
         }
         points = np.eye(3)[of_row] + generator.normal(0, 0.3, (rows, 3))
         return cal.clustering(points, found, of_row, **options)
+    if task == "agreement":
+        of_item = generator.integers(0, 3, rows)
+        said = {
+            f"{name} {k}": np.where(
+                generator.random(rows) < noise, generator.integers(0, 3, rows), of_item
+            )
+            for name, noise in (("rough", 0.6), ("fine", 0.3))
+            for k in range(3)
+        }
+        sets = {name: [one for one in said if one.startswith(name)] for name in ("rough", "fine")}
+        return cal.agreement(said, sets, **options)
     grades = generator.choice([0, 1, 2, 3], (rows, 20), p=[0.8, 0.1, 0.06, 0.04])
     grades[:, 0] = 1  # some relevant document
     qrels = {f"t{t}": {f"d{d}": int(g) for d, g in enumerate(row)} for t, row in enumerate(grades)}

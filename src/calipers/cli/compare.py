@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 #: The commands that evaluate what is compared.
-EVALUATING = ("retrieval", "classification", "multilabel", "regression", "ranking", "clustering")
+EVALUATING = (
+    *("retrieval", "classification", "multilabel", "regression", "ranking", "clustering"),
+    "agreement",
+)
 #: Those of them whose rows may come from several test splits.
 OF_ROWS = ("classification", "multilabel", "regression")
 

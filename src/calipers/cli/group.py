@@ -18,6 +18,7 @@ COMMANDS = {
     "regression": "Evaluate predicted numbers in a table.",
     "clustering": "Evaluate clusters of the points in a table.",
     "ranking": "Evaluate scores that order the rows of groups, in a table.",
+    "agreement": "Say how far raters agree about the same items, in a table.",
     "compare": "Say whether systems differ, with intervals and paired tests.",
     "overlap": "Say how much runs have in common, without judgments.",
     "plan": "Say how many topics or rows are needed, or what those at hand could show.",

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "markdown")
 
 #: The commands that evaluate a pilot.
-PILOTS = ("retrieval", "classification", "multilabel", "regression", "ranking", "clustering")
+PILOTS = (
+    *("retrieval", "classification", "multilabel", "regression", "ranking", "clustering"),
+    "agreement",
+)
 
 
 #: What is asked for, and how it is written; the same from numbers and from a pilot.

@@ -79,17 +79,18 @@ topic_options = stacked(
 
 def topic_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of an evaluation of topics, which are taken out of the options."""
-    table, slices, bins = (options.pop(key) for key in ("topic_table", "slices", "slice_bins"))
-    named = bool(slices or options["weight"])
+    table, named = options.pop("topic_table"), bool(options["slices"] or options["weight"])
     if table and not named:
         raise click.UsageError("--topic-table is there for --weight or --slice; neither is given")
     if named and not table:
         raise click.UsageError("--weight and --slice name columns of --topic-table: give it, too")
-    return {
-        "topic_table": table,
-        "slices": list(slices) or None,
-        "slice_bins": dict(map(_bins, bins)) or None,
-    }
+    return {"topic_table": table, **named_slices(options)}
+
+
+def named_slices(options: dict[str, Any]) -> dict[str, Any]:
+    """The names of the columns to cut by, which are taken out of the options."""
+    slices, bins = (options.pop(key) for key in ("slices", "slice_bins"))
+    return {"slices": list(slices) or None, "slice_bins": dict(map(_bins, bins)) or None}
 
 
 def row_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:

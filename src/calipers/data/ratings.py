@@ -4,53 +4,150 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.data import tables
 from calipers.data.arrays import is_missing
+from calipers.data.classes import name_of
 from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.trec import Origin
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class RatedItems:
+    """The category that each rater put each item into (items, raters), −1 for none; categories in
+    their order and their numbers, NaN where they are text; sets of raters by name, as positions.
+    ``rows`` is a row of the table for each item, and ``origins`` what was read."""
+
+    raters: tuple[str, ...]
+    codes: npt.NDArray[np.int64]
+    categories: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    sets: Mapping[str, list[int]]
+    rows: pa.Table
+    origins: tuple[Origin, ...]
 
 
 def read_ratings(
-    source: Any, raters: Sequence[str] | None, order: Sequence[Any] | None
-) -> tuple[tuple[str, ...], Any, Any]:
-    """The categories in their order, their numbers (NaN where they are text), and of each item how
-    often it was put into each of them.
-
-    ``source`` has a column a rater and a row an item.
-    """
+    source: Any,
+    raters: Mapping[str, Any],
+    order: Sequence[Any] | None,
+    long: Mapping[str, str | None],
+    others: Sequence[str] = (),
+) -> RatedItems:
+    """Ratings from a table with a column a rater and a row an item, but for the columns that are
+    ``others`` and the one of the "item" that ``long`` names; or, where that names those of the
+    "rater" and the "rating" as well, a row a rating. ``raters`` are those of each set, by its name;
+    None for all."""
     path = isinstance(source, str | os.PathLike)
     table = tables.read_table(os.fspath(source)) if path else tables.as_arrow(source)
-    where = f"{os.fspath(source)}: " if path else ""
-    names = table.column_names if raters is None else list(raters)
-    for name in names:
-        if name not in table.column_names:
+    where, origins = "", tuple[Origin, ...]()
+    if path:
+        where = f"{os.fspath(source)}: "
+        size, digest = tables.file_digest(source)
+        origins = (Origin("table", os.fspath(source), bytes=size, sha256=digest),)
+    for what, name in [*long.items(), *(("slices", name) for name in others)]:
+        if name is not None and name not in table.column_names:
             told = did_you_mean(name, table.column_names)
-            raise InputError(f"{where}raters: there is no column {name!r}; {told}")
-    if len(set(names)) < 2:
-        raise InputError(f"{where}there is one rater only; agreement takes two columns or more")
-    columns = [table.column(name).to_pylist() for name in names]
-    found = {value for column in columns for value in column if not is_missing(value)}
+            raise InputError(f"{where}{what}: there is no column {name!r}; {told}")
+    if long["rater"] is not None or long["rating"] is not None:
+        lacking = [what for what, name in long.items() if name is None]
+        if lacking:
+            raise InputError(
+                f"{where}{lacking[0]}= is not given: item=, rater= and rating= go together"
+            )
+        columns, rows = _pivoted(table, long, others, where)
+    else:
+        none = {*others, long["item"]}
+        columns = {n: table.column(n).to_pylist() for n in table.column_names if n not in none}
+        rows = table
+    sets = _sets(raters, list(columns), where)
+    names = list(dict.fromkeys(name for of in sets.values() for name in of))
+    found = {x for name in names for x in columns[name] if not is_missing(x)}
     for value in found:
         if not isinstance(value, str | int | float) or value in (math.inf, -math.inf):
             raise InputError(f"{where}a rating is {shown(value)}, expected text or a finite number")
     values = _ordered(found, order, where)
     place = {value: k for k, value in enumerate(values)}
-    counts = np.zeros((table.num_rows, len(values)), np.int64)
-    for column in columns:
-        for item, value in enumerate(column):
-            if not is_missing(value):
-                counts[item, place[value]] += 1
+    codes = [[-1 if is_missing(x) else place[x] for x in columns[name]] for name in names]
     is_text = any(isinstance(value, str) for value in values)
-    numbers = np.array([math.nan if is_text else float(value) for value in values])
-    return tuple(str(value) for value in values), numbers, counts
+    return RatedItems(
+        tuple(names),
+        np.array(codes, np.int64).T,
+        tuple(name_of(value) for value in values),
+        np.array([math.nan if is_text else float(value) for value in values]),
+        {name: [names.index(one) for one in of] for name, of in sets.items()},
+        rows,
+        origins,
+    )
+
+
+def _sets(given: Mapping[str, Any], known: Sequence[str], where: str) -> dict[str, list[str]]:
+    """Raters by the name of the set that they are in."""
+    sets = {}
+    for name, asked in given.items():
+        of = known if asked is None else asked
+        if isinstance(of, str) or not isinstance(of, Sequence):
+            raise InputError(f"{where}raters: found {shown(of)}, expected names of raters")
+        for one in of:
+            if one not in known:
+                told = did_you_mean(str(one), known)
+                raise InputError(f"{where}raters: there is no rater {one!r}; {told}")
+        if len(set(of)) < 2:
+            who = "one rater only" if len(of) else "no rater"
+            who = f"there is {who}" if len(given) == 1 else f"raters {name!r}: there is {who}"
+            raise InputError(f"{where}{who}; agreement takes two or more")
+        sets[str(name)] = list(dict.fromkeys(of))
+    return sets
+
+
+def _pivoted(
+    table: pa.Table, long: Mapping[str, str | None], others: Sequence[str], where: str
+) -> tuple[dict[str, list[Any]], pa.Table]:
+    """A column of each rater, and the first row of each item."""
+    parts = {what: table.column(str(name)).to_pylist() for what, name in long.items()}
+    for what in ("item", "rater"):
+        for row, value in enumerate(parts[what], 1):
+            if is_missing(value):
+                raise InputError(f"{where}{what}: row {row} has none")
+    items = {item: row for row, item in reversed(list(enumerate(parts["item"])))}
+    first = sorted(items.values())
+    place = {parts["item"][row]: k for k, row in enumerate(first)}
+    columns: dict[str, list[Any]] = {}
+    seen: dict[tuple[Any, str], int] = {}
+    for row, (item, rater, rating) in enumerate(zip(*parts.values(), strict=True), 1):
+        name = name_of(rater)
+        if (item, name) in seen:
+            raise InputError(
+                f"{where}row {row}: {shown(rater)} rates {shown(item)} again, as in row "
+                f"{seen[item, name]}; expected one rating of each"
+            )
+        seen[item, name] = row
+        columns.setdefault(name, [None] * len(first))[place[item]] = rating
+    for name in others:
+        given = [None if is_missing(x) else x for x in table.column(name).to_pylist()]
+        for row, (item, value) in enumerate(zip(parts["item"], given, strict=True), 1):
+            at = items[item]
+            if value != given[at]:
+                raise InputError(
+                    f"{where}slices: {name!r} of {shown(item)} is {shown(value)} in row {row} and "
+                    f"{shown(given[at])} in row {at + 1}; expected one for an item"
+                )
+    return columns, table.take(first)
 
 
 def _ordered(found: set[Any], order: Sequence[Any] | None, where: str) -> list[Any]:
     if order is not None:
+        if not any(isinstance(value, str) for value in found):
+            order = [_number(value) for value in order]
         order = [value.item() if isinstance(value, np.generic) else value for value in order]
         odd = [value for value in order if not isinstance(value, str | int | float)]
         if odd:
@@ -62,6 +159,15 @@ def _ordered(found: set[Any], order: Sequence[Any] | None, where: str) -> list[A
     if len({isinstance(value, str) for value in found}) > 1:
         text = next(value for value in found if isinstance(value, str))
         raise InputError(
-            f"{where}ratings are numbers and text, such as {text!r}; expected one kind"
+            f"{where}ratings are numbers and text, such as {text!r}; expected one kind "
+            "(is it a column of items? item= and --item name that one)"
         )
     return sorted(found)
+
+
+def _number(value: Any) -> Any:
+    """A number that a command line has as text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -2,126 +2,221 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.shared import make_settings
-from calipers.inference import dirichlet
-from calipers.inference.limits import FEW_OF_CATEGORY
+from calipers.evaluate.shared import MeasureNames, choose_measures, make_settings
+from calipers.evaluate.skeleton import asked_of, evaluated
+from calipers.evaluate.subjects import of_raters
 from calipers.inference.reading import Reading
-from calipers.inference.settings import Settings
-from calipers.measures.raters import OF_RATERS, SCALES
-from calipers.results import Estimate
-from calipers.statistics.ratings import Ratings
+from calipers.measures import Measure, parse
+from calipers.measures.parameters import PARAMETERS
+from calipers.readings.counts import ClassCounts
+from calipers.report.numbers import count
+from calipers.results import Evaluation, LabelTable
+from calipers.results.estimate import UNNAMED
+from calipers.systems.raters import Raters
+
+SCALES = PARAMETERS["scale"].choices
+
+USUAL = ("Krippendorff-alpha", "percent-agreement")
+
+#: Cohen's κ of two raters; of numbers whose distances count there is none.
+OF_TWO = {"nominal": "kappa", "ordinal": "kappa(weights='quadratic')"}
+
+#: Of more raters nobody would read the table of all pairs, and of more categories that of raters.
+MOST_RATERS, MOST_LISTED, MOST_CATEGORIES = 12, 50, 12
 
 
 @verb
-def rater_agreement(
+def agreement(
     ratings: Any,
+    raters: Any = None,
     *,
-    method: str = "alpha",
+    item: str | None = None,
+    rater: str | None = None,
+    rating: str | None = None,
     scale: str = "nominal",
-    raters: Sequence[str] | None = None,
     order: Sequence[Any] | None = None,
+    slices: Any = None,
+    slice_bins: Bins | None = None,
+    measures: MeasureNames | None = None,
+    baseline: str | None = None,
+    primary: str | None = None,
+    interval: str | Sequence[str] = "auto",
     level: float = 0.95,
-) -> Estimate:
+    resamples: int = 2000,
+    seed: int = 0,
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
     """How far raters agree about the same items, beyond what chance would make of it.
 
     Parameters
     ----------
     ratings
-        A table with a column a rater and a row an item: a data frame, a dict of columns, or a file.
-        A rating may be missing.
-    method
-        ``"alpha"``: α (Krippendorff 2011), for any number of ratings an item. ``"Fleiss"``: κ
-        (Fleiss 1971), for as many of each item. ``"percent"``: the share of pairs of ratings that
-        agree, by chance or not. (Of two raters, Cohen's κ and its weighted kinds are measures of
-        classification, ``kappa``.)
+        A data frame, a dict of columns, or a file: a column a rater and a row an item, where a
+        rating may be missing; or, where ``rater`` is given, a row a rating.
+    item, rater, rating
+        Names of columns: of the items, which is no rater; of a table with a row a rating also of
+        who rated, and of the ratings.
+    raters
+        Which columns are raters, or which names in the column ``rater``, where these are not all; a
+        dict from names to lists of raters compares these, item by item.
     scale
         What α takes for how far two ratings are apart: ``"nominal"``, ``"ordinal"`` or
         ``"interval"``.
-    raters
-        Which columns are raters, where these are not all.
     order
         The categories in their order, where that is not the order of numbers or letters.
-    level
-        Of the interval.
+    slices
+        Names of columns of ``ratings`` that say more of each item, to cut the items by.
+    measures, baseline, primary, interval, level, resamples, seed, slice_bins
+        See :func:`calipers.classification`.
 
     Returns
     -------
-    Estimate
-        From −1 to 1, 0 being chance; of ``"percent"`` from 0 to 1. The interval is for items like
-        these, rated by these raters. There is no value where no item has two ratings, where all of
-        them are of one category, and of Fleiss' κ where items have unequal numbers of ratings.
+    Evaluation
+        α (Krippendorff 2011) and the share of pairs of ratings that agree; Fleiss' κ by name. Each
+        is from −1 to 1, 0 being chance; of the share from 0 to 1. Intervals are for items like
+        these, rated by these raters. A table has each pair of raters, with Cohen's κ (of ordinal
+        ratings with quadratic weights); another one each rater, with α of all others.
 
     Raises
     ------
     InputError
-        For fewer than two raters, an unknown method or scale, and text on a scale of intervals.
+        For fewer than two raters, an unknown scale, and text on a scale of intervals.
 
     Examples
     --------
     >>> import calipers as cal
     >>> said = {"ann": [0, 1, 2, 2, 0, 1], "ben": [0, 1, 2, 1, 0, None], "eve": [0, 1, 2, 2, 1, 1]}
-    >>> round(cal.rater_agreement(said).value, 4)
+    >>> round(cal.agreement(said)["Krippendorff-alpha"].value, 4)
     0.6632
-    >>> round(cal.rater_agreement(said, scale="ordinal").value, 4)
+    >>> ordinal = cal.agreement(said, scale="ordinal", measures=["Krippendorff-alpha"])
+    >>> round(ordinal.estimates[0].value, 4)
     0.8118
     """
-    if method not in OF_RATERS:
-        known = ", ".join(OF_RATERS)
-        raise InputError(
-            f"method is {method!r}, expected one of {known}; {did_you_mean(method, OF_RATERS)}"
-        )
     if scale not in SCALES:
         raise InputError(f"scale is {scale!r}, expected one of {', '.join(SCALES)}")
-    if method != "alpha" and scale != "nominal":
-        raise InputError(f"scale={scale!r} says something of 'alpha' only, not of {method!r}")
-    settings = make_settings("auto", level, 2000, 0)
-    found = Ratings(*read_ratings(ratings, raters, order))
+    settings = make_settings(interval, level, resamples, seed)
+    cut_by = slice_columns(slices) or {}
+    named = [part for parts in cut_by.values() for part in parts.values() if isinstance(part, str)]
+    sets = dict(raters) if isinstance(raters, Mapping) else {UNNAMED: raters}
+    if not sets:
+        raise InputError("raters: an empty dict, expected sets of raters by name")
+    long = {"item": item, "rater": rater, "rating": rating}
+    found = read_ratings(ratings, sets, order, long, named)
     if scale == "interval" and np.isnan(found.values).any():
         told = ", ".join(map(repr, found.categories[:3]))
         raise InputError(f"scale is 'interval', and the ratings are text: {told}; expected numbers")
-    name = method if scale == "nominal" else f"{method}(scale={scale!r})"
-    return estimate_of(_reading(found, method, scale, settings), name, "")
-
-
-def _reading(r: Ratings, method: str, scale: str, settings: Settings) -> Reading:
-    formula, bounds = OF_RATERS[method]
-    undefined, n = _undefined(r, method), len(r.shared)
-    value, moved = (np.nan, np.zeros(n)) if undefined else formula(r, scale)
-
-    def bayesian(level: float) -> Any:
-        return dirichlet.bayesian(value + moved, bounds, level)
-
-    rare = r.times.sum() - r.of_category.max(initial=0) < FEW_OF_CATEGORY
-    return Reading(
-        value=value,
-        kind="agreement of raters",
-        settings=settings,
-        n=n,
-        of=len(r),
-        unit="items",
-        bounds=bounds,
-        higher_is_better=True,
-        undefined=undefined,
-        caution="few ratings beside the commonest" if rare else "",
-        methods={"bayesian": bayesian},
+    chosen = choose_measures(measures, USUAL, "agreement", {"scale": scale})
+    whole = Raters("", found.raters, found.codes, found.categories, found.values, settings)
+    systems = asked_of({n: whole.of(which, n) for n, which in found.sets.items()}, chosen)
+    cut_by = {
+        name: {of: found.rows.column(c) if isinstance(c, str) else c for of, c in parts.items()}
+        for name, parts in cut_by.items()
+    }
+    return evaluated(
+        "agreement",
+        systems,
+        chosen,
+        baseline=baseline,
+        primary=primary,
+        slices=cut_by or None,
+        slice_bins=slice_bins,
+        conventions={"scale": scale},
+        inputs=[*found.origins, *inputs],
+        findings=of_raters,
+        notes=_notes(systems.values(), chosen[0]),
+        label_tables=tuple(_tables(systems.values(), chosen, scale)),
     )
 
 
-def _undefined(r: Ratings, method: str) -> Mapping[str, int]:
-    """Why there is no value."""
-    if len(r.shared) == 0:
-        return {"no_shared_item": len(r)}
-    if method == "Fleiss" and np.ptp(r.times) > 0:
-        return {"unequal_ratings": len(r)}
-    if method != "percent" and (r.of_category > 0).sum() < 2:
-        return {"one_category": len(r)}
-    return {}
+def _notes(systems: Iterable[Raters], measure: Measure) -> list[str]:
+    """How many items tell nothing, and what has no table."""
+    notes = []
+    for system in systems:
+        who = "" if system.name == UNNAMED else f"{system.name}: "
+        r = system.over(measure).statistic
+        alone = len(r) - len(r.shared)
+        if alone:
+            notes.append(
+                f"{who}{alone:,} of {count(len(r), 'items')} have fewer than two ratings and say "
+                "nothing of agreement."
+            )
+        if len(system.raters) > MOST_RATERS:
+            notes.append(
+                f"{who}there is no table of the pairs of {len(system.raters)} raters, as of more "
+                f"than {MOST_RATERS}."
+            )
+    return notes
+
+
+def _tables(
+    systems: Iterable[Raters], measures: Sequence[Measure], scale: str
+) -> Iterator[LabelTable]:
+    """Of each set of raters every pair of them, and each rater."""
+    for system in systems:
+        if len(system.raters) <= MOST_RATERS:
+            yield _pairs(system, measures, scale)
+        if 2 < len(system.raters) <= MOST_LISTED:
+            yield _each(system, measures)
+
+
+def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
+    names, items, readings = [], [], list[dict[str, Reading]]()
+    kappa = OF_TWO.get(scale)
+    for pair in combinations(range(len(system.raters)), 2):
+        two = system.of(list(pair))
+        both = two.codes[(two.codes >= 0).all(axis=1)]
+        found = {str(m): two.reading(m) for m in measures}
+        if kappa is not None:
+            own = parse(kappa, ("counts",))
+            cells = ClassCounts.from_codes(
+                both[:, 0], both[:, 1], system.categories, system.settings
+            )
+            found[str(own)] = cells.reading(own)
+        names.append(" ~ ".join(two.raters))
+        items.append(len(both))
+        readings.append(found)
+    return _table(system, "pair", names, items, readings)
+
+
+def _each(system: Raters, measures: Sequence[Measure]) -> LabelTable:
+    """How often each rater rated, and the value of all others together."""
+    everyone, counts = range(len(system.raters)), {}
+    if len(system.categories) <= MOST_CATEGORIES:
+        counts = {
+            name: (system.codes == k).sum(axis=0).astype(np.float64)
+            for k, name in enumerate(system.categories)
+        }
+    others = [system.of([k for k in everyone if k != own]) for own in everyone]
+    readings = [{f"{m} without": of.reading(m) for m in measures} for of in others]
+    times = (system.codes >= 0).sum(axis=0)
+    return _table(system, "rater", system.raters, times, readings, counts)
+
+
+def _table(
+    system: Raters,
+    of: str,
+    names: Sequence[str],
+    sizes: Any,
+    readings: Sequence[Mapping[str, Reading]],
+    counts: Mapping[str, Any] | None = None,
+) -> LabelTable:
+    parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
+    for name in readings[0]:
+        found = [estimate_of(each[name], name, system.name) for each in readings]
+        for part, column in parts.items():
+            own = "value" if part == "values" else part
+            column[name] = np.array([getattr(e, own) for e in found])
+    sizes = np.asarray(sizes, np.float64)
+    level = system.settings.level
+    return LabelTable(system.name, tuple(names), sizes, counts or {}, **parts, level=level, of=of)

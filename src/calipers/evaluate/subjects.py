@@ -14,7 +14,7 @@ import numpy.typing as npt
 from calipers import findings
 from calipers.evaluate.clusters import halves_of
 from calipers.evaluate.estimates import estimate as estimated
-from calipers.findings import Subject
+from calipers.findings import Subject, Valued
 from calipers.findings.answers import Tuned
 from calipers.findings.cells import Cells, ManyCells, TwoCells
 from calipers.findings.clusters import Independence, Lying
@@ -26,6 +26,8 @@ from calipers.findings.numbers import Numbers
 from calipers.findings.outputs import Outputs
 from calipers.findings.quantiles import Predicted
 from calipers.findings.rankings import TOP, Graded, Ranked, Runs, TopicTable
+from calipers.findings.raters import Panel
+from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
@@ -180,6 +182,29 @@ def of_clusters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
     clusters = {name: len(s.names) for name, s in systems.items()}
     why = {name: favours(parse(name, TASKS[task])) for name in values}
     return _of(task, source, has, (NumbersOfClusters(clusters, values, why),), told)
+
+
+def of_raters(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
+    """Of sets of raters: by the first measure that goes by a scale, as the verb was told it."""
+    scaled = [m for m in source.measures if "scale" in m.parameters]
+    alpha = scaled[0] if scaled else parse("Krippendorff-alpha", TASKS[task])
+    has: dict[str, tuple[Any, ...]] = {}
+    for name, s in source.by_name.items():
+        r = s.over(alpha).statistic
+        at = int(r.of_category.argmax()) if len(r.of_category) else 0
+        share = float(r.of_category[at] / r.times.sum()) if len(r.shared) else 0.0
+        common = r.categories[at] if r.categories else ""
+        has[name] = (Panel(s.raters, str(alpha), partial(_without_each, s, alpha), common, share),)
+    return _of(task, source, has, (), told)
+
+
+def _without_each(s: Any, measure: Measure, level: float) -> list[Valued]:
+    """By how much higher a measure is without each rater."""
+    whole, everyone, found = s.reading(measure), range(len(s.raters)), []
+    for own in everyone:
+        apart = s.of([k for k in everyone if k != own]).reading(measure) - whole
+        found.append(Valued.within(apart.value, policy.interval(apart, level)))
+    return found
 
 
 def _dealt(s: Any) -> float:

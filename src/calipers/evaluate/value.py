@@ -22,6 +22,7 @@ from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import predictions, two_classes
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.raters import agreement
 from calipers.evaluate.soft import distributions
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
@@ -90,6 +91,11 @@ def value_of(
         codes = repeats(found.codes), repeats(called)
         whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
+    if definition.reads == "ratings":
+        raters = {"first": truth, "second": prediction}
+        if weight is not None or count is not None:
+            raise InputError(f"{measure} is over items, which have no weight= and no count=")
+        return agreement(raters, measures=[measure], interval="none").estimates[0].value
     if definition.task == "clustering":
         return _of_clusters(measure, truth, prediction, weight, count)
     labels = two_classes(truth, positive)

@@ -20,6 +20,7 @@ from calipers.findings import (
     residuals,
     quantiles,
     clusters,
+    raters,
 )
 
 # isort: on
@@ -29,5 +30,5 @@ from calipers.findings.words import Valued
 __all__ = [
     "KINDS", "RULES", "Kind", "Rule", "Said", "Subject", "Valued",
     "answers", "chance", "classes", "clusters", "compared", "data", "labels", "of",
-    "outputs", "quantiles", "rankings", "residuals", "rule",
+    "outputs", "quantiles", "rankings", "raters", "residuals", "rule",
 ]  # fmt: skip

@@ -13,10 +13,11 @@ class Family:
     """Measures that take the same thing of a system.
 
     ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers", "quantiles" or
-    "rankings", its "sets" of labels, the "ranks" of the true classes, its "partitions" of points;
-    or a word of a new task. ``home`` is the module that registers them, which is imported when one
-    of them is asked for; None where they come by themselves. Those ``of_classes`` can be asked of
-    one class of several, and averaged; others can be asked of one ``part``, a cluster say.
+    "rankings", its "sets" of labels, the "ranks" of the true classes, its "partitions" of points,
+    its "ratings" of items; or a word of a new task. ``home`` is the module that registers them,
+    which is imported when one of them is asked for; None where they come by themselves. Those
+    ``of_classes`` can be asked of one class of several, and averaged; others can be asked of one
+    ``part``, a cluster say.
     """
 
     name: str
@@ -67,6 +68,7 @@ FAMILIES: dict[str, Family] = {
         _own("silhouettes", "distances", "silhouettes", part="cluster"),
         _own("dispersion", "points", "dispersion"),
         _own("separations", "pairs", "separations"),
+        _own("agreement", "ratings", "raters"),
     )
 }
 
@@ -77,6 +79,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "regression": ("regression", "fit", "order", "quantiles"),
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
+    "agreement": ("agreement",),
 }
 
 

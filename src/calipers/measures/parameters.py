@@ -110,6 +110,7 @@ PARAMETERS: dict[str, Domain] = {
     "recall": Domain(low=0, high=1, usual=0.9),
     "recalls": Domain(low=0, high=1, holds="numbers"),
     "rel": Domain(whole=True),
+    "scale": Domain(choices=("nominal", "ordinal", "interval")),
     "sensitivity_share": Domain(low=0, high=1),
     "slope": Domain(choices=("one", "fitted")),
     "smoothing": Domain(low=1),

@@ -1,4 +1,4 @@
-"""How far raters agree about the same items.
+"""How far raters agree about the same items: formulas over how often items are put into categories.
 
 All of these compare pairs of ratings of one item, D_o = Σ δ/(m − 1)/n over the ordered pairs within
 items that have m ratings, n in all, with pairs of any two ratings, D_e. In the nominal scale δ is 1
@@ -9,22 +9,47 @@ with half of their own; in that of intervals the square of their distance.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from calipers.lazily import numpy as np
-from calipers.statistics import FloatArray
-from calipers.statistics.ratings import Ratings
+from calipers.measures.registration import measure
+from calipers.statistics import FloatArray, Ratings
 
-SCALES = ("nominal", "ordinal", "interval")
+if TYPE_CHECKING:
+    from calipers.measures.definition import Measure
+
+of_raters = partial(measure, family="agreement", on=Ratings, higher_is_better=True, perfect=1.0)
+
+_NO_ITEM = {"no_shared_item": lambda r, _: len(r.shared) == 0}
+_ONE_CATEGORY = {"one_category": lambda r, _: np.count_nonzero(r.of_category) == 1}
+_NO_NUMBERS = {
+    "no_distances": lambda r, own: own["scale"] == "interval" and bool(np.isnan(r.values).any())
+}
+_UNEQUAL = {"unequal_ratings": lambda r, _: len(r.times) > 0 and np.ptp(r.times) > 0}
 
 
-def _chance(r: Ratings, scale: str) -> tuple[FloatArray, float, FloatArray, FloatArray]:
+class _Pairs(NamedTuple):
     """Per item Σ δ/(m − 1); Σ δ over all pairs of ratings of any items; and by how much another
     item like this one would move either sum."""
+
+    apart: FloatArray
+    total: float
+    moved: FloatArray
+    more: FloatArray
+
+    @property
+    def lost(self) -> float:
+        """N times D_o."""
+        return float(self.apart.sum())
+
+
+def _pairs(r: Ratings, scale: str) -> _Pairs:
     n, m, own, all_of = r.times.sum(), r.times, r.shared, r.of_category
     if scale == "nominal":
         apart = (m**2 - np.square(own).sum(axis=1)) / (m - 1)
         total = n**2 - np.square(all_of).sum()
-        return apart, float(total), apart, 2 * (n * m - own @ all_of)
+        return _Pairs(apart, float(total), apart, 2 * (n * m - own @ all_of))
     x = r.middles if scale == "ordinal" else r.values
     x = x - (all_of @ x) / n  # sums of squares keep their digits
     first, second = own @ x, own @ x**2
@@ -36,48 +61,78 @@ def _chance(r: Ratings, scale: str) -> tuple[FloatArray, float, FloatArray, Floa
         shift = np.cumsum(own, axis=1) - own / 2
         slope = 4 * ((m / (m - 1)) @ own * x - (first / (m - 1)) @ own)
         moved, more = apart + shift @ slope, more + shift @ (4 * n * all_of * x)
-    return apart, total, moved, more
+    return _Pairs(apart, total, moved, more)
 
 
-def krippendorff(r: Ratings, scale: str) -> tuple[float, FloatArray]:
-    """Krippendorff's α, 1 − D_o/D_e, where D_e is of pairs of different ratings; and how much each
-    item moves it, times their number.
-
-    Ratings may be missing.
-    """
-    n, (apart, total, moved, more) = r.times.sum(), _chance(r, scale)
-    lost = apart.sum()
-    value = 1 - lost * (n - 1) / total
-    by_item = -(moved * (n - 1) + lost * r.times - lost * (n - 1) * more / total) / total
-    return float(value), _centred(by_item)
+def _beyond_chance(r: Ratings, scale: str, again: int) -> FloatArray:
+    """1 − D_o/D_e, where chance may draw one rating twice, or not ``again``."""
+    pairs = _pairs(r, scale)
+    return np.asarray(1 - pairs.lost * (r.times.sum() - again) / pairs.total)
 
 
-def fleiss(r: Ratings, _: str) -> tuple[float, FloatArray]:
-    """Fleiss' κ: as Krippendorff's α, but two ratings drawn by chance may be one and the same; and
-    how much each item moves it, times their number."""
-    n, (apart, total, moved, more) = r.times.sum(), _chance(r, "nominal")
-    lost = apart.sum()
-    by_item = -(moved * n + lost * r.times - lost * n * more / total) / total
-    return float(1 - lost * n / total), _centred(by_item)
+def _moves(r: Ratings, scale: str, again: int) -> FloatArray:
+    """By how much each item moves that."""
+    lost, (_, total, moved, more) = (pairs := _pairs(r, scale)).lost, pairs
+    n = r.times.sum() - again
+    return np.asarray(-(moved * n + lost * r.times - lost * n * more / total) / total)
 
 
-def percent(r: Ratings, _: str) -> tuple[float, FloatArray]:
-    """The share of pairs of ratings of an item that agree, each rating counting once; and how much
-    each item moves it, times their number."""
-    n, apart = r.times.sum(), _chance(r, "nominal")[0]
-    value = 1 - apart.sum() / n
-    return float(value), len(apart) * ((1 - value) * r.times - apart) / n
+@of_raters(
+    "Krippendorff-alpha",
+    aliases=("krippendorff_alpha", "krippendorffs_alpha"),
+    range=(-1, 1),
+    undefined=_NO_ITEM | _ONE_CATEGORY | _NO_NUMBERS,
+    reference="Krippendorff 2011",
+)
+def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
+    """Krippendorff's α, 1 − D_o/D_e: by how much less ratings of one item differ than any two
+    different ratings do. 1 is agreement, 0 what chance makes.
+
+    Items may have any number of ratings. How far two ratings are apart is a matter of the scale,
+    ``nominal``, ``ordinal`` or ``interval``."""
+    return _beyond_chance(r, scale, 1)
 
 
-def _centred(by_item: FloatArray) -> FloatArray:
-    return np.asarray(len(by_item) * (by_item - by_item.mean()))
+@of_raters(
+    "Fleiss-kappa",
+    aliases=("fleiss_kappa",),
+    range=(-1, 1),
+    undefined=_NO_ITEM | _ONE_CATEGORY | _UNEQUAL,
+    reference="Fleiss 1971",
+)
+def fleiss(r: Ratings) -> FloatArray:
+    """Fleiss' κ: the share of pairs of ratings of an item that agree beyond chance, (p − p_e)/(1 −
+    p_e). As Krippendorff's α, but two ratings drawn by chance may be one and the same.
+
+    All items have the same number of ratings."""
+    return _beyond_chance(r, "nominal", 0)
 
 
-#: Measures of agreement by name, each with the range that it has.
-OF_RATERS: dict[
-    str, tuple[Callable[[Ratings, str], tuple[float, FloatArray]], tuple[float, float]]
-] = {
-    "alpha": (krippendorff, (-1.0, 1.0)),
-    "Fleiss": (fleiss, (-1.0, 1.0)),
-    "percent": (percent, (0.0, 1.0)),
+@of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
+def percent(r: Ratings) -> FloatArray:
+    """Share of the pairs of ratings of an item that agree, by chance or not; each rating counts
+    once."""
+    return np.asarray(1 - _pairs(r, "nominal").lost / r.times.sum())
+
+
+def _moves_percent(r: Ratings) -> FloatArray:
+    n, pairs = r.times.sum(), _pairs(r, "nominal")
+    return np.asarray((pairs.lost / n * r.times - pairs.apart) / n)
+
+
+_MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
+    krippendorff: partial(_moves, again=1),
+    fleiss: partial(_moves, scale="nominal", again=0),
+    percent: _moves_percent,
 }
+
+
+def moved_by_items(measure: Measure, r: Ratings) -> FloatArray | None:
+    """By how much each item that was rated twice moves the value of a measure, times their number;
+    None of a measure that has no derivative here."""
+    moves = _MOVES.get(measure.definition.formula)
+    if moves is None or not len(r.shared):
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):  # where there is no value
+        by_item = moves(r, **measure.parameters)
+    return np.asarray(len(by_item) * (by_item - by_item.mean()))

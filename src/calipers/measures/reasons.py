@@ -71,6 +71,10 @@ REASONS = {
     "no_spread_within": "all points of a cluster are at one place, of every cluster",
     "same_centre": "two clusters have the same centre",
     "all_by_chance": "partitions of these sizes share all their information by chance",
+    "no_shared_item": "no item has two ratings",
+    "one_category": "all ratings are of one category",
+    "unequal_ratings": "items have unequal numbers of ratings",
+    "no_distances": "ratings are text, which has no distances",
     "nothing_to_test": "all probabilities are 0, 1/2 or 1, which the test takes nothing from",
 }
 

@@ -10,6 +10,7 @@ from calipers.report import numbers
 from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
+from calipers.results.labels import COUNTED
 
 if TYPE_CHECKING:
     from calipers.results import LabelTable
@@ -33,13 +34,8 @@ def grid(table: LabelTable) -> tuple[list[str], list[list[str]]]:
                 for v, a, b in zip(values, low, high, strict=True)
             ]
         )
-    head = [table.of, unit(table), *map(short, (*table.heads, *table.values))]
+    head = [table.of, COUNTED[table.of], *map(short, (*table.heads, *table.values))]
     return head, [list(row) for row in zip(*columns, strict=True)]
-
-
-def unit(table: LabelTable) -> str:
-    """What has labels, or is in clusters."""
-    return "points" if table.of == "cluster" else "rows"
 
 
 def text_table(table: LabelTable, width: int | None = None) -> str:
@@ -50,9 +46,16 @@ def text_table(table: LabelTable, width: int | None = None) -> str:
 
 def caption(table: LabelTable) -> str:
     """What the table holds."""
-    parts = [f"{numbers.count(len(table.labels), 'labels')}; rows: how many have the label."]
-    if table.of == "cluster":
-        parts = ["Points: how many are in the cluster; then those of each class, and means."]
+    labels = numbers.count(len(table.labels), "labels")
+    parts = [
+        {
+            "label": f"{labels}; rows: how many have the label.",
+            "cluster": "Points: how many are in the cluster; then those of each class, and means.",
+            "rater": "Ratings of each rater, in all and as each category; and the value of all "
+            "other raters without this one.",
+            "pair": "Items: how many both raters rated.",
+        }[table.of]
+    ]
     if any((low == low).any() for low in table.low.values()):
         parts.append(
             f"{numbers.percent(table.level)} intervals of each {table.of} by itself; with many "

@@ -1,4 +1,4 @@
-"""What a system does with each label, where a row may have several, or with each cluster."""
+"""What a system does with each label, where a row may have several, cluster, or rater."""
 
 from __future__ import annotations
 
@@ -13,15 +13,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: What is counted of each line of a table, by what the line is of.
+COUNTED = {"label": "rows", "cluster": "points", "rater": "ratings", "pair": "items"}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelTable(Written):
-    """What one system does with each label, where a row may have several; or each cluster of one.
+    """What one system does with each label, where a row may have several; each cluster of one; or
+    each rater, or pair of raters, of a set of them.
 
     ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
     four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
     no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
-    no value or no interval. ``of`` is ``"label"`` or ``"cluster"``; of a cluster ``truth`` is how
-    many points it has, and ``counts`` how many are of each class, where that is known.
+    no value or no interval. ``of`` is ``"label"``, ``"cluster"``, ``"rater"`` or ``"pair"``; of a
+    cluster ``truth`` is how many points it has, and ``counts`` how many are of each class, where
+    that is known; of a rater how many ratings, and of each category; of a pair how many items both
+    rated.
 
     Examples
     --------
@@ -41,12 +48,13 @@ class LabelTable(Written):
     low: Mapping[str, FloatArray]
     high: Mapping[str, FloatArray]
     level: Level = 0.95
-    of: Annotated[str, OneOf(("label", "cluster"))] = "label"
+    of: Annotated[str, OneOf(tuple(COUNTED))] = "label"
 
     @property
     def heads(self) -> tuple[str, ...]:
         """What the columns of ``counts`` are called in a table."""
-        return tuple(f"class {name}" if self.of == "cluster" else name for name in self.counts)
+        kind = {"cluster": "class ", "rater": "as "}.get(self.of, "")
+        return tuple(f"{kind}{name}" for name in self.counts)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row each: how many rows have it, its counts, its measures and their limits."""
@@ -54,7 +62,7 @@ class LabelTable(Written):
             {
                 "system": self.system,
                 self.of: label,
-                "points" if self.of == "cluster" else "truth": float(self.truth[at]),
+                "truth" if self.of == "label" else COUNTED[self.of]: float(self.truth[at]),
                 **{
                     name: float(column[at])
                     for name, column in zip(self.heads, self.counts.values(), strict=True)

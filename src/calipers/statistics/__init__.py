@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from calipers.statistics.quantiles import QuantileRows
     from calipers.statistics.rankings import JudgedRankings
     from calipers.statistics.ranks import ClassRanks, rank_cells
+    from calipers.statistics.ratings import Ratings
     from calipers.statistics.sampled import SampledRankings
     from calipers.statistics.scores import ScoreOrder, ScoreParts, ScoreTable
     from calipers.statistics.separations import Separations
@@ -41,6 +42,7 @@ _HOMES = {
     "occupied": "OccupiedMatrix, confusion_matrix",
     "quantiles": "QuantileRows",
     "rankings": "JudgedRankings",
+    "ratings": "Ratings",
     "ranks": "ClassRanks, rank_cells",
     "sampled": "SampledRankings",
     "separations": "Separations",
@@ -64,6 +66,7 @@ __all__ = [
     "NumberRows",
     "OccupiedMatrix",
     "QuantileRows",
+    "Ratings",
     "SampledRankings",
     "ScoreOrder",
     "ScoreParts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from calipers.once import cached_property
 from calipers.statistics.base import FloatArray, IntArray, Statistic
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from typing_extensions import Self
 
 
@@ -25,6 +27,15 @@ class Ratings(Statistic):
     values: FloatArray
     counts: IntArray
 
+    @classmethod
+    def from_codes(cls, codes: IntArray, categories: Sequence[str], values: FloatArray) -> Self:
+        """Of items by raters, as positions among the categories; −1 where there is no rating."""
+        item, rater = np.nonzero(codes >= 0)
+        shape = len(codes), len(categories)
+        flat = item * len(categories) + codes[item, rater]
+        counts = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
+        return cls(tuple(categories), values, counts.astype(np.int64))
+
     def __len__(self) -> int:
         return len(self.counts)
 
@@ -35,9 +46,21 @@ class Ratings(Statistic):
         return type(self)(self.categories, self.values, np.concatenate([self.counts, other.counts]))
 
     @cached_property
+    def twice(self) -> npt.NDArray[np.bool_]:
+        """Which items have two ratings or more."""
+        return np.asarray(self.counts.sum(axis=1) >= 2)
+
+    @cached_property
+    def agreeing(self) -> FloatArray:
+        """Of each item the share of pairs of its ratings that agree, NaN where there is none."""
+        m = self.counts.sum(axis=1)
+        pairs = np.where(m > 1, m * (m - 1), np.nan)
+        return np.asarray((np.square(self.counts).sum(axis=1) - m) / pairs)
+
+    @cached_property
     def shared(self) -> FloatArray:
         """The counts of the items that two raters rated, or more."""
-        return np.asarray(self.counts[self.counts.sum(axis=1) >= 2], np.float64)
+        return np.asarray(self.counts[self.twice], np.float64)
 
     @cached_property
     def times(self) -> FloatArray:
