@@ -116,6 +116,33 @@ class Rated(Scored):
         )
 
 
+@dataclass(frozen=True)
+class Passing(Scored):
+    """Normals, but a share of the rows of either class, or of the positives, passes for the other."""
+
+    share: float = 0.0
+    of_both: bool = True
+
+    @classmethod
+    def normal(cls, auc: float, share: float, *, of_both: bool = True) -> Scored:
+        """Two normals with this area, but for these rows."""
+        apart, who = np.sqrt(2) * special.ndtri(auc), "rows" if of_both else "positives"
+        name = f"binormal, AUC {auc:g}, {share:.0%} of the {who} as of the other class"
+        return cls(name, stats.norm(apart), stats.norm(), share, of_both)
+
+    def truth(self, positives: float, measures: Sequence[str]) -> dict[str, float]:
+        """Of two that pass the area is the other way round, of one it is a half."""
+        area = super().truth(positives, ["AUC"])["AUC"]
+        other = self.share if self.of_both else 0.0
+        right, wrong = (1 - self.share) * (1 - other), self.share * other
+        return {"AUC": right * area + wrong * (1 - area) + (1 - right - wrong) / 2}
+
+    def drawn(self, random: Random, truth: npt.NDArray[np.bool_]) -> Floats:
+        """As of the class that a row passes for."""
+        passes = random.random(len(truth)) < self.share
+        return super().drawn(random, truth ^ (passes & (truth | self.of_both)))
+
+
 BIBETA = Scored("Beta(5, 2) over Beta(2, 5)", stats.beta(5, 2), stats.beta(2, 5))
 UNIFORM = Scored("uniforms half apart", stats.uniform(0.5, 1), stats.uniform(0, 1))
 
@@ -162,6 +189,14 @@ def worlds() -> list[World]:
         *(
             scores(binormal(0.995), positives, rows, AREAS, OF_AREAS)
             for positives, rows in ((10, 200), (20, 200), (100, 200))
+        ),
+        *(
+            scores(Passing.normal(0.998, share), 0.5, rows, ("AUC",), OF_AREAS)
+            for share, rows in ((0.02, 60), (0.02, 100), (0.02, 150), (0.01, 150), (0.02, 500))
+        ),
+        *(
+            scores(Passing.normal(0.998, share, of_both=False), positives, rows, ("AUC",), OF_AREAS)
+            for share, positives, rows in ((0.05, 20, 200), (0.05, 40, 400), (0.02, 100, 200))
         ),
         *(
             scores(Rated.binormal(auc), positives, rows, AREAS, OF_AREAS)

@@ -1,4 +1,4 @@
-"""Averages of AUCs where few rows decide: as a share of as many rows as have their spread."""
+"""AUCs and averages of them where few rows decide: as a share of as many rows as have their spread."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def limits(terms: list[tuple[float, Any, Any]], of: int) -> list[float]:
         value += weight * area
         likely += weight * (area + (0.5 - area) * (1 / (m + 1) + 1 / (n + 1)))
         best += weight * (1 - 0.5 * (1 / (m + 1) + 1 / (n + 1)))
-        added += weight**2 * (area**2 + (1 - area) ** 2) / 2 * (1 / m**2 + 1 / n**2)
+        added += weight**2 * ((1 - area) ** 3 + area**3) / 3 * (1 / m**2 + 1 / n**2)
         moved[has] += weight * own
     added = max(added, best * (1 - best) / of)
     return wilson(value, likely * (1 - likely) / ((moved**2).sum() + added))
@@ -82,6 +82,21 @@ def test_perfect_classes_are_as_good_as_a_share_of_their_rows(name: str) -> None
     off = (1 - found.low) / (2 if name == "macro-Gini" else 1)
     assert 1 - wilson(1.0, 60)[0] <= off * (1 + 1e-9)
     assert off < 1 - wilson(1.0, 40)[0]
+
+
+@pytest.mark.parametrize(("name", "times"), [("AUC", 1), ("Gini", 2)])
+def test_two_classes_where_a_row_passes_for_the_other(name: str, times: int) -> None:
+    """20 and 40 rows, one of which is on the other side. None is an exact bound."""
+    random = np.random.default_rng(7)
+    positive = np.arange(60) < 20
+    score = random.normal(size=60) + 6 * positive
+    score[3] -= 6
+    [found] = cal.classification(positive, score=score, measures=[name])
+    assert found.method == "Wilson [W], effective rows"
+    expected = 1 - times * (1 - np.array(limits([(1.0, positive, score)], 60)))
+    np.testing.assert_allclose([found.low, found.high], expected, rtol=1e-9)
+    [right] = cal.classification(positive, score=positive, measures=[name])
+    assert right.low == pytest.approx(1 - times * (1 - 0.025 ** (1 / 20)))
 
 
 def test_weights_have_no_scale() -> None:

@@ -247,14 +247,16 @@ def test_whole_weights_and_repeated_rows_have_the_same_area() -> None:
 
 def test_which_interval_an_area_gets() -> None:
     """DeLong, but the wider of it and Hanley and McNeil where fewer than two rows of a class are out
-    of place."""
+    of place; Wilson's where that is one row by itself, and not a little of 38."""
 
     def made(truth: list[int], score: list[float], **options: object) -> cal.Estimate:
         return cal.classification(truth, score=score, measures="AUC", **options)["AUC"]
 
     middling = made([0] * 20 + [1] * 20, [*range(20), *range(5, 25)])
     assert middling.method == "DeLong, logit"
-    near = made([0] * 20 + [1] * 20, [*range(20), 18.5, *range(20, 39)])
+    one = made([0] * 20 + [1] * 20, [*range(20), 18.5, *range(20, 39)])
+    assert one.method == "Wilson [W], effective rows"
+    near = made([0] * 100 + [1] * 100, [*range(100), *np.arange(80.5, 180)])
     assert near.method == "Hanley-McNeil [H] or DeLong, logit: the wider"
     assert near.high == 1.0
     assert near.low < near.value

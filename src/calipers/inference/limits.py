@@ -43,7 +43,8 @@ FEW_POSITIVES_OF_OTHERS = 30
 #: precision-recall curve vary; the interval of Boyd, Eng and Page is then wide enough.
 FEW_POSITIVES_OF_PARTS = 30
 
-#: Above this skewness over √n of what rows move an average of areas, few of them decide it.
+#: Above this skewness over √n of what rows move an area, or an average of areas, few of them decide
+#: it.
 FEW_DECIDE = 0.3
 
 #: Of a part of no more rows, such as a slice, errors and bootstraps say too little by themselves:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.inference import intervals, policy, proportions
+from calipers.inference import policy
 from calipers.inference.intervals import Interval
-from calipers.inference.methods import effective_number
-from calipers.inference.reading import Limits, Reading, weighted
-from calipers.inference.spaces import Error, Influence, Space
+from calipers.inference.reading import Reading, weighted
+from calipers.inference.spaces import Influence, Space
 from calipers.readings import effective
 
 if TYPE_CHECKING:
@@ -63,48 +62,7 @@ def of_scores(
         sizes=lambda: (_rows_of(terms),),
         methods={"of terms": partial(_of_terms, terms)},
     )
-    return with_effective_rows(measure, made, terms)
-
-
-def with_effective_rows(
-    measure: Any, reading: Reading, terms: Sequence[tuple[float, Reading]]
-) -> Reading:
-    """An average of areas of pairs of independent rows with its interval by effective rows."""
-    area = measure.definition.area
-    if area is None or area.name != "AUC" or reading.clusters is not None:
-        return reading
-
-    def skewness() -> float:
-        found = None if reading.influence is None else reading.influence()
-        return 0.0 if found is None else abs(intervals.skewness(found.moved))
-
-    limits: Limits = partial(_by_rows, reading, terms)
-    methods = {**reading.methods, "effective rows": limits}
-    return replace(reading, skew=skewness, methods=methods)
-
-
-def _by_rows(
-    reading: Reading, terms: Sequence[tuple[float, Reading]], level: float
-) -> Interval | None:
-    """As a share of as many rows as have the same spread: half a row of either class that stands
-    above all of the other one is added to each term, and half a row that stands below. What they
-    add to the variance is no less than that of as many rows as there are allows, since the terms
-    share them."""
-    found, (low, high) = reading.found_error, reading.bounds
-    if not isinstance(found, Error) or not found.se >= 0:
-        return None
-    rows = effective_number(reading)
-    weight = np.array([share for share, _ in terms])
-    value = np.array([(of.value - low) / (high - low) for _, of in terms])
-    sizes = np.minimum([of.sizes() for _, of in terms], rows)
-    pull = (1 / (sizes + 1)).sum(axis=1)
-    likely, best = (float(weight @ (at + (0.5 - at) * pull)) for at in (value, np.ones(len(value))))
-    moved = 0.5 * (np.square(value) + np.square(1 - value)) * (1 / np.square(sizes)).sum(axis=1)
-    added = max(float(np.square(weight) @ moved), best * (1 - best) / rows)
-    size = likely * (1 - likely) / ((found.se / (high - low)) ** 2 + added)
-    made = proportions.wilson((reading.value - low) / (high - low), size, level)
-    least, most = (low + (high - low) * end for end in (made.low, made.high))
-    return Interval(least, most, effective.METHOD, se=found.se)
+    return effective.with_interval(measure, made, terms)
 
 
 def _rows_of(terms: Sequence[tuple[float, Reading]]) -> float:

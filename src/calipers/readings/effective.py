@@ -15,8 +15,9 @@ each would hold the truth 90 to 94 times of 100 at 0.97 and 0.99, not 94 to 96 t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,9 @@ import numpy as np
 from calipers.inference import intervals, proportions
 from calipers.inference.gradients import by_cell, class_gradient
 from calipers.inference.intervals import Interval
+from calipers.inference.methods import effective_number
+from calipers.inference.reading import Limits, Reading
+from calipers.inference.spaces import Error
 from calipers.measures import parse
 from calipers.statistics import ConfusionMatrix, FloatArray, LabelMatrices
 
@@ -160,3 +164,50 @@ def _bias(measure: Any, each: ConfusionMatrix, picked: npt.NDArray[np.bool_]) ->
         less = measure.plain.apply(replace(each, counts=counts, squares=counts)) - value
         total[np.isfinite(less)] += (less * held / np.where(row > 0, row, 1.0))[np.isfinite(less)]
     return float(total[picked].sum() / np.count_nonzero(picked))
+
+
+# --- Areas of pairs ------------------------------------------------------------------------------
+
+
+def with_interval(
+    measure: Any, reading: Reading, terms: Sequence[tuple[float, Reading]]
+) -> Reading:
+    """An area of pairs of independent rows, or an average of such, with its interval by effective
+    rows."""
+    area = measure.definition.area
+    if area is None or area.name != "AUC" or reading.clusters is not None:
+        return reading
+
+    def skewness() -> float:
+        if reading.jackknife is not None:  # of one table, whose rows need not be put in order
+            found = reading.jackknife()
+            return 0.0 if found is None else 6 * abs(intervals.acceleration(*found))
+        own = None if reading.influence is None else reading.influence()
+        return 0.0 if own is None else abs(intervals.skewness(own.moved))
+
+    limits: Limits = partial(_by_rows, reading, terms)
+    methods = {**reading.methods, "effective rows": limits}
+    return replace(reading, skew=skewness, methods=methods)
+
+
+def _by_rows(
+    reading: Reading, terms: Sequence[tuple[float, Reading]], level: float
+) -> Interval | None:
+    """As a share of as many rows as have the same spread: a row of either class is added to each
+    term, which may stand anywhere among those of the other one. What they add to the variance is no
+    less than that of as many rows as there are allows, since the terms share them."""
+    found, (low, high) = reading.found_error, reading.bounds
+    if not isinstance(found, Error) or not found.se >= 0:
+        return None
+    rows = effective_number(reading)
+    weight = np.array([share for share, _ in terms])
+    value = np.array([(of.value - low) / (high - low) for _, of in terms])
+    sizes = np.minimum([of.sizes() for _, of in terms], rows)
+    pull = (1 / (sizes + 1)).sum(axis=1)
+    likely, best = (float(weight @ (at + (0.5 - at) * pull)) for at in (value, np.ones(len(value))))
+    moved = (1 / 12 + np.square(0.5 - value)) * (1 / np.square(sizes)).sum(axis=1)
+    added = max(float(np.square(weight) @ moved), best * (1 - best) / rows)
+    size = likely * (1 - likely) / ((found.se / (high - low)) ** 2 + added)
+    made = proportions.wilson((reading.value - low) / (high - low), size, level)
+    least, most = (low + (high - low) * end for end in (made.low, made.high))
+    return Interval(least, most, METHOD, se=found.se)

@@ -16,6 +16,7 @@ from calipers.inference.reading import Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
 from calipers.inference.spaces import ByClass, Error, Influence
 from calipers.once import cached_property
+from calipers.readings import effective
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
@@ -105,7 +106,7 @@ class ScoredRows:
         """The reading of a measure of scores."""
         made = of_table(measure, self.table, self.settings, len(self.positive))
         of = _OfScores(self, measure, made.value)
-        return replace(
+        made = replace(
             made,
             weight=self.weight,
             clusters=self.clusters,
@@ -119,6 +120,7 @@ class ScoredRows:
             left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
             methods=of.methods(),
         )
+        return effective.with_interval(measure, made, [(1.0, made)])
 
 
 def of_table(

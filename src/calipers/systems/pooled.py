@@ -11,7 +11,8 @@ import numpy as np
 from calipers.data.two_classes import Labels
 from calipers.inference.clusters import Clusters
 from calipers.inference.spaces import Influence, Space
-from calipers.readings.averages import of_scores, with_effective_rows
+from calipers.readings import effective
+from calipers.readings.averages import of_scores
 from calipers.systems import base, binary
 
 if TYPE_CHECKING:
@@ -61,4 +62,4 @@ def micro(system: base.System, one: binary.System, measure: Measure) -> Reading:
         transform=found.transform if system.clusters is None else None,
         influence=influence,
     )
-    return with_effective_rows(measure, by_rows, [(1.0, found)])
+    return effective.with_interval(measure, by_rows, [(1.0, found)])
