@@ -69,6 +69,11 @@ def rows() -> dict[str, Any]:
             name: {0.05: said - 6, 0.5: said, 0.95: said + np.arange(ROWS) / 16}
             for name, said in guesses.items()
         },
+        "outputs": {"x": numbers, "y": numbers[::-1] / 4},
+        "of_outputs": {
+            name: {"x": said, "y": said[::-1] / 4 + np.arange(ROWS) % 5}
+            for name, said in guesses.items()
+        },
         "many": many,
         "called_many": np.where([draw.random() < 0.6 for _ in range(ROWS)], many, (many + 1) % 130),
         "weight": np.array([draw.choice([0, 1, 1, 2, 5]) / 2 for _ in range(ROWS)]),
@@ -144,6 +149,10 @@ TASKS: dict[str, tuple[Callable[..., Any], Callable[[bool], dict[str, Any]]]] = 
     }),
     "numbers": (cal.regression, lambda several: {
         "truth": rows()["numbers"], "predicted": of("guesses", several),
+    }),
+    "outputs": (cal.regression, lambda several: {
+        "truth": rows()["outputs"], "predicted": of("of_outputs", several),
+        "measures": ["macro-R2", "variance-weighted-R2", "macro-RMSE", "macro-Spearman", "R2[y]"],
     }),
     "quantiles": (cal.regression, lambda several: {
         "truth": rows()["numbers"], "quantiles": of("quantiles", several),

@@ -19,6 +19,7 @@ from calipers.statistics import ClassRows, FloatArray
 from calipers.systems.binary import System as Binary
 from calipers.systems.classes import ClassSystem, Problem
 from calipers.systems.numbers import Predictions
+from calipers.systems.outputs import Outputs
 from calipers.systems.quantiles import Quantiles
 from calipers.systems.sets import LabelSystem
 
@@ -95,6 +96,12 @@ def quantiles(d: Data, system: int) -> Any:
     return Quantiles("s", d.number, (0.25, 0.5, 0.75), np.sort(said), d.weight, FEW, d.clusters)
 
 
+def outputs(d: Data, system: int) -> Any:
+    truth = d.number[:, None] + d.sets
+    said = 0.5 * truth + d.said[system]
+    return Outputs("s", NAMES, truth, said, d.weight, FEW, d.clusters)
+
+
 Build = Callable[[Data, int], Any]
 _OF: dict[Build, dict[str, tuple[str, ...]]] = {
     two_classes: {
@@ -123,6 +130,11 @@ _OF: dict[Build, dict[str, tuple[str, ...]]] = {
         "regression": ("RMSE", "MSE", "MAE"),
         "fit": ("R2", "Pearson"),
         "order": ("Spearman", "D2-absolute-error"),
+    },
+    outputs: {
+        "regression": ("macro-RMSE", "macro-MAE", "macro-MAE(without=['a'])", "RMSE[b]"),
+        "fit": ("macro-R2", "variance-weighted-R2", "macro-Pearson", "macro-R2(without=['a'])"),
+        "order": ("macro-Spearman", "macro-D2-absolute-error"),
     },
 }
 #: Every kind of reading of rows.

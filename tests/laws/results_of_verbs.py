@@ -58,6 +58,12 @@ def _regression() -> Any:
     return cal.regression(NUMBERS, noisy, slices=SITE, **FEW)
 
 
+def _outputs() -> Any:
+    truth = {"one": NUMBERS, "two": NUMBERS**2}
+    noisy = {n: {o: t + scores for o, t in truth.items()} for n, scores in SCORES.items()}
+    return cal.regression(truth, noisy, slices=SITE, **FEW)
+
+
 #: What makes a result, by name.
 MADE: dict[str, Callable[[], Any]] = {
     "scores": _scored,
@@ -78,6 +84,7 @@ MADE: dict[str, Callable[[], Any]] = {
         LABELS, probability=np.clip(LABELS * 0.5 + GENERATOR.random((ROWS, 3)) / 2, 0, 1), **FEW
     ),
     "regression": _regression,
+    "outputs": _outputs,
     "predicted quantiles": lambda: cal.regression(
         NUMBERS,
         quantiles={

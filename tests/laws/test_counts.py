@@ -46,6 +46,8 @@ def _columns() -> dict[str, Any]:
         "label_probability": each(lambda z: logistic(2 * labels - 1 + z)),
         "number": number,
         "predicted": each(lambda z: (number + z[:, 0]).round(1)),
+        "outputs": np.column_stack([number, labels @ [1.0, 2.0, 0.5, 1.5]]),
+        "of_outputs": each(lambda z: (np.column_stack([number, labels[:, 0]]) + z[:, :2]).round(1)),
         "quantiles": each(
             lambda z: {0.1: (number + z[:, 0] - 1).round(1), 0.9: (number + z[:, 0] + 1).round(1)}
         ),
@@ -93,6 +95,7 @@ VERBS: dict[str, tuple[Callable[..., Any], dict[str, str], dict[str, Any]]] = {
         {"measures": ["example-F1", "macro-F1", "micro-AUC", "LRAP", "macro-Brier"]},
     ),
     "numbers": (cal.regression, {"truth": "number", "predicted": "predicted"}, {}),
+    "outputs": (cal.regression, {"truth": "outputs", "predicted": "of_outputs"}, {}),
     "quantiles": (cal.regression, {"truth": "number", "quantiles": "quantiles"}, {}),
     "operating point": (cal.operating_point, {"truth": "positive", "score": "score"}, {}),
 }

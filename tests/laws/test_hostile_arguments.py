@@ -85,6 +85,15 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"truth": SETS, "score": {"x": SCORE, "y": OTHER}, "threshold": 0.5, **QUICK},
     ),
     "regression": (cal.regression, {"truth": SCORE, "predicted": OTHER, **QUICK}),
+    "regression of outputs": (
+        cal.regression,
+        {
+            "truth": np.column_stack([SCORE, OTHER]),
+            "predicted": np.column_stack([OTHER, OTHER]),
+            "outputs": ["a", "b"],
+            **QUICK,
+        },
+    ),
     "predicted quantiles": (
         cal.regression,
         {"truth": SCORE, "quantiles": {0.1: OTHER, 0.9: SCORE}, **QUICK},

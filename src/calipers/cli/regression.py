@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
 
 @click.command("regression", cls=Command)
 @click.argument("table", type=InFile())
-@text("--truth", "COL", "Column of the true numbers.", required=True)
-@texts("--predicted", "[NAME=]COL", "Column of predicted numbers; repeatable.")
+@text(
+    "--truth",
+    "COLS",
+    "Column of the true numbers; of several outputs their columns, as in price,area or 'y_*'.",
+    required=True,
+)
+@texts(
+    "--predicted",
+    "[NAME=]COLS",
+    "Column of predicted numbers, or those of the outputs in their order or by what stands for *; "
+    "repeatable.",
+)
 @texts(
     "--quantiles",
     "[NAME=]COLS",
@@ -45,20 +56,24 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
         --system a=a.csv --system b=b.parquet --missing drop -m RMSE -m R2 -m Spearman
       calipers regression patients.csv --truth progression --quantiles 'gbm=gbm_*' \\
         --quantiles 'conformal=0.05:lower,0.95:upper' -m default -m 'pinball(alpha=0.95)'
+      calipers regression homes.csv --truth price,area --predicted 'ridge_*' \\
+        --predicted forest_price,forest_area -m macro-R2 -m RMSE
     """
     output = Output.take(options)
     options["quantiles"] = [_named(spec) for spec in options["quantiles"]]
     systems = Systems.take(options, ("predicted", "quantiles"))
     if systems.columns["predicted"] and systems.columns["quantiles"]:
         raise click.UsageError("--predicted and --quantiles are evaluated apart: give either")
-    from calipers.data.tables import column
+    from calipers.data.outputs import width
     from calipers.evaluate.regression import regression
 
     rows = read(table).rows
     with systems.located(table):
+        target = _columns(rows, truth, table)
+        outputs = tuple(target) if width(target) > 1 else ()
         evaluation = regression(
-            column(rows, truth, table),
-            **systems.read(rows, table, _found),
+            target,
+            **systems.read(rows, table, partial(_found, outputs)),
             **row_columns(rows, table, options),
             **part_columns(rows, table, options),
             data=rows,
@@ -76,11 +91,28 @@ def _named(spec: str) -> str:
     return f"system={spec}" if ":" in spec and "=" not in spec else spec
 
 
-def _found(text: str, rows: pa.Table, where: str) -> Any:
-    """A column, those that begin alike, or a column for each level."""
+def _columns(rows: pa.Table, text: str, where: str) -> Any:
+    """A column, those that begin alike, or several by their names."""
+    from calipers.data.columns import by_name
+
+    if text in rows.column_names or "," not in text:
+        return by_name(rows, text, where)
+    return {name: by_name(rows, name, where) for name in text.split(",")}
+
+
+def _found(outputs: tuple[str, ...], text: str, rows: pa.Table, where: str) -> Any:
+    """A column, those that begin alike, or a column for each output or level."""
     from calipers.data.columns import by_name
 
     if text in rows.column_names or ":" not in text:
-        return by_name(rows, text, where)
+        found = _columns(rows, text, where)
+        if outputs and "," in text and isinstance(found, dict):
+            if len(found) != len(outputs):
+                raise click.UsageError(
+                    f"{text!r}: {len(found)} columns for {len(outputs)} outputs: "
+                    + ", ".join(outputs)
+                )
+            return dict(zip(outputs, found.values(), strict=True))
+        return found
     levels = (part.partition(":") for part in text.split(","))
     return {level: by_name(rows, name, where) for level, _, name in levels}

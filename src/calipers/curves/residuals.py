@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,26 +41,31 @@ CONDITIONAL: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, eq=False)
 class ResidualCurves(Made[Curve]):
-    """The curves of systems that predict numbers, computed when they are first looked at."""
+    """The curves of systems that predict numbers, computed when they are first looked at; by what
+    outputs are called, ``""`` where there is one."""
 
-    systems: Sequence[Predictions]
+    systems: Mapping[str, Sequence[Predictions]]
 
     @cached_property
     def _made(self) -> tuple[Curve, ...]:
-        made = [normal_quantiles(s) for s in self.systems]
-        made += _histograms(
-            "residuals", "Residual", [(s, s.predicted - s.truth) for s in self.systems]
-        )
-        first = self.systems[0]
-        values = [*((s, s.predicted) for s in self.systems), (first, first.truth)]
-        named = [*(s.name or "prediction" for s in self.systems), "truth"]
-        made += _histograms("values", "Value", values, named)
-        for kind in CONDITIONAL:
-            made += [conditional(s, kind) for s in self.systems]
-        return tuple(made)
+        made = {output: _curves(systems) for output, systems in self.systems.items()}
+        return tuple(replace(c, output=output) for output, of in made.items() for c in of)
 
     def __len__(self) -> int:
-        return (len(CONDITIONAL) + 3) * len(self.systems) + 1  # known before they are computed
+        each = len(CONDITIONAL) + 3  # known before they are computed
+        return sum(each * len(systems) + 1 for systems in self.systems.values())
+
+
+def _curves(systems: Sequence[Predictions]) -> list[Curve]:
+    """Those of one output."""
+    made = [normal_quantiles(s) for s in systems]
+    made += _histograms("residuals", "Residual", [(s, s.predicted - s.truth) for s in systems])
+    values = [*((s, s.predicted) for s in systems), (systems[0], systems[0].truth)]
+    named = [*(s.name or "prediction" for s in systems), "truth"]
+    made += _histograms("values", "Value", values, named)
+    for kind in CONDITIONAL:
+        made += [conditional(s, kind) for s in systems]
+    return made
 
 
 def _weights(system: Predictions) -> FloatArray:

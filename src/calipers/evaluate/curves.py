@@ -24,6 +24,7 @@ def curve(
     *,
     measure: str = "accuracy",
     series: str | None = None,
+    output: str | None = None,
     bins: int | None = None,
     binning: str | None = None,
     thin: bool = False,
@@ -58,6 +59,8 @@ def curve(
     series
         Which class, for ``"density"`` and for several classes, each against the rest; which
         interval, as ``"90%"``, where there are several.
+    output
+        Which number, where several are predicted of each row.
     bins, binning
         For ``"calibration by bins"``: how many there are at most, 10 unless said, and whether they
         are ``"equal-mass"`` or ``"equal-width"``. The curve's ``threshold`` holds the rows (or the
@@ -90,7 +93,7 @@ def curve(
     """
     curves = evaluation.curves
     if isinstance(curves, ResidualCurves | QuantileCurves):
-        return _of_numbers(curves, kind, system, series)
+        return _of_numbers(curves, kind, system, series, output)
     if not isinstance(curves, ScoreCurves) or not curves.of:
         raise InputError(
             "curves are made of the scores of a classification, or of predicted numbers; this "
@@ -115,13 +118,19 @@ def curve(
 
 
 def _of_numbers(
-    curves: ResidualCurves | QuantileCurves, kind: str, system: str | None, series: str | None
+    curves: ResidualCurves | QuantileCurves,
+    kind: str,
+    system: str | None,
+    series: str | None,
+    output: str | None,
 ) -> Curve:
     """One of the curves that a page draws of predicted numbers or quantiles."""
     kinds = dict.fromkeys(c.kind for c in curves)
     if kind not in kinds:
         raise InputError(f"no curve {kind!r}; {did_you_mean(kind, kinds)}")
     of_kind = [c for c in curves if c.kind == kind]
+    wanted = only("output", output, [c.output for c in of_kind])
+    of_kind = [c for c in of_kind if c.output == wanted]
     named = only("system", system, [c.system for c in of_kind])
     of_system = [c for c in of_kind if c.system == named]
     wanted = only("series", series, [c.series for c in of_system])

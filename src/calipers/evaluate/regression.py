@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,12 +11,15 @@ from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.data.outputs import by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.outputs import outputs as of_outputs
 from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_numbers
+from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
 
@@ -29,6 +32,7 @@ def regression(
     predicted: Any = None,
     *,
     quantiles: Any = None,
+    outputs: Sequence[Any] | None = None,
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
@@ -50,13 +54,18 @@ def regression(
     """How near predicted numbers come to the truth.
 
     ``truth`` is one column of numbers, of 1e45 at most in size, ``predicted`` another or a dict
-    from system names to columns; ``curves`` says whether residuals are drawn. Where systems predict
-    quantiles, ``quantiles`` takes their place: a dict or data frame with a column for each level,
-    such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from system names to such; the interval that
-    is to hold 0.9 lies between the levels 0.05 and 0.95. The remaining options
-    are those of :func:`calipers.classification`, ``weight``, ``count``, ``cluster``, ``slices``,
-    ``data``, ``id`` and ``missing`` among them. The default of each loss is what the best constant
-    prediction loses: the mean of the truth under squared error, its median under absolute error.
+    from system names to columns; ``curves`` says whether residuals are drawn. Of several outputs
+    both are tables, with a column for each: arrays of shape (rows, outputs), whose columns
+    ``outputs`` names, or dicts or data frames, which are matched by name. A measure is then taken
+    of each output (``"RMSE[price]"``), or averaged (``"macro-R2"``, ``"variance-weighted-R2"``).
+
+    Where systems predict quantiles, ``quantiles`` takes the place of ``predicted``: a dict or data
+    frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
+    system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
+    The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
+    ``cluster``, ``slices``, ``data``, ``id`` and ``missing`` among them. The default of each loss
+    is what the best constant prediction loses: the mean of the truth under squared error, its
+    median under absolute error.
 
     Raises
     ------
@@ -73,8 +82,14 @@ def regression(
     >>> ev = cal.regression([1.0, 2.0, 3.0], quantiles={0.05: low, 0.95: high})
     >>> round(ev["interval-coverage@0.9"].value, 3), round(ev["interval-score@0.9"].value, 3)
     (0.667, 4.5)
+    >>> price, area = [1.0, 2.0, 3.0], [7.0, 9.0, 8.0]
+    >>> ev = cal.regression({"price": price, "area": area}, {"price": price, "area": price})
+    >>> ev["R2[price]"].value, ev["macro-R2"].value
+    (1.0, -26.5)
     """
     settings = make_settings(interval, level, resamples, seed)
+    if data is not None and (wanted := named_outputs(truth)):
+        predicted = by_output(predicted, wanted)
     rows = gather(
         {
             "truth": truth,
@@ -88,23 +103,55 @@ def regression(
         data=data,
         by=id,
         missing=missing,
-        wide=("quantiles",),
+        wide=("quantiles", "predicted") if _several(truth, outputs) else ("quantiles",),
     )
     truth, predicted, quantiles, weight, count, cluster, cut_by = rows.columns.values()
-    shared: dict[str, Any] = {
+    if (predicted is None) == (quantiles is None):
+        raise InputError("regression takes predicted=, or else quantiles=")
+    several = _several(truth, outputs)
+    if several and quantiles is not None:
+        raise InputError("quantiles= are of one output; the truth has several")
+    rest: dict[str, Any] = {
+        "weight": weight,
+        "count": count,
+        "cluster": cluster,
+        "slices": cut_by,
+        "settings": settings,
+        "measures": measures,
+        "curves": curves,
+        "named": rows.named,
         "baseline": baseline,
         "primary": primary,
         "slice_bins": slice_bins,
         "inputs": inputs,
         "notes": rows.notes,
     }
-    if (predicted is None) == (quantiles is None):
-        raise InputError("regression takes predicted=, or else quantiles=")
+    if several:
+        return of_outputs(truth, predicted, outputs, **rest)
     if quantiles is not None:
-        return of_quantiles(
-            truth, quantiles, weight=weight, count=count, cluster=cluster, slices=cut_by,
-            settings=settings, measures=measures, curves=curves, named=rows.named, **shared,
-        )  # fmt: skip
+        return of_quantiles(truth, quantiles, **rest)
+    return _of_one(only_column(truth), predicted, **rest)
+
+
+def _of_one(
+    truth: Any,
+    predicted: Any,
+    *,
+    weight: Any,
+    count: Any,
+    cluster: Any,
+    slices: Any,
+    settings: Settings,
+    measures: MeasureNames | None,
+    curves: bool,
+    named: Callable[[int], str],
+    **parts: Any,
+) -> Evaluation:
+    """Of one number a row."""
+    if isinstance(predicted, Mapping):
+        predicted = {name: only_column(column) for name, column in predicted.items()}
+    else:
+        predicted = only_column(predicted)
     target = as_quantities(truth, "truth")
     repeats = Repeats.of(count, len(target))
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
@@ -119,8 +166,15 @@ def regression(
         "regression",
         asked_of(systems, chosen),
         chosen,
-        slices=repeats.sliced(cut_by),
-        findings=partial(of_numbers, lambda row: rows.named(repeats.place(row))),
-        curves=ResidualCurves(list(systems.values())) if curves else (),
-        **shared,
+        slices=repeats.sliced(slices),
+        findings=partial(of_numbers, lambda row: named(repeats.place(row))),
+        curves=ResidualCurves({"": list(systems.values())}) if curves else (),
+        **parts,
     )
+
+
+def _several(truth: Any, outputs: Sequence[Any] | None) -> bool:
+    """Whether the truth has several columns, or the one that it has is named."""
+    pattern = isinstance(truth, str) and truth.endswith("*")
+    several = pattern or width(truth) > 1 or len(named_outputs(truth)) > 1
+    return outputs is not None or several

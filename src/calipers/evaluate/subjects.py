@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,6 +148,25 @@ def of_numbers(
     said = {n: [s.predicted] for n, s in by_name}
     outputs = Outputs(one.truth, said, wrong, one.clusters is not None)
     return _of(task, source, has, (outputs,), told)
+
+
+def of_outputs(
+    named: Callable[[int], str], task: str, source: Rows, told: Told
+) -> tuple[Finding, ...]:
+    """Of systems that predict several numbers of each row."""
+    by_name = source.by_name.items()
+    each = {
+        name: {
+            o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, named),)
+            for o, one in ((o, s.of_output(o)) for o in s.outputs)
+        }
+        for name, s in by_name
+    }
+    one = next(iter(source.by_name.values()))
+    wrong = {n: (s.predicted != one.truth).any(axis=1) for n, s in by_name}
+    said = {n: [s.predicted] for n, s in by_name}
+    whole = Outputs(one.truth, said, wrong, one.clusters is not None)
+    return _of(task, source, dict.fromkeys(source.by_name, ()), (whole,), told, each)
 
 
 def of_quantiles(
@@ -311,8 +331,10 @@ def _of(
     has: Mapping[str, tuple[Any, ...]],
     data: tuple[object, ...],
     told: Told,
+    outputs: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType({}),
 ) -> tuple[Finding, ...]:
-    """What there is to say of the data, of each system by what it has, and of what was computed."""
+    """What there is to say of the data, of each system by what it has, of each of its ``outputs``
+    by what it has of that, and of what was computed."""
     (estimates, comparison, slices), settings = told, source.settings
 
     def subject(s: Any) -> Subject:
@@ -324,6 +346,23 @@ def _of(
         shown, inference = tuple(source.measures), settings.interval != "none"
         return Subject(s.name, settings.level, has[s.name], shown, cache(estimate), inference)
 
+    def of_output(s: Any, output: str, known: tuple[Any, ...]) -> Subject:
+        own = [m for m in source.measures if m.label == output]
+        one = s.of_output(output)
+        return replace(
+            subject(s),
+            has=known,
+            output=output,
+            measures=tuple(m.plain for m in own),
+            called={str(m.plain): str(m) for m in own},
+            estimate=cache(lambda name: estimated(one, parse(name, TASKS[task]))),
+        )
+
     subjects = [subject(s) for s in source.by_name.values()]
+    subjects += [
+        of_output(source.by_name[name], output, known)
+        for name, of in outputs.items()
+        for output, known in of.items()
+    ]
     whole = Subject(None, settings.level, (Compared(comparison, slices),))
     return findings.of([replace(subjects[0], name=None, has=data), *subjects, whole])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from calipers.findings.words import Valued, who
+from calipers.findings.words import Valued, quoted, who
 from calipers.once import cached_property
 from calipers.results import SEVERITIES, Finding
 
@@ -42,7 +42,8 @@ class Subject:
     ``has`` is what is known of it: a rule looks at the subjects that have something of each type
     that it needs. ``measures`` are those shown. ``estimate`` gives any measure with the interval
     that the evaluation would give it. Without ``inference`` there are no intervals, and only rules
-    that count are asked.
+    that count are asked. Of one ``output`` of several, measures are ``called`` otherwise where they
+    are shown.
     """
 
     name: str | None
@@ -51,11 +52,13 @@ class Subject:
     measures: tuple[Measure, ...] = ()
     estimate: Callable[[str], Estimate] | None = None
     inference: bool = True
+    output: str = ""
+    called: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def who(self) -> str:
         """The system at the start of a sentence."""
-        return who(self.name or "")
+        return who(self.name or "") + (f" on {quoted(self.output)}" if self.output else "")
 
     def get(self, kind: type[E]) -> E | None:
         """What it has of a type."""
@@ -110,7 +113,7 @@ class Rule:
             rule=KINDS[name].when,
             severity=KINDS[name].severity,
             systems=said.systems or (() if subject.name is None else (subject.name,)),
-            measures=said.measures,
+            measures=tuple(subject.called.get(name, name) for name in said.measures),
             numbers={n: float(v.value if isinstance(v, Valued) else v) for n, v in values},
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if said.level is None else said.level,

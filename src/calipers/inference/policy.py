@@ -229,6 +229,11 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("of rows"),
     ),
     "median": (Row("woodruff"),),
+    "average over outputs": (
+        Row("delta", caution=_heavy, tries=True),
+        Row("percentile", tries=True),
+        Row("delta"),
+    ),
     # Of 60, 150 and 500 rows of three classes and 300 of ten, 2% of which pass for another class,
     # effective rows held averages of AUCs 95 to 98 times of 100 (±0.9; the delta method alone 70 to
     # 76, 89, 94 and 90), of normal scores (AUC 0.8 to 0.99) 94 to 98 (92 to 96).
@@ -321,6 +326,7 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "share of variance": (Row("by error"),),
     "correlation": (Row("by error"),),
     "median": (Row("percentile"),),
+    "average over outputs": (Row("by error", tries=True), Row("percentile")),
     "share by rank": (Row("by error"),),
     # Held the truth of ARI 93 to 99 times of 100 (100 and 400 points; ±1.3), of AMI and NMI 91 to
     # 96 from 4 points a cell on, but 87 where all that parts two clusterings is two points of 100;

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
+from calipers.statistics import ConfusionMatrix, NumberMoments
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,6 +35,16 @@ PAIRWISE: Mapping[str, str] = {
     "on the rows of the two alone (Hand and Till 2001).",
     "weighted-ovo": "One against one: the mean over all pairs of classes, either way round, each "
     "measured on the rows of the two alone, by the weight of these rows (Hand and Till 2001).",
+}
+
+#: What weighs outputs by the variance of their truth.
+BY_VARIANCE = "variance-weighted"
+
+#: The same over outputs, where several numbers are predicted of each row.
+OF_OUTPUTS: Mapping[str, str] = {
+    "macro": "Macro average: the mean over the outputs.",
+    BY_VARIANCE: "Weighted average: the mean over the outputs by the variance of the truth "
+    "of each, which is the same share of the sums over all outputs.",
 }
 
 #: What may stand where there is no value, as scikit-learn's ``zero_division`` does.
@@ -67,16 +78,49 @@ def written_among(among: Among) -> list[str]:
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
-def average_over_classes(weight: FloatArray, values: FloatArray) -> FloatArray:
-    """The mean over classes; NaN where :func:`classes_without_value` says why."""
+def averaged(measure: Any, statistic: Any) -> FloatArray | None:
+    """The mean over classes or outputs that a measure asks for; NaN where
+    :func:`without_average` says why. None where it asks for none, or its counts are added up."""
+    if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
+        return _mean(*_by_class(measure, statistic))
+    if isinstance(statistic, NumberMoments) and measure.average is not None:
+        values = measure.plain.apply(statistic)
+        if measure.average == BY_VARIANCE:
+            return _mean(statistic.of_truth, values)
+        return np.asarray(values.mean(axis=-1))
+    return None
+
+
+def without_average(measure: Any, statistic: Any) -> dict[str, Any] | None:
+    """Where that mean is undefined, by reason."""
+    if isinstance(statistic, ConfusionMatrix) and measure.average in ("macro", "weighted"):
+        weight, values = _by_class(measure, statistic)
+        return {
+            "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
+            "no_occurring_class": ~(weight > 0).any(axis=-1),
+        }
+    if isinstance(statistic, NumberMoments) and measure.average is not None:
+        each, weighs = measure.plain.reasons(statistic).items(), np.asarray(statistic.of_truth > 0)
+        # An output that does not vary weighs nothing, unless none does.
+        alike = measure.average != BY_VARIANCE or ~weighs.any(axis=-1, keepdims=True)
+        return {why: (np.asarray(where) & (weighs | alike)).any(axis=-1) for why, where in each}
+    return None
+
+
+def _mean(weight: FloatArray, values: FloatArray) -> FloatArray:
     return np.asarray(np.where(weight > 0, weight * values, 0.0).sum(axis=-1) / weight.sum(axis=-1))
 
 
-def classes_without_value(
-    weight: FloatArray, values: FloatArray
-) -> dict[str, npt.NDArray[np.bool_] | Any]:
-    """Where the mean is undefined, by reason."""
-    return {
-        "class_without_value": ((weight > 0) & np.isnan(values)).any(axis=-1),
-        "no_occurring_class": ~(weight > 0).any(axis=-1),
-    }
+def _by_class(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
+    """What each class counts for, and its value: that is taken once for the mean, for its reasons
+    and for other means of it."""
+    each, plain = matrix.one_vs_rest(), measure.plain
+    kept = each.__dict__.setdefault("_values", {})
+    if plain not in kept:
+        kept[plain] = plain.apply(each)
+    return each.averaging(measure.average) * measure.picked(matrix.labels), kept[plain]
+
+
+def of_outputs(statistic: Any) -> bool:
+    """Whether a statistic is of several outputs."""
+    return isinstance(statistic, NumberMoments) and statistic.of_truth.ndim > 0

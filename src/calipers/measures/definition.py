@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.lazily import numpy as np
 from calipers.measures.areas import Area
 from calipers.measures.averages import (
-    AVERAGES,
     PAIRWISE,
     Among,
-    average_over_classes,
+    averaged,
     by_agreement,
-    classes_without_value,
+    of_outputs,
     picked,
+    without_average,
     written_among,
 )
 from calipers.measures.errors import UnknownMeasureError
@@ -116,6 +116,9 @@ class Definition:
     #: Of an area of scores that is 1 at best, and least where all negatives stand above all
     #: positives: of which share of the rows it is, by its parameters.
     part: Callable[[Mapping[str, Any]], float] | None = None
+    #: Whether values go with the unit that the truth is in, so that those of outputs in different
+    #: units have no mean that says anything.
+    in_units: bool = False
     reference: str = ""
 
     @cached_property
@@ -274,7 +277,8 @@ class Measure:
     @property
     def meanings(self) -> Mapping[str, str]:
         """Every reason why there may be no value, and what it means."""
-        if self.average in ("macro", "weighted"):
+        family = FAMILIES.get(self.definition.family)
+        if self.average in ("macro", "weighted") and family is not None and family.of_classes:
             return {name: REASONS[name] for name in ("class_without_value", "no_occurring_class")}
         if self.average in PAIRWISE:
             return {"one_class": REASONS["one_class"]}
@@ -291,8 +295,8 @@ class Measure:
     @property
     def description(self) -> str:
         """The docstring of the measure, and which class or average it is of."""
-        view = {**AVERAGES, **PAIRWISE}.get(self.average or "", "")
-        view = view if self.label is None else FAMILIES[self.definition.family].of_one(self.label)
+        family = FAMILIES.get(self.definition.family)
+        view = "" if family is None else family.of_view(self.label, self.average)
         return f"{self.definition.description}\n\n{view}".strip()
 
     def losses(self, truth: FloatArray, prediction: Any) -> FloatArray:
@@ -328,8 +332,9 @@ class Measure:
         return replace(self, agreed=by_agreement(self.definition, undefined))
 
     def _value(self, statistic: Statistic) -> FloatArray:
-        if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):
-            return average_over_classes(*self._by_class(statistic))
+        average = averaged(self, statistic)
+        if average is not None:
+            return average
         parameters, statistic = self.parameters, self._seen(statistic)
         if isinstance(statistic, JudgedRankings):
             del parameters["judged_only"]
@@ -337,15 +342,6 @@ class Measure:
             if ties != "id":
                 return over_ties(self.definition, statistic, parameters, ties)
         return np.asarray(self.definition.formula(statistic, **parameters), np.float64)
-
-    def _by_class(self, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatArray]:
-        """What each class counts for, and its value: that is taken once for the mean, for its
-        reasons and for other means of it."""
-        each = matrix.one_vs_rest()
-        kept = each.__dict__.setdefault("_values", {})
-        if self.plain not in kept:
-            kept[self.plain] = self.plain.apply(each)
-        return each.averaging(self.average) * self.picked(matrix.labels), kept[self.plain]
 
     def _seen(self, statistic: Statistic) -> Statistic:
         """The statistic as the measure looks at it."""
@@ -363,8 +359,8 @@ class Measure:
     def _check_classes(self, statistic: Statistic) -> None:
         """That the statistic holds as many classes as the measure is about."""
         if not isinstance(statistic, ConfusionMatrix):
-            if self.viewed:
-                raise TypeError(f"{self}: a {type(statistic).__name__} is about two classes")
+            if self.viewed and not (self.average and of_outputs(statistic)):
+                raise TypeError(f"{self}: a {type(statistic).__name__} is not about several")
         elif (k := statistic.classes) != 2 and not (self.viewed or self.definition.any_classes):
             raise TypeError(
                 f"{self} is about two classes, the matrix has {k}: take {self}[CLASS], or an "
@@ -392,8 +388,9 @@ class Measure:
 
     def reasons(self, statistic: Statistic) -> dict[str, Any]:
         """For each named condition, where it makes the value undefined."""
-        if isinstance(statistic, ConfusionMatrix) and self.average in ("macro", "weighted"):
-            return classes_without_value(*self._by_class(statistic))
+        of_average = without_average(self, statistic)
+        if of_average is not None:
+            return of_average
         statistic = self._seen(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             conditions = {

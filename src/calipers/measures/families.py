@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.measures.averages import AVERAGES, OF_OUTPUTS, PAIRWISE
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
 
 
@@ -17,7 +19,7 @@ class Family:
     its "ratings" of items; or a word of a new task. ``home`` is the module that registers them,
     which is imported when one of them is asked for; None where they come by themselves. Those
     ``of_classes`` can be asked of one class of several, and averaged; others can be asked of one
-    ``part``, a cluster say.
+    ``part``, a cluster or an output say, of which there may be ``averages``.
     """
 
     name: str
@@ -31,8 +33,17 @@ class Family:
         """Whether they can be asked of one class, or of what else has a name."""
         return self.of_classes or self.part != "class"
 
-    def of_one(self, label: str) -> str:
-        """What a measure of one of them is about."""
+    @property
+    def averages(self) -> Mapping[str, str]:
+        """How their values of several parts become one, and what each way means."""
+        if self.of_classes:
+            return {**AVERAGES, **PAIRWISE}
+        return OF_OUTPUTS if self.part == "output" else {}
+
+    def of_view(self, label: str | None, average: str | None) -> str:
+        """What a measure of one of them, or of an average, is about."""
+        if label is None:
+            return self.averages.get(average or "", "")
         return f"Of {self.part} {label}" + (
             " against all others." if self.of_classes else " alone."
         )
@@ -60,9 +71,9 @@ FAMILIES: dict[str, Family] = {
         _own("diversity", "rankings", "retrieval.diversity"),
         _own("preferences", "rankings", "retrieval.preferences"),
         _own("sampled", "rankings", "retrieval.sampled"),
-        _own("regression", "numbers", "regression"),
-        _own("fit", "numbers", "fit"),
-        _own("order", "numbers", "order"),
+        _own("regression", "numbers", "regression", part="output"),
+        _own("fit", "numbers", "fit", part="output"),
+        _own("order", "numbers", "order", part="output"),
         _own("quantiles", "quantiles", "quantiles"),
         _own("partitions", "partitions", "partitions"),
         _own("silhouettes", "distances", "silhouettes", part="cluster"),

@@ -8,6 +8,7 @@ NAME@WORD=VALUE P@recall=0.5    where the catalogue calls it NAME@WORD
 NAME[CLASS]     recall[child]   of one class against the rest
 HOW-NAME        macro-F1        averaged over classes: macro, micro or weighted
                 ovo-AUC         or over pairs of them: ovo or weighted-ovo
+                macro-R2        over outputs: macro or variance-weighted
 HOW-NAME(labels=['a', 'b'])     of these classes only; without=['a']: of all but these
 NA-VALUE-ME     top-5-accuracy  the argument that ``infix`` names, and the catalogue spells out
 """
@@ -22,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.measures.averages import AVERAGES, PAIRWISE
+from calipers.measures.averages import BY_VARIANCE, PAIRWISE
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import ELSEWHERE, in_our_words
 from calipers.measures.errors import UnknownMeasureError
@@ -38,12 +39,16 @@ _NAME = re.compile(
     re.VERBOSE,
 )
 _CLASS = re.compile(r"(?P<name>[^\[\]()@\s]+)\[(?P<label>.+)\](?P<rest>(?:\(.*\))?(?:@[^\]]*)?)$")
-_HOW = "(?P<average>weighted[-_]ov[or]|ov[or][-_]weighted|ov[or]|macro|micro|weighted)"
+_HOW = (
+    "(?P<average>weighted[-_]ov[or]|ov[or][-_]weighted|ov[or]|macro|micro|variance[-_]weighted"
+    "|uniform[-_]average|weighted)"
+)
 _AVERAGE = re.compile(rf"{_HOW}[-_](?P<name>.+)$", re.IGNORECASE)
 _AVERAGE_BEHIND = re.compile(rf"(?P<name>.+?)_{_HOW}(?P<rest>(?:\(.*\))?)$", re.IGNORECASE)
 #: How scikit-learn calls averages.
 _SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"} | {
-    "ovo-weighted": "weighted-ovo"
+    "ovo-weighted": "weighted-ovo",
+    "uniform-average": "macro",
 }
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
@@ -74,6 +79,10 @@ def parse(
         made = parse(bare, _viewed_in(families, view), defaults)
         if view.get("average") in PAIRWISE and made.reads != "scores":
             raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
+        if view.get("average") == BY_VARIANCE and made.interval != "fit":
+            raise UnknownMeasureError(
+                f"{text!r}: {made} is no share of the variance of the truth; ask for macro-{made}"
+            )
         return replace(made, **view)
     name, readings, values = _readings(text, families)
     if not readings:
@@ -226,11 +235,14 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
     if match is not None and _viewed_in(families, {"label": ""}):
         return match["name"] + match["rest"], {"label": match["label"]}
     match = _AVERAGE.match(text) or _AVERAGE_BEHIND.match(text)
-    if match is None or not _viewed_in(families, {}):
+    if match is None:
         return None
     how = match["average"].lower().replace("_", "-")
+    view: dict[str, Any] = {"average": _SAME.get(how, how)}
+    if not _viewed_in(families, view):
+        return None
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
-    return name, {"average": _SAME.get(how, how), **among}
+    return name, {**view, **among}
 
 
 def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
@@ -257,7 +269,9 @@ def _viewed_in(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, .
     """Those of the families whose measures can be asked of a class, or of what else they know
     parts of; or be averaged."""
     known = ((f, FAMILIES[f]) for f in families)
-    return tuple(f for f, of in known if (of.of_parts if "label" in view else of.of_classes))
+    if "label" in view:
+        return tuple(f for f, of in known if of.of_parts)
+    return tuple(f for f, of in known if view["average"] in of.averages)
 
 
 def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
@@ -328,7 +342,7 @@ def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
             ways.append(f"{spelled}7" + ("@7" if definition.at in definition.required else ""))
         if definition.infix:
             ways.append(re.sub("([-_])k([-_])", r"\g<1>7\g<2>", spelled))
-        if FAMILIES[definition.family].of_classes:
-            ways += [f"{average}-{way}" for average in AVERAGES for way in ways]
+        of = FAMILIES[definition.family].averages
+        ways += [f"{how}-{way}" for how in of if how not in PAIRWISE for way in ways]
         out += ways
     return list(dict.fromkeys(out))

@@ -57,6 +57,7 @@ def spearman(rows: NumberRows) -> FloatArray:
     range=(0, inf),
     undefined=_EMPTY,
     interval="median",
+    in_units=True,
 )
 def median_absolute_error(rows: NumberRows) -> FloatArray:
     """Median absolute error: the median of |residual|; the mean of the two middle ones of an even
@@ -74,6 +75,7 @@ def median_absolute_error(rows: NumberRows) -> FloatArray:
     range=(0, inf),
     undefined=_EMPTY,
     interval="none",
+    in_units=True,
 )
 def largest_error(rows: NumberRows) -> FloatArray:
     """The largest |residual|. How much larger that of other rows may be cannot be told from any

@@ -21,6 +21,7 @@ loss = partial(
     perfect=0.0,
     range=(0, inf),
     undefined=NO_ROWS,
+    in_units=True,
 )
 
 
@@ -136,6 +137,7 @@ def mean_absolute_error(m: Moments) -> FloatArray:
     perfect=0.0,
     range=(-inf, inf),
     undefined=NO_ROWS,
+    in_units=True,
 )
 def mean_error(m: Moments) -> FloatArray:
     """Mean error: the mean residual, above 0 where predictions are too high."""
@@ -148,13 +150,20 @@ def mean_error(m: Moments) -> FloatArray:
     rows=_share,
     constant=_median_of_shares,
     undefined=_not_finite("zero_truth"),
+    in_units=False,
 )
 def mean_absolute_percentage_error(m: Moments) -> FloatArray:
     """Mean absolute percentage error: mean of |residual|/|truth|, as a share (0.1 is 10%)."""
     return np.asarray(m.mean)
 
 
-@loss("sMAPE", aliases=("symmetric_mean_absolute_percentage_error",), rows=_symmetric, range=(0, 2))
+@loss(
+    "sMAPE",
+    aliases=("symmetric_mean_absolute_percentage_error",),
+    rows=_symmetric,
+    range=(0, 2),
+    in_units=False,
+)
 def symmetric_percentage_error(m: Moments) -> FloatArray:
     """Symmetric percentage error: mean of 2|residual|/(|truth| + |prediction|), from 0 to 2; a row
     in which both are 0 counts 0."""
@@ -167,6 +176,7 @@ def symmetric_percentage_error(m: Moments) -> FloatArray:
     rows=_logarithms,
     constant=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
+    in_units=False,
 )
 def mean_squared_log_error(m: Moments) -> FloatArray:
     """Mean squared logarithmic error: mean of (log(1 + prediction) − log(1 + truth))²."""
@@ -179,6 +189,7 @@ def mean_squared_log_error(m: Moments) -> FloatArray:
     rows=_logarithms,
     constant=_mean_of_logarithms,
     undefined=_not_finite("minus_one_or_less"),
+    in_units=False,
     interval="root_mean",
 )
 def root_mean_squared_log_error(m: Moments) -> FloatArray:
@@ -212,7 +223,12 @@ def poisson_deviance(m: Moments) -> FloatArray:
     return np.asarray(m.mean)
 
 
-@_of_deviance("gamma-deviance", aliases=("mean_gamma_deviance",), rows=partial(deviance, power=2))
+@_of_deviance(
+    "gamma-deviance",
+    aliases=("mean_gamma_deviance",),
+    rows=partial(deviance, power=2),
+    in_units=False,
+)
 def gamma_deviance(m: Moments) -> FloatArray:
     """Mean gamma deviance: mean of 2(log(p/y) + y/p − 1), for truth y and predictions p above 0."""
     return np.asarray(m.mean)

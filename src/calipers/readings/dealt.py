@@ -119,7 +119,8 @@ def deck(sample: Any) -> Deck | None:
             sets = np.hstack([sample.truth, sample.predicted])
             return _Deck(sample, _ordered(*sets.T, sample.weight), _labels)
         case Fitted() | Ordered():
-            rows = _ordered(sample.truth, sample.predicted, sample.weight)
+            columns = np.column_stack([sample.truth, sample.predicted])
+            rows = _ordered(*columns.T, sample.weight)
             return _Deck(sample, rows, _moments if isinstance(sample, Fitted) else _weighed)
     return None
 
@@ -203,12 +204,13 @@ def _labels(sample: LabelCounts, taken: Lots) -> Iterator[Any]:
 def _moments(sample: Fitted, taken: Lots) -> Iterator[Any]:
     moments = sample.statistic
     parts = moments.parts(sample.truth, sample.predicted)
+    shape, parts = parts.shape, parts.reshape(len(parts), -1)
     weight = np.ones(len(parts)) if sample.weight is None else sample.weight
     for lot in _chunks(taken, taken.shape[1] * parts.shape[1]):
         total = weight[lot].sum(axis=1)[:, None]
         with np.errstate(divide="ignore", invalid="ignore"):  # a lot may be without weight
             means = np.einsum("bi,bik->bk", weight[lot], parts[lot]) / total
-        yield NumberMoments.of_means(means, moments)
+        yield NumberMoments.of_means(means.reshape(-1, *shape[1:]), moments)
 
 
 def _weighed(sample: Ordered, taken: Lots) -> Iterator[Any]:

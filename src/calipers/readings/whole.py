@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from calipers.measures.averages import of_outputs
 from calipers.readings import calibration, numbers, scores
 from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import of_moments
@@ -47,5 +48,7 @@ def of_statistic(
 
 
 def applied(measure: Any, statistic: Statistic) -> Any:
-    """The measure as it is applied to a statistic: only counts know classes and averages."""
-    return measure if isinstance(statistic, ConfusionMatrix) else measure.plain
+    """The measure as it is applied to a statistic: only counts know classes and averages, and
+    moments those over outputs."""
+    known = isinstance(statistic, ConfusionMatrix) or of_outputs(statistic)
+    return measure if known else measure.plain

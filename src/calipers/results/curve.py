@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from calipers.results.fields import NAN, Count, FloatArray, Level, OneOf
+from calipers.results.fields import BRIEF, NAN, Count, FloatArray, Level, OneOf
 from calipers.results.written import Written
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ class Curve(Written):
     system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
     use, ``mark`` the point of the curve there, and ``areas`` the weight on both sides of it.
     Nothing is drawn below ``bottom``. ``classes`` is the number of all classes, where only the most
-    frequent of them have curves.
+    frequent of them have curves. ``output`` is which number it is of, where there are several of
+    each row.
     """
 
     system: str
@@ -68,6 +69,7 @@ class Curve(Written):
     areas: Mapping[str, float] = field(default_factory=dict)
     bottom: float = NAN
     classes: Count = 0
+    output: str = field(default="", metadata=BRIEF)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -89,7 +91,8 @@ class Curve(Written):
 
     def columns(self) -> dict[str, Any]:
         """The points by column, in full precision."""
-        of = {"series": [self.series] * len(self)} if self.series else {}
+        names = {"output": self.output, "series": self.series}
+        of = {what: [name] * len(self) for what, name in names.items() if name}
         at = {self.at: self.threshold} if self.at else {}
         points = {self.x_label: self.x, self.y_label: self.y}
         # A curve against the threshold has the threshold as its x.

@@ -20,7 +20,8 @@ _SUMS = {"of_truth": (0, 0), "of_predicted": (1, 1), "of_residual": (2, 2), "of_
 @dataclass(frozen=True, eq=False)
 class NumberMoments(Statistic):
     """Σw, Σw², the weighted means of truth y, prediction p and residual r = p − y, and the central
-    sums Σw(y − ȳ)², Σw(p − p̄)², Σw(r − r̄)² and Σw(y − ȳ)(p − p̄); leading axes are replicates.
+    sums Σw(y − ȳ)², Σw(p − p̄)², Σw(r − r̄)² and Σw(y − ȳ)(p − p̄); leading axes are replicates, the
+    last one those of outputs, where columns have several (then that of Σw and Σw² has one entry).
 
     Residuals have their own, as those of a good prediction would be lost in the difference of two
     large sums. Merged as Chan, Golub and LeVeque (1983) do.
@@ -41,9 +42,15 @@ class NumberMoments(Statistic):
     def from_rows(
         cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None = None
     ) -> Self:
-        """From the columns; a row of weight 0 is no row."""
+        """From the columns, or from tables with a column for each output; a row of weight 0 is no
+        row."""
         n = len(truth)
         w = np.ones(n) if weight is None else weight
+        if truth.ndim == 2:
+            each = [cls.from_rows(*of, weight) for of in zip(truth.T, predicted.T, strict=True)]
+            names = (*_MEANS, *_SUMS)
+            made = {name: np.stack([getattr(of, name) for of in each]) for name in names}
+            return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **made)
         columns = np.stack([truth, predicted, predicted - truth])
         total = np.asarray(w.sum())
         means, within = np.zeros(3), columns
@@ -62,8 +69,8 @@ class NumberMoments(Statistic):
     @classmethod
     def each(cls, truth: FloatArray, predicted: FloatArray, weight: FloatArray | None) -> Self:
         """Those of every row by itself, along an axis."""
-        w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(len(truth))
-        residual = predicted - truth
+        w, none = np.ones(len(truth)) if weight is None else weight, np.zeros(truth.shape)
+        w, residual = w[:, None] if truth.ndim == 2 else w, predicted - truth
         return cls(1, w, np.square(w), truth, predicted, residual, none, none, none, none)
 
     @classmethod
@@ -71,11 +78,12 @@ class NumberMoments(Statistic):
         """From the means of y, p, r, y², p², r² and yp, the last axis, about the means of others
         near by, of as many rows."""
         y, p, r, yy, pp, rr, yp = np.moveaxis(means, -1, 0)
-        n = np.broadcast_to(near.weight, y.shape)
+        total = y.shape if near.truth.ndim == 0 else (*y.shape[:-1], 1)
+        n = np.broadcast_to(near.weight, total)
         return replace(
             near,
             weight=n,
-            squares=np.broadcast_to(near.squares, y.shape),
+            squares=np.broadcast_to(near.squares, total),
             truth=near.truth + y,
             predicted=near.predicted + p,
             residual=near.residual + r,
@@ -89,7 +97,7 @@ class NumberMoments(Statistic):
         """Of rows the columns whose means :meth:`of_means` takes."""
         y, p = truth - self.truth, predicted - self.predicted
         r = predicted - truth - self.residual
-        return np.column_stack([y, p, r, y * y, p * p, r * r, y * p])
+        return np.stack([y, p, r, y * y, p * p, r * r, y * p], axis=-1)
 
     def __add__(self, other: Self) -> Self:
         return self._with(other, 1.0)
@@ -129,7 +137,7 @@ class NumberMoments(Statistic):
     @property
     def effective_size(self) -> float:
         """Kish's effective number of rows, (Σw)²/Σw²."""
-        return kish(self.weight, self.squares)
+        return kish(self.weight.item(), self.squares.item())
 
     def constant(self, name: str) -> npt.NDArray[np.bool_]:
         """Whether truth, predictions or residuals are all alike but for rounding."""

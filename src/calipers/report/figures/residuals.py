@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
 from calipers.report.figures.curve_chart import curve_chart
-from calipers.report.figures.figure import Figure
+from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.vega import Spec, finite, thinned
 from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
@@ -50,12 +51,28 @@ _POINTS = 11
 
 def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures, none of what has no curves."""
-    found = grouped((c for c in evaluation.curves if c.kind in KINDS), lambda c: c.kind)
-    for kind, curves in found.items():
-        drawn = [c for c in curves if len(c.x)]
-        if drawn:
-            spread = found.get(VALUES, []) if kind in GIVEN else []
-            yield _figure(kind, drawn, spread, evaluation.systems)
+    own = [c for c in evaluation.curves if c.kind in KINDS]
+    found = grouped(own, lambda c: (c.kind, c.output))
+    outputs = list(dict.fromkeys(c.output for c in own))
+    for kind in dict.fromkeys(c.kind for c in own):
+        for output in outputs:
+            drawn = [c for c in found.get((kind, output), []) if len(c.x)]
+            if drawn:
+                spread = found.get((VALUES, output), []) if kind in GIVEN else []
+                figure = _figure(kind, drawn, spread, evaluation.systems)
+                yield _of_output(figure, output, len(outputs)) if output else figure
+
+
+def _of_output(figure: Figure, output: str, of: int) -> Figure:
+    """The figure of one of so many outputs, of which the reader chooses."""
+    return replace(
+        figure,
+        title=f"{figure.title}: {short(output)}",
+        label=f"{short(output)}. {figure.label}",
+        choice=choice_of(output, of),
+        chosen_from=figure.title,
+        chosen_by="Output",
+    )
 
 
 def _figure(
