@@ -62,8 +62,12 @@ def printed(monkeypatch: pytest.MonkeyPatch, width: int, line: str) -> list[str]
 #: Lines, and what stands in each row of their tables: what it is about, and its first number.
 CASES = {
     "retrieval": (
-        "retrieval q bm25.run dense.run -m nDCG@10 -m AP",
+        "retrieval q bm25.run dense.run -m nDCG@10 -m AP --layout long",
         [("nDCG@10", "bm25"), ("nDCG@10", "dense"), ("AP", "bm25"), ("AP", "dense - bm25")],
+    ),
+    "wide": (
+        "retrieval q bm25.run dense.run -m nDCG@10 -m AP --baseline bm25",
+        [("bm25",), ("dense",), ("AP", "dense - bm25")],
     ),
     "per topic": (
         "retrieval q bm25.run dense.run -m nDCG@10 -m AP --per-topic",
@@ -71,16 +75,16 @@ CASES = {
     ),
     "classification": (
         "classification t.csv --truth y --predicted forest --predicted y -m accuracy -m recall "
-        "--slice site",
+        "--slice site --layout long",
         [("accuracy", "forest"), ("recall", "forest"), ("accuracy", "north", "forest")],
     ),
     "overlap": ("overlap bm25.run dense.run", [("RBO",), ("overlap@10",)]),
     "regression": (
-        "regression t.csv --truth s --predicted t --predicted y",
+        "regression t.csv --truth s --predicted t --predicted y --layout long",
         [("RMSE", "t"), ("RMSE", "y"), ("MAE", "y - t")],
     ),
     "clustering": (
-        "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity",
+        "clustering t.csv --truth y --labels t --labels forest -m ARI -m purity --layout long",
         [("ARI", "t"), ("ARI", "forest"), ("purity", "forest - t")],
     ),
     "agreement": (

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from samples import HOSTILE, hostile, regression, retrieval, undefined
 
 import calipers as cal
+from calipers.report.letters import shared_letters
 from calipers.report.verdict import Outcome, outcome
-from calipers.report.wide import shared_letters
 
 
 def cells(text: str) -> list[list[str]]:
@@ -89,12 +89,14 @@ def test_systems_share_a_letter_exactly_where_they_are_not_told_apart(
     apart: list[frozenset[str]],
 ) -> None:
     letters = shared_letters(SYSTEMS, apart)
+    if letters is None:  # more sets than are worth showing
+        return
     assert all(letters.values())
     for one, other in combinations(SYSTEMS, 2):
         shared = set(letters[one]) & set(letters[other])
         assert bool(shared) == (frozenset((one, other)) not in apart)
     # None that could be left out: each holds systems that are together nowhere else.
-    sets = {key: {s for s in SYSTEMS if key in letters[s]} for key in "".join(letters.values())}
+    sets = {key: {s for s in SYSTEMS if key in letters[s]} for of in letters.values() for key in of}
     assert not any(one < other for one in sets.values() for other in sets.values())
 
 
@@ -102,7 +104,8 @@ def test_of_many_systems_letters_are_shared() -> None:
     ev = topics(12)
     text = ev.to_latex()
     assert "Systems that share a letter do not differ" in text
-    assert cells(text)[1][0] == "s0"
+    first = max(ev.systems, key=lambda name: -ev[name, "MAE"].value)
+    assert cells(text)[1][0] == first
 
 
 @pytest.mark.parametrize("make", [retrieval, regression, undefined])

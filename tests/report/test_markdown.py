@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 from markdown_it import MarkdownIt
 from samples import HOSTILE, hostile, regression, retrieval, undefined
@@ -7,21 +9,29 @@ from samples import HOSTILE, hostile, regression, retrieval, undefined
 
 def test_markdown_has_verdict_tables_notes_and_provenance() -> None:
     text = retrieval().to_markdown()
-    for part in ("## Retrieval", "dense is better than bm25", "| nDCG@10 ↑ | bm25 | 0.387 |", "**Note:**",
+    for part in ("## Retrieval", "dense is better than bm25", "| bm25 | 0.387 [", "**Note:**",
                  "| RR | dense - bm25 |", "not significant", "sha256:9f2c1e7a"):  # fmt: skip
         assert part in text
+    long = retrieval().to_markdown(layout="long")
+    assert "| nDCG@10 ↑ | bm25 | 0.387 |" in long
     assert "undefined" in undefined().to_markdown()
     assert "77.0" in regression().to_markdown()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_stay_text(name: str) -> None:
-    text = hostile(name, "plain").to_markdown()
+    text = "\n".join(hostile(name, "plain").to_markdown(layout=of) for of in ("wide", "long"))
     html = MarkdownIt("gfm-like", {"linkify": False}).render(text)
     for tag in ("<script", "<img", "<a ", "<code", "<strong>markup"):
         assert tag not in html
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({line.replace("\\|", "").count("|") for line in rows[:6]}) == 1
+    for layout in ("wide", "long"):
+        lines = hostile(name, "plain").to_markdown(layout=layout).splitlines()
+        tables = [
+            list(rows) for inside, rows in groupby(lines, lambda s: s.startswith("|")) if inside
+        ]
+        assert len(tables) >= 2
+        for rows in tables:
+            assert len({line.replace("\\|", "").count("|") for line in rows}) == 1
 
 
 def test_a_name_cannot_start_a_list_or_mention() -> None:

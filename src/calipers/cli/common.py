@@ -18,6 +18,7 @@ from calipers.cli.output import (
     UNIT_FORMATS,
     format_and_file,
     format_options,
+    layout_of,
     write,
     write_units,
 )
@@ -88,6 +89,7 @@ class Output:
     report: str | None
     requirements: tuple[Requirement, ...]
     units: bool = False
+    layout: str | None = None
     then: Callable[[Evaluation], None] | None = None
 
     @classmethod
@@ -95,9 +97,10 @@ class Output:
         """Take the output options out of a command's, checked before any data are read."""
         what = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_FORMATS if units else FORMATS, what)
+        layout = layout_of(options, kind, units=units)
         requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
         then = options.pop("then", None)
-        return cls(kind, path, options.pop("report"), requirements, units, then)
+        return cls(kind, path, options.pop("report"), requirements, units, layout, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
@@ -109,7 +112,7 @@ class Output:
         if self.units:
             write_units(evaluation, self.kind, self.path, self.report)
         else:
-            write(evaluation, self.kind, self.path, self.report, **look)
+            write(evaluation, self.kind, self.path, self.report, self.layout, **look)
         for line in unmet:
             say(line)
         if unmet:
@@ -118,7 +121,7 @@ class Output:
 
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
-    {"format_", "output", "report", "requirements", "per_topic", "per_group"}
+    {"format_", "output", "layout", "report", "requirements", "per_topic", "per_group"}
     | {"per_point", "by_label", "by_cluster"}
     | {
         "confusion",

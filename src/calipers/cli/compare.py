@@ -9,7 +9,7 @@ import click
 from calipers.cli.common import evaluating, inference_options
 from calipers.cli.files import Command, Group, InFile, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, text, texts
-from calipers.cli.output import FORMATS, format_and_file, format_options, write
+from calipers.cli.output import FORMATS, format_and_file, format_options, layout_of, write
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -119,7 +119,7 @@ def of_evaluation(name: str) -> click.Command:
     of_splits = [*SPLITS, *DESIGN] if name in OF_ROWS else []
 
     def callback(**options: Any) -> None:
-        out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
+        out = written(options)
         wanted = asked_of(options)
         design, columns = taken_design(options), (options.pop(c, None) for c in COLUMNS)
         split, repetition = columns
@@ -156,6 +156,12 @@ def of_evaluation(name: str) -> click.Command:
         params=[*own, *QUESTIONS, *of_splits, *WRITING],
         help=f"Compare systems that are read as by `calipers {name}`.",
     )
+
+
+def written(options: dict[str, Any]) -> tuple[str, str | None, str | None, str | None]:
+    """The format, the file, the page and the layout, taken out of the options."""
+    kind, path = format_and_file(options, FORMATS, "a comparison")
+    return kind, path, options.pop("report"), layout_of(options, kind)
 
 
 def _column(table: str, name: str | None) -> Any:
@@ -223,7 +229,7 @@ def over_splits(
 def _values(
     files: tuple[str, ...], measure: str, lower_is_better: tuple[str, ...], **options: Any
 ) -> None:
-    out = (*format_and_file(options, FORMATS, "a comparison"), options.pop("report"))
+    out = written(options)
     wanted, design = asked_of(options), taken_design(options)
     baseline, unit, primary = (options.pop(name) for name in ("baseline", "unit", "primary"))
     interval, repetition = taken_interval(options), options.pop("repetition")

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.files import DASH, OutFile
-from calipers.cli.options import Command, stacked, text
+from calipers.cli.options import Command, Option, stacked, text
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
+#: Those that show a row a system, or a row a number.
+LAYOUTS = ("wide", "long")
+LAID_OUT = ("table", "csv", "markdown")
 #: Those of the values per unit, which only some commands have.
 UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
 #: The formats of suffixes, and suffixes of which nothing here is written.
@@ -41,6 +44,14 @@ def format_options(
 ) -> Command:
     """Options of how a result is written and where to."""
     kind = click.Choice(formats)
+    layout: Option = click.option(
+        "--layout",
+        type=click.Choice(LAYOUTS),
+        help="wide: a row a system, a column a measure, each value with its interval and marks of "
+        "what differs; long: a row a number, with its method and remarks. Tables and Markdown are "
+        "wide where several systems meet several measures, and comparisons of more than eight "
+        "systems; csv is long unless asked.",
+    )
     page = text("--report", "FILE.html", "Write an HTML report as well.", type=OutFile(page=True))
     return stacked(
         click.option(
@@ -50,7 +61,7 @@ def format_options(
             help="Format of the result; by the suffix of -o, else table.",
         ),
         text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
-        *([page] if report else []),
+        *([layout, page] if report else []),
     )(command)
 
 
@@ -74,21 +85,37 @@ def format_and_file(
     return kind, path
 
 
+def layout_of(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:
+    """The layout asked for, taken out of the options."""
+    layout: str | None = options.pop("layout", None)
+    if layout is not None and (units or kind not in LAID_OUT):
+        what = "the values per unit have" if units else f"{kind} has"
+        raise click.UsageError(f"--layout is for {', '.join(LAID_OUT)}; {what} one layout only")
+    return layout
+
+
 def write(
-    result: Evaluation | Comparison, kind: str, output: str | None, page: str | None, **look: Any
+    result: Evaluation | Comparison,
+    kind: str,
+    output: str | None,
+    page: str | None,
+    layout: str | None = None,
+    **look: Any,
 ) -> None:
     """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
     is for the page and Markdown."""
+    laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
     if page is not None:
         write_out(result.to_html(**look), page)
     if kind == "table" and output is None:
         from calipers.report.text import print_result
 
-        print_result(result, sys.stdout)
+        print_result(result, sys.stdout, layout=layout)
     elif kind == "table":
-        write_out(str(result), output)
+        write_out(result.to_text(layout=layout), output)
     else:
-        write_out(getattr(result, f"to_{kind}")(**look if kind == "markdown" else {}), output)
+        own = (look if kind == "markdown" else {}) | laid_out
+        write_out(getattr(result, f"to_{kind}")(**own), output)
 
 
 def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str | None) -> None:

@@ -19,6 +19,7 @@ from calipers.data.trec_tables import holds_columns, is_ids
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
+from calipers.evaluate.run_notes import run_notes, tie_notes
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -198,7 +199,7 @@ def retrieval(
             if rankings and not sets
             else ()
         ),
-        notes=(*_notes(read, systems), *_tie_notes(rankings, chosen), *how),
+        notes=(*run_notes(read, systems), *tie_notes(rankings, chosen), *how),
         slices=by_slice,
     )
     told = tuple(made.estimates), made.comparison, made.slices
@@ -374,50 +375,3 @@ def _shared_topics(systems: Mapping[str, Statistics]) -> dict[str, Statistics]:
         name: {kind: statistic.take(picked) for kind, statistic in of.items()}
         for name, of in systems.items()
     }
-
-
-def _notes(runs: Mapping[str, Run], systems: Mapping[str, Statistics]) -> list[str]:
-    """What a reader has to know before the numbers."""
-    out = []
-    for name, run in runs.items():
-        retrieved = _any(systems[name]).retrieved
-        missing = int((retrieved == 0).sum())
-        if missing:
-            out.append(
-                f"{name} retrieves nothing for {missing} of {len(retrieved)} judged topics; "
-                "these score 0."
-            )
-        if run.unjudged_topics:
-            named = ", ".join(run.unjudged_topic_names[:3])
-            more = ", …" if run.unjudged_topics > 3 else ""
-            out.append(
-                f"{name} has {run.unjudged_topics} topics without judgments ({named}{more}); "
-                "they are left out."
-            )
-    return out
-
-
-def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
-    """At how many topics the order of tied documents decides what a cutoff lets in."""
-    cutoffs = sorted(
-        {
-            m.parameters["cutoff"]
-            for m in measures
-            if m.definition.on is JudgedRankings
-            and m.parameters.get("ties") == "id"
-            and m.parameters.get("cutoff") is not None
-        }
-    )
-    out = []
-    for name, ranking in rankings.items():
-        counts = {
-            cutoff: int(np.count_nonzero(ranking.sum(ranking.ties_across(cutoff))))
-            for cutoff in cutoffs
-        }
-        across = ", ".join(f"{n} at {cutoff}" for cutoff, n in counts.items() if n)
-        if across:
-            out.append(
-                f"{name} has topics whose tied documents stand across a cutoff: {across}. "
-                "There the ids decide; ties='average' takes the mean over all orders."
-            )
-    return out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued, first, quoted, rough, who
-from calipers.report.headlines import of_primary
+from calipers.report.headlines import MANY_SYSTEMS, of_primary, systems_of
 from calipers.report.names import short
 from calipers.report.numbers import count, number
 from calipers.report.verdict import Outcome, outcome
@@ -129,6 +129,8 @@ def not_told_apart(_: Subject, compared: Compared) -> Iterator[Said]:
         for d in of_primary(comparison)
         if outcome(d) is Outcome.NOT_TOLD_APART and d.has_interval and d.detectable > 0
     ]
+    if len(systems_of(comparison)) > MANY_SYSTEMS and len(undecided) > MOST_PAIRS:
+        return  # no few pairs stand for all; what ranks the systems says which are alike
     for d in undecided[:MOST_PAIRS]:
         yield _not_told_apart(d)
     if len(undecided) > MOST_PAIRS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from calipers.report import numbers
@@ -52,8 +52,8 @@ def comparison_headlines(comparison: Comparison, show: Show = short) -> list[str
         else:
             said.append(sentence(d, adjusted=adjusted, show=show))
     if untold:
-        listed = _listed(untold)
-        said.append(f"No significant difference on {show(own[0].measure)} between {listed}.")
+        between = listed(untold)
+        said.append(f"No significant difference on {show(own[0].measure)} between {between}.")
     return said
 
 
@@ -73,7 +73,7 @@ def _beside_baseline(own: Sequence[Difference], show: Show) -> str:
     """Which of many systems are better or worse than the baseline."""
     of = grouped(own, lambda d: _WORDS[outcome(d)])
     parts = [
-        f"{words}: {_listed([show(d.system) for d in of[words]])}"
+        f"{words}: {listed([show(d.system) for d in of[words]])}"
         for words in _WORDS.values()
         if words in of
     ]
@@ -93,14 +93,7 @@ _WORDS = {
 
 def _leader(own: Sequence[Difference], show: Show) -> str:
     """Who leads many systems, and who is not significantly different from the leader."""
-    better = own[0].higher_is_better is not False
-    gains: dict[str, list[float]] = {}
-    for d in own:
-        gain = d.value if better else -d.value
-        gains.setdefault(d.system, []).append(gain)
-        gains.setdefault(d.baseline, []).append(-gain)
-    mean = {name: _mean(of) for name, of in gains.items()}
-    order = sorted(mean, key=lambda name: -mean[name] if mean[name] == mean[name] else math.inf)
+    order = by_value(gains(own), own[0].higher_is_better)
     leader = order[0]
     beside = {
         d.baseline if d.system == leader else d.system: outcome(d)
@@ -113,16 +106,31 @@ def _leader(own: Sequence[Difference], show: Show) -> str:
     if not behind:
         return f"{parts[0]}; none is significantly different from it."
     if alike:
-        parts.append(f"not significantly different from it: {_listed(alike)}")
+        parts.append(f"not significantly different from it: {listed(alike)}")
     rest = "all others" if behind == len(order) - 1 else f"{behind} others"
     return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """``a, b and c``; of many the first, and how many more there are."""
     if len(names) > _LISTED:
         return f"{', '.join(names[: _LISTED - 1])} and {len(names) - _LISTED + 1} others"
     return joined(names)
+
+
+def gains(own: Sequence[Difference]) -> dict[str, float]:
+    """Of each system its mean difference to the others, on one measure."""
+    found: dict[str, list[float]] = {}
+    for d in own:
+        found.setdefault(d.system, []).append(d.value)
+        found.setdefault(d.baseline, []).append(-d.value)
+    return {name: _mean(of) for name, of in found.items()}
+
+
+def by_value(values: Mapping[str, float], higher_is_better: bool | None) -> list[str]:
+    """The systems, the best first; those without a value last."""
+    sign = 1 if higher_is_better is False else -1
+    return sorted(values, key=lambda name: (values[name] != values[name], sign * values[name]))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -149,7 +157,7 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
         return f"Significant among the {of}: {', '.join(named)}."
     by = grouped(found, lambda d: d.measure)
     if number == 1:
-        return f"Significant among the {of}: {_listed([show(name) for name in by])}."
+        return f"Significant among the {of}: {listed([show(name) for name in by])}."
     counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
     return f"Significant among the {of}: {', '.join(counts)}."
 
@@ -199,10 +207,12 @@ MOST_PAIRS = MANY_SYSTEMS * (MANY_SYSTEMS - 1) // 2
 
 
 def left_out(comparison: Comparison) -> str:
-    """Where the pairs are that are not listed."""
+    """How many pairs are not told apart, and where those are that are not listed."""
+    own = of_primary(comparison)
+    alike = sum(not outcome(d).decided for d in own)
     return (
-        f"The {len(pairs(comparison)):,} pairs of systems are not listed: `calipers compare`, JSON "
-        "and the page have them."
+        f"By {short(own[0].measure)} {alike:,} of {numbers.count(len(own), 'pairs')} of systems "
+        "are not told apart. `calipers compare --layout long`, JSON and the page list the pairs."
     )
 
 

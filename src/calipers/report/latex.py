@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from calipers.report import wide
+from calipers.report import letters, wide
 from calipers.report.names import visible
 from calipers.report.numbers import UNDEFINED
 from calipers.report.wide import Cell, Wide
@@ -48,8 +48,8 @@ def _table(made: Wide, *, intervals: bool) -> str:
 def _lines(made: Wide, *, intervals: bool) -> Iterator[str]:
     yield "% needs \\usepackage{booktabs}"
     yield from (r"\begin{table}", r"\centering")
-    if made.said:
-        yield rf"\caption{{{' '.join(map(escape, made.said))}}}"
+    if said := made.said("The best values are bold."):
+        yield rf"\caption{{{' '.join(map(escape, said))}}}"
     yield rf"\begin{{tabular}}{{l{'l' * len(made.measures)}}}"
     yield r"\toprule"
     yield _row([made.about, *map(escape, made.measures)])
@@ -70,8 +70,9 @@ def _cell(cell: Cell | None, *, intervals: bool) -> str:
     text = _number(cell.value)
     text = rf"\textbf{{{text}}}" if cell.best else text
     if cell.marks:
-        raised = cell.marks.replace(wide.BETTER, r"\dagger").replace(wide.WORSE, r"\ddagger")
-        text += f"$^{{{raised}}}$"
+        daggers = cell.marks.replace(letters.BETTER, r"\dagger").replace(letters.WORSE, r"\ddagger")
+        runs = rf"\textsuperscript{{{cell.marks.replace('–', '--')}}}"
+        text += runs if "–" in cell.marks else f"$^{{{daggers}}}$"
     if intervals and cell.interval:
         limits = ", ".join(map(_number, cell.interval.strip("[]").split(", ")))
         text += rf" {{\scriptsize [{limits}]}}"

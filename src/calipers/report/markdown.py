@@ -6,21 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from calipers.report import confusion, labels, markup, numbers, rows, tables
 from calipers.report.glossary import glossary
+from calipers.report.grid import is_wide, markdown_table, signs_key
 from calipers.report.headlines import (
     comparison_headlines,
     headlines,
+    of_primary,
     other_measures,
     others,
 )
 from calipers.report.markup import escape, matrix, table
 from calipers.report.names import labels as told_apart
-from calipers.report.names import short, visible
+from calipers.report.names import short
 from calipers.report.tables import KEY, NUMBER, Column
 from calipers.report.verdict import (
     adjustment_text,
     pairs,
     sentences,
 )
+from calipers.report.wide import Wide, is_of_many, of_comparison, of_evaluation, of_many, primary_of
 from calipers.results import (
     ORIENTATIONS,
     AnyConfusion,
@@ -33,28 +36,35 @@ from calipers.results import (
 
 #: Each split is written out where there are no more than these.
 MOST_SPLITS = 30
+#: More differences than these are folded beside a wide table.
+FEW_DIFFERENCES = 12
 #: More sentences than these are left to the table.
 MOST_SENTENCES = 60
 
 
-def markdown(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
+def markdown(
+    evaluation: Evaluation, orientation: str = ORIENTATIONS[0], layout: str | None = None
+) -> str:
     """Verdict, tables, notes and provenance as GitHub-flavoured Markdown."""
-    return "\n".join(_lines(evaluation, orientation))
+    return "\n".join(_lines(evaluation, orientation, wide=is_wide(evaluation, layout)))
 
 
-def _lines(evaluation: Evaluation, orientation: str) -> Iterator[str]:
+def _lines(evaluation: Evaluation, orientation: str, *, wide: bool) -> Iterator[str]:
     yield from markup.heading(rows.heading(evaluation))
     rest = others(evaluation, markup.name)
     yield from markup.bullets([*headlines(evaluation, markup.name), *([rest] if rest else [])])
     if evaluation.findings:
         yield from ("### Findings", "")
-        yield from (f"- {_finding(found)}" for found in evaluation.findings)
+        told = rows.told_once(evaluation.findings)
+        yield from (f"- {_finding(found, alike)}" for found, alike in told)
         yield ""
     yield from markup.notes(evaluation.notes)
-    if evaluation.estimates:
+    if evaluation.estimates and wide:
+        yield from _wide(of_evaluation(evaluation), primary_of(evaluation))
+    elif evaluation.estimates:
         yield from (*table(tables.of_estimates(evaluation, arrows=True)), "")
     if evaluation.comparison is not None and len(evaluation.comparison):
-        yield from _differences(evaluation.comparison)
+        yield from _differences(evaluation.comparison, folded=wide)
     yield from _confusions(evaluation.confusions, orientation)
     yield from _labels(evaluation.label_tables)
     if evaluation.slices is not None:
@@ -62,16 +72,29 @@ def _lines(evaluation: Evaluation, orientation: str) -> Iterator[str]:
     yield from markup.provenance(evaluation.provenance)
 
 
-def _finding(found: Finding) -> str:
+def _finding(found: Finding, alike: Sequence[Finding]) -> str:
     """The sentence; how grave it is stands before it."""
     call = rows.call_of(found).strip()
-    return (f"**{call}** " if call else "") + escape(visible(found.sentence))
+    return (f"**{call}** " if call else "") + escape(rows.finding_text(found, alike))
 
 
-def _differences(comparison: Comparison) -> Iterator[str]:
-    """The table of differences, and that of tests of all systems together."""
-    yield from table(tables.of_differences(comparison, verdict=True))
-    if text := adjustment_text(comparison):
+def _wide(made: Wide, measure: str) -> Iterator[str]:
+    """A wide table, and what its numbers and marks mean."""
+    yield from (*markdown_table(made), "")
+    key = [signs_key(short(measure))] * bool(made.signs)
+    yield from (escape(" ".join([*made.said("The best values are bold."), *key])), "")
+    yield from markup.bullets([escape(text) for text in made.remarks])
+
+
+def _differences(comparison: Comparison, *, folded: bool = False) -> Iterator[str]:
+    """The table of differences, folded where they are many, and that of tests of all systems
+    together."""
+    rows_of = table(tables.of_differences(comparison, verdict=True))
+    if folded and len(comparison) > FEW_DIFFERENCES:
+        yield from markup.details(f"The {len(comparison):,} differences", [*rows_of, ""])
+    else:
+        yield from rows_of
+    if not folded and (text := adjustment_text(comparison)):
         yield from ("", escape(text, punctuation=False))
     yield ""
     if comparison.overall:
@@ -114,22 +137,26 @@ def _slices(slices: Slices) -> Iterator[str]:
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
-def comparison_markdown(comparison: Comparison) -> str:
+def comparison_markdown(comparison: Comparison, layout: str | None = None) -> str:
     """Verdicts, table, notes, methods and provenance as GitHub-flavoured Markdown."""
-    return "\n".join(_comparison_lines(comparison))
+    return "\n".join(_comparison_lines(comparison, wide=is_wide(comparison, layout)))
 
 
-def _comparison_lines(comparison: Comparison) -> Iterator[str]:
+def _comparison_lines(comparison: Comparison, *, wide: bool) -> Iterator[str]:
     yield from markup.heading(rows.comparison_heading(comparison))
     rest = other_measures(comparison, markup.name)
     said = [*comparison_headlines(comparison, markup.name), *([rest] if rest else [])]
     every = sentences(comparison, markup.name)
     yield from markup.bullets(said)
     if said != every and len(every) <= MOST_SENTENCES:
-        yield from markup.details(f"Each of the {len(every):,} differences", every)
+        summary = f"Each of the {len(every):,} differences"
+        yield from markup.details(summary, markup.bullets(every))
     yield from markup.notes(comparison.notes)
+    if wide:
+        made = of_many(comparison) if is_of_many(comparison) else of_comparison(comparison)
+        yield from _wide(made, of_primary(comparison)[0].measure)
     if len(comparison):
-        yield from ("### Differences", "", *_differences(comparison))
+        yield from ("### Differences", "", *_differences(comparison, folded=wide))
     yield from _splits(comparison)
     found = [[escape(part, punctuation=False) for part in of] for of in glossary(comparison)]
     if found:

@@ -49,16 +49,17 @@ def notes(texts: Iterable[str]) -> Iterator[str]:
     return bullets([f"**Note:** {escape(visible(text))}" for text in texts])
 
 
-def details(summary: str, lines: Sequence[str]) -> Iterator[str]:
-    """A list that is shown to those who ask for it."""
-    yield from (f"<details><summary>{summary}</summary>", "", *bullets(lines), "</details>", "")
+def details(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """What is shown to those who ask for it."""
+    yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>", "")
 
 
 def provenance(of: Mapping[str, Any]) -> Iterator[str]:
     """Where a result came from."""
     if of:
         rows = provenance_rows(of)
-        yield from details("Provenance", [f"{escape(key)}: {escape(value)}" for key, value in rows])
+        lines = [f"{escape(key)}: {escape(value)}" for key, value in rows]
+        yield from details("Provenance", bullets(lines))
 
 
 def table(columns: Iterable[Column]) -> Iterator[str]:
@@ -73,10 +74,13 @@ def table(columns: Iterable[Column]) -> Iterator[str]:
     yield from map(_row, zip(*cells, strict=True))
 
 
-def matrix(head: Sequence[str], rows: Iterable[Sequence[str]], mark: str = "") -> Iterator[str]:
-    """A table of numbers whose rows begin with their names, between two marks."""
+def matrix(
+    head: Sequence[str], rows: Iterable[Sequence[str]], mark: str = "", words: int = 1
+) -> Iterator[str]:
+    """A table of numbers whose rows begin with their names, between two marks, or with more
+    words."""
     yield _row(map(escape, head))
-    yield _row(["---", *["---:"] * (len(head) - 1)])
+    yield _row([*["---"] * words, *["---:"] * (len(head) - words)])
     yield from (_row([f"{mark}{escape(first)}{mark}", *rest]) for first, *rest in rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,6 +215,36 @@ def arrow(definition: Definition | None) -> str:
 def call_of(found: Finding) -> str:
     """``Warning: ``, ``Caution: ``, or nothing."""
     return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
+
+
+#: Of no more findings of a kind each is told.
+MOST_ALIKE = 3
+
+
+def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
+    """The findings, the first of a kind with all others where many systems have it."""
+    told: list[tuple[Finding, list[Finding]]] = []
+    for (_, about), alike in grouped(findings, lambda f: (f.kind, len(f.systems))).items():
+        if about and len(alike) > MOST_ALIKE:
+            told.append((alike[0], alike[1:]))
+        else:
+            told += [(found, []) for found in alike]
+    place = {id(found): i for i, found in enumerate(findings)}
+    return sorted(told, key=lambda pair: place[id(pair[0])])
+
+
+def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
+    """The sentence, and of whom the same is said."""
+    if not alike:
+        return visible(found.sentence)
+    of = [" and ".join(map(short, other.systems)) for other in alike]
+    between = "; " if len(alike[0].systems) > 1 else ", "
+    more = f"{between}and {len(of) - MOST_LIKEWISE} more" if len(of) > MOST_LIKEWISE else ""
+    return f"{visible(found.sentence)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."
+
+
+#: Of more of whom the same is said the rest are counted.
+MOST_LIKEWISE = 12
 
 
 def finding_numbers(found: Finding) -> list[tuple[str, str]]:

@@ -40,9 +40,11 @@ class Kind(Enum):
     NUMBER = "number"
     #: An interval or several counts, which line up at the right where letters are of one width.
     NUMBERS = "numbers"
+    #: Several things in each cell, already lined up.
+    LINED = "lined"
 
 
-KEY, WORDS, NUMBER, NUMBERS = Kind
+KEY, WORDS, NUMBER, NUMBERS, LINED = Kind
 
 
 class Column(NamedTuple):

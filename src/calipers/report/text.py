@@ -11,22 +11,39 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from calipers.report import numbers, plan, tables
 from calipers.report.columns import records
+from calipers.report.grid import BEST, has_signs, is_wide, signs_key, text_tables
 from calipers.report.headlines import (
     MOST_PAIRS,
     comparison_headlines,
     headlines,
     left_out,
+    of_primary,
     other_measures,
     others,
 )
 from calipers.report.names import short, visible
-from calipers.report.rows import call_of, heading, judgments, remarks
-from calipers.report.tables import KEY, NUMBER, NUMBERS, Column, filled
+from calipers.report.rows import (
+    call_of,
+    finding_text,
+    heading,
+    judgments,
+    remarks,
+    told_once,
+)
+from calipers.report.tables import KEY, LINED, NUMBER, NUMBERS, Column, filled
 from calipers.report.verdict import (
     adjustment_text,
     pairs,
     sentences,
 )
+from calipers.report.wide import (
+    Wide,
+    is_of_many,
+    of_evaluation,
+    of_many,
+    primary_of,
+)
+from calipers.report.wide import of_comparison as of_pairs
 from calipers.results import Comparison, Estimate, Evaluation, Plan, Slices
 
 if TYPE_CHECKING:
@@ -55,38 +72,44 @@ def estimate_sentence(estimate: Estimate) -> str:
     return " ".join(parts) + (f" ({why})" if why else "")
 
 
-def printed(show: Callable[..., None], *what: Any) -> str:
+def printed(show: Callable[..., None], *what: Any, **how: Any) -> str:
     """What a function prints of something to a file that is no terminal."""
     out = io.StringIO()
-    show(*what, out)
+    show(*what, out, **how)
     return out.getvalue().strip("\n")
 
 
-def print_result(result: Evaluation | Comparison, file: TextIO) -> None:
+def print_result(
+    result: Evaluation | Comparison, file: TextIO, *, layout: str | None = None
+) -> None:
     """Print an evaluation or a comparison."""
     if isinstance(result, Evaluation):
-        print_evaluation(result, file)
+        print_evaluation(result, file, layout=layout)
     else:
-        print_comparison(result, file)
+        print_comparison(result, file, layout=layout)
 
 
-def print_evaluation(evaluation: Evaluation, file: TextIO) -> None:
+def print_evaluation(evaluation: Evaluation, file: TextIO, *, layout: str | None = None) -> None:
     """Print everything a reader at a terminal needs: tables, verdict, notes; in colour if ``file``
     is a terminal and NO_COLOR is not set."""
-    console = console_of(file)
+    console, wide = console_of(file), is_wide(evaluation, layout)
+    comparison = evaluation.comparison or None
+    below = comparison is not None and len(pairs(comparison)) <= MOST_PAIRS
     print_lines([heading(evaluation)], console, style="bold")
     if evaluation.findings:
         print_lines(["", "Findings"], console, style="bold")
-        print_lines((f"- {call_of(f)}{visible(f.sentence)}" for f in evaluation.findings), console)
+        found = told_once(evaluation.findings)
+        print_lines((f"- {call_of(f)}{finding_text(f, alike)}" for f, alike in found), console)
     if evaluation.estimates:
-        print_columns(tables.of_estimates(evaluation), console)
-    comparison = evaluation.comparison
-    if comparison is not None and len(comparison):
-        if len(pairs(comparison)) > MOST_PAIRS:
-            print_lines(["", left_out(comparison)], console)
+        if wide:
+            made = of_evaluation(evaluation)
+            _print_wide(made, primary_of(evaluation), console, tests=not below)
         else:
-            print_columns(tables.of_differences(comparison), console)
-            print_lines(["", *filter(None, [adjustment_text(comparison)])], console)
+            print_columns(tables.of_estimates(evaluation), console)
+    if comparison is not None and below:
+        _print_differences(comparison, console, wide=wide)
+    elif comparison is not None:
+        print_lines([*([] if wide else [""]), left_out(comparison)], console)
     if evaluation.slices is not None:
         _print_slices(evaluation.slices, console)
     print_lines(["", *headlines(evaluation)], console, style="bold")
@@ -94,18 +117,44 @@ def print_evaluation(evaluation: Evaluation, file: TextIO) -> None:
     print_notes(evaluation.notes, console)
 
 
-def print_comparison(comparison: Comparison, file: TextIO) -> None:
+def _print_differences(comparison: Comparison, console: Console, *, wide: bool) -> None:
+    """The differences below the numbers of the systems; in the wide layout many of them have a row
+    a pair."""
+    if wide and len(comparison) > MOST_SENTENCES:
+        _print_wide(of_pairs(comparison), "", console)
+    else:
+        print_columns(tables.of_differences(comparison), console)
+        print_lines(["", *filter(None, [adjustment_text(comparison)])], console)
+
+
+def _print_wide(made: Wide, measure: str, console: Console, *, tests: bool = True) -> None:
+    """A wide table, and what its numbers and marks mean."""
+    said = made.said(f"{BEST} the best.", tests=tests)
+    for columns in text_tables(made, console.width if console.is_terminal else None):
+        print_columns(columns, console)
+        said += [signs_key(short(measure))] * has_signs(columns)
+    print_lines(["", *filter(None, [" ".join(said)]), *made.remarks], console)
+
+
+def print_comparison(comparison: Comparison, file: TextIO, *, layout: str | None = None) -> None:
     """Print the differences as a table and a sentence for each, or for each pair where they are
-    many."""
+    many; many systems in the order of their lead."""
     console = console_of(file)
-    print_columns(tables.of_differences(comparison), console)
-    if comparison.overall:
-        print_lines(["", "All systems together"], console, style="bold")
-        print_columns(tables.of_all_systems(comparison), console)
     many = len(comparison) > MOST_SENTENCES
     said = comparison_headlines(comparison) if many else sentences(comparison)
     said += [other_measures(comparison)] if many else []
-    print_lines(["", *said, *filter(None, [adjustment_text(comparison)])], console)
+    wide = is_wide(comparison, layout)
+    if wide:
+        made = of_many(comparison) if is_of_many(comparison) else of_pairs(comparison)
+        _print_wide(made, of_primary(comparison)[0].measure, console)
+    else:
+        print_columns(tables.of_differences(comparison), console)
+        said += filter(None, [adjustment_text(comparison)])
+    if comparison.overall:
+        print_lines(["", "All systems together"], console, style="bold")
+        together = tables.of_all_systems(comparison)
+        print_columns(together[:-1] if is_of_many(comparison) and wide else together, console)
+    print_lines(["", *said], console)
     print_notes(comparison.notes, console)
 
 
@@ -183,6 +232,7 @@ def print_columns(
 _GAP = 3
 _NARROW = 12
 _RIGHT = (NUMBER, NUMBERS)
+_WHOLE = (*_RIGHT, LINED)
 
 
 def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
@@ -191,7 +241,7 @@ def _widths(columns: Sequence[Column], width: int) -> dict[str, int] | None:
     from rich.cells import cell_len
 
     widths = {c.name: max(map(cell_len, (c.name, *c.cells))) for c in columns}
-    may_fold = [c.name for c in columns if c.kind not in _RIGHT]
+    may_fold = [c.name for c in columns if c.kind not in _WHOLE]
     room = width - _GAP * (len(widths) - 1)
     while sum(widths.values()) > room:
         folds = [name for name in may_fold if widths[name] > max(_NARROW, len(name))]
@@ -212,7 +262,7 @@ def _table(columns: Sequence[Column], widths: Mapping[str, int]) -> Table:
         out.add_column(
             Text(column.name),
             justify="right" if right else "left",
-            no_wrap=right,
+            no_wrap=column.kind in _WHOLE,
             overflow="fold",
             width=widths.get(column.name),
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from calipers.results.slices import Slice, SliceDifference, Slices
     from calipers.results.tidy import Tidy
     from calipers.results.units import PerUnit
-    from calipers.results.written import ORIENTATIONS, SCHEMA
+    from calipers.results.written import LAYOUTS, ORIENTATIONS, SCHEMA
 
 _HOMES = {
     "comparison": "Comparison, Overall",
@@ -43,10 +43,11 @@ _HOMES = {
     "slices": "Slice, SliceDifference, Slices",
     "tidy": "Tidy",
     "units": "PerUnit",
-    "written": "ORIENTATIONS, SCHEMA",
+    "written": "LAYOUTS, ORIENTATIONS, SCHEMA",
 }
 
 __all__ = [
+    "LAYOUTS",
     "NAN",
     "NORMALISED",
     "NO_INTERVAL",

@@ -11,7 +11,7 @@ from calipers.results.estimate import Difference, no_probabilities
 from calipers.results.fields import DETAILS, NAN, Count, Level
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.units import PerUnit
-from calipers.results.written import Written, repeated, unknown
+from calipers.results.written import LAYOUTS, Written, checked_layout, repeated, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,11 +123,29 @@ class Comparison(Written, Tidy):
             for d in self
         ]
 
-    def to_markdown(self) -> str:
-        """A Markdown page: verdicts, table, notes."""
+    def to_text(self, *, layout: str | None = None) -> str:
+        """What ``print`` shows. Where every pair of more than eight systems was compared, these
+        are ranked, with letters that those share which do not differ; in the ``"long"`` layout, as
+        of fewer systems, there is a row for each difference."""
+        from calipers.report.text import print_comparison, printed
+
+        return printed(print_comparison, self, layout=checked_layout(layout))
+
+    def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
+        """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
+        for each pair, with the difference, its limits and its p-value by each measure."""
+        if checked_layout(layout) == LAYOUTS[1]:
+            return Tidy.to_csv(self)
+        from calipers.report.grid import csv_pairs
+        from calipers.report.text import csv_text
+
+        return csv_text(csv_pairs(self))
+
+    def to_markdown(self, *, layout: str | None = None) -> str:
+        """A Markdown page: verdicts, table, notes; ``layout`` as in :meth:`to_text`."""
         from calipers.report.markdown import comparison_markdown
 
-        return comparison_markdown(self)
+        return comparison_markdown(self, checked_layout(layout))
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """A LaTeX table (booktabs) of pairs of systems by measures: the differences with their
@@ -150,6 +168,4 @@ class Comparison(Written, Tidy):
         return comparison_fragment(self)
 
     def __str__(self) -> str:
-        from calipers.report.text import print_comparison, printed
-
-        return printed(print_comparison, self)
+        return self.to_text()

@@ -12,7 +12,14 @@ from calipers.results.estimate import Estimate
 from calipers.results.fields import DETAILS, OWN, Level, wrong
 from calipers.results.forms import Form, Json, Schema, a_list, form_of
 from calipers.results.tidy import Tidy, because, kinds_of
-from calipers.results.written import ORIENTATIONS, Written, checked_orientation, unknown
+from calipers.results.written import (
+    LAYOUTS,
+    ORIENTATIONS,
+    Written,
+    checked_layout,
+    checked_orientation,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,18 +211,37 @@ class Evaluation(Written, Tidy):
             for e in self.estimates
         ]
 
-    def to_markdown(self, *, orientation: str = ORIENTATIONS[0]) -> str:
+    def to_text(self, *, layout: str | None = None) -> str:
+        """What ``print`` shows. In the ``"wide"`` layout there is a row for each system and a
+        column for each measure, in the ``"long"`` one a row for each number, with its method. Wide
+        is what several systems on several measures have unless asked otherwise."""
+        from calipers.report.text import print_evaluation, printed
+
+        return printed(print_evaluation, self, layout=checked_layout(layout))
+
+    def to_csv(self, *, layout: str = LAYOUTS[1]) -> str:
+        """Tidy rows as CSV, full precision, undefined values empty; in the ``"wide"`` layout a row
+        for each system, with the value, the limits and the marks of each measure."""
+        if checked_layout(layout) == LAYOUTS[1]:
+            return super().to_csv()
+        from calipers.report.grid import csv_rows
+        from calipers.report.text import csv_text
+
+        return csv_text(csv_rows(self))
+
+    def to_markdown(self, *, orientation: str = ORIENTATIONS[0], layout: str | None = None) -> str:
         """A Markdown page: verdict, table, notes, provenance. ``orientation`` is that of confusion
-        matrices, as in :meth:`Confusion.table`."""
+        matrices, as in :meth:`Confusion.table`; ``layout`` as in :meth:`to_text`."""
         from calipers.report.markdown import markdown
 
-        return markdown(self, checked_orientation(orientation))
+        return markdown(self, checked_orientation(orientation), checked_layout(layout))
 
     def to_latex(self, *, intervals: bool = True) -> str:
         """A LaTeX table (booktabs) of systems by measures: the best value of each measure in bold,
         its interval beside it, and raised marks of what differs significantly: daggers beside a
-        baseline; letters of the systems that one is better than; of more than ten, letters that
-        systems share which do not differ. The caption names tests, level and adjustment."""
+        baseline; letters of the systems that one is better than; of more than eight systems, which
+        are ranked, letters that those share which do not differ. The caption names tests, level
+        and adjustment."""
         from calipers.report.latex import evaluation_table
 
         return evaluation_table(self, intervals=intervals)
@@ -234,6 +260,4 @@ class Evaluation(Written, Tidy):
         return fragment(self)
 
     def __str__(self) -> str:
-        from calipers.report.text import print_evaluation, printed
-
-        return printed(print_evaluation, self)
+        return self.to_text()

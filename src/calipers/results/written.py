@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
+#: How systems and measures are shown: a row a system, or a row a number.
+LAYOUTS = ("wide", "long")
+
 #: Which class the rows of a confusion matrix stand for.
 ORIENTATIONS = ("truth-rows", "predicted-rows")
 
@@ -24,6 +27,13 @@ def checked_orientation(orientation: str) -> str:
     if orientation not in ORIENTATIONS:
         raise ValueError(f"orientation is {orientation!r}, expected one of {ORIENTATIONS}")
     return orientation
+
+
+def checked_layout(layout: str | None) -> str | None:
+    """One of ``LAYOUTS``, or None."""
+    if layout not in (None, *LAYOUTS):
+        raise ValueError(f"layout is {layout!r}, expected one of {LAYOUTS}")
+    return layout
 
 
 class Written:
