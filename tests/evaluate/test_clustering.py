@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calipers as cal
 from calipers.data.errors import InputError
@@ -480,3 +481,22 @@ def test_measures_that_disagree_about_the_number_of_clusters_are_told() -> None:
 def test_what_is_wrong_is_told(call: Callable[[], Any], message: str) -> None:
     with pytest.raises((InputError, cal.measures.UnknownMeasureError), match=message):
         call()
+
+
+def test_two_clusterings_differ_by_the_points_that_are_elsewhere() -> None:
+    """Three of 60 points: Student's t of two degrees of freedom. Names of clusters do not matter, a
+    cluster that is cut in two has a half of its points elsewhere."""
+    random = np.random.default_rng(2)
+    first = np.repeat([0, 1, 2], 20)
+    points = random.normal(size=(60, 2)) + 4.0 * np.eye(3, 2)[first]
+    second = first.copy()
+    second[[1, 22, 45]] = [1, 2, 0]
+    cut = np.where(np.arange(60) < 7, 3, first)
+    for other, degrees in ((second, 2), ((second + 1) % 3, 2), (cut, 6)):
+        [found] = cal.clustering(points, {"a": first, "b": other}, measures=["WCSS"]).comparison
+        assert found.method == "Student t, paired"
+        reach = stats.t.ppf(0.975, degrees) * found.standard_error
+        assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach))
+        assert found.p == pytest.approx(
+            2 * stats.t.sf(abs(found.value) / found.standard_error, degrees)
+        )

@@ -12,7 +12,7 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
-from calipers.inference.reading import Reading
+from calipers.inference.reading import Reading, difference_of
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error, Influence, Space
 from calipers.once import cached_property
@@ -181,10 +181,46 @@ def reading_of(
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
         skew=lambda: _skewness(of.influence(measure)),
+        law=_Beside(of.cluster),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """The law of two clusterings of the same points, of whose difference those that are in other
+    clusters tell: its t has one degree of freedom less than there are such points."""
+
+    cluster: IntArray
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """The difference."""
+        assert isinstance(second.law, _Beside)
+        moved, other = difference_of(first.influence, second.influence), second.law.cluster
+
+        def error() -> Error | Interval:
+            found = None if moved is None else moved()
+            if found is None:
+                return intervals.missing("none", "undefined_value")
+            degrees = max(elsewhere(self.cluster, other) - 1, 1)
+            return Error(found.error.se, "Student t", float(degrees))
+
+        return first.difference(second, influence=moved, error=error)
+
+
+def elsewhere(first: IntArray, second: IntArray) -> int:
+    """How many points are in another cluster than most of those that they are with in the other
+    clustering: by whichever of both ways there are more."""
+    number = int(second.max(initial=0)) + 1
+    pairs, points = np.unique(first * number + second, return_counts=True)
+    kept = []
+    for cluster in np.divmod(pairs, number):
+        most = np.zeros(int(cluster.max(initial=0)) + 1, dtype=points.dtype)
+        np.maximum.at(most, cluster, points)
+        kept.append(int(most.sum()))
+    return len(first) - min(kept)
 
 
 def _skewness(found: Influence | None) -> float:
