@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.compare import compare
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
+    from calipers.evaluate.gates import require
+    from calipers.evaluate.kept import keep
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
@@ -55,6 +57,8 @@ _HOMES = {
     "evaluate.clustering": "clustering",
     "evaluate.compare": "compare",
     "evaluate.curves": "averaged_curves, curve, topic_curves",
+    "evaluate.gates": "require",
+    "evaluate.kept": "keep",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
@@ -86,6 +90,7 @@ __all__ = [
     "curve",
     "from_json",
     "from_values",
+    "keep",
     "measure",
     "measures",
     "multilabel",
@@ -97,6 +102,7 @@ __all__ = [
     "ranking",
     "rbo",
     "regression",
+    "require",
     "retrieval",
     "rule_in_rule_out",
     "topic_curves",

@@ -88,7 +88,7 @@ def test_requirements_decide_the_exit_code(folder: Path) -> None:
     done = calipers(
         folder, "retrieval", "q.txt", "a.run", "-m", "RR", "--require", "rr>0.9", code=1
     )
-    assert done.stderr.startswith("required rr>0.9 is not met: a: RR 0.83")
+    assert done.stderr.startswith("FAIL  rr>0.9: a: RR 0.83")
     assert "RR" in done.stdout  # the result is shown all the same
 
 

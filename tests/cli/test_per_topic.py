@@ -165,7 +165,7 @@ def test_other_results_have_no_such_formats(folder: Path) -> None:
 
 def test_requirements_and_reports_work_as_ever(folder: Path) -> None:
     done = calipers("--require", "RR>=2", "--report", "r.html", code=1)
-    assert "required RR>=2 is not met" in done.stderr
+    assert "FAIL  RR>=2: " in done.stderr
     assert done.stdout.startswith("Retrieval: a, 5 measures")
     assert (folder / "r.html").exists()
 

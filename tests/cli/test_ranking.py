@@ -89,7 +89,7 @@ def test_values_by_group_and_what_is_required(columns: dict[str, list[object]]) 
     assert invoke(f"{one} --require NDCG@5>=0.2").exit_code == 0
     unmet = invoke(f"{one} --require NDCG@5>=1.01")
     assert unmet.exit_code == 1
-    assert "required NDCG@5>=1.01 is not met" in unmet.output
+    assert "FAIL  NDCG@5>=1.01: " in unmet.output
 
 
 def test_the_page_shows_the_measure_at_each_rank(columns: dict[str, list[object]]) -> None:

@@ -141,6 +141,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"values": {"old": SCORE, "new": OTHER}, "measure": "AP", "weight": SCORE, **QUICK},
     ),
     "compare": (cal.compare, {"evaluation": two_classes}),
+    "keep": (cal.keep, {"evaluation": two_classes}),
+    "require": (cal.require, {"evaluation": two_classes, "rules": "AUC >= 0.5"}),
     "compare topics": (cal.compare, {"evaluation": ranked}),
     "compare_splits": (
         cal.compare_splits,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.files import Earlier
+from calipers.cli.gates import Gate, gate_options
 from calipers.cli.options import SHARE, Command, choice, preset, stacked, text, texts
 from calipers.cli.output import (
     FORMATS,
@@ -22,7 +22,6 @@ from calipers.cli.output import (
     write,
     write_units,
 )
-from calipers.cli.process import EXIT_UNMET, say
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation
@@ -48,7 +47,13 @@ measure_options = stacked(
         "A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' stands "
         "for those that are shown if none is named.",
     ),
-    text("--baseline", "NAME", "Compare with this system, not every pair."),
+    text(
+        "--baseline",
+        "NAME|FILE.json",
+        "Compare with this system, not every pair; or with one of an earlier evaluation, "
+        "which -o FILE.json --keep wrote (FILE.json:NAME of several).",
+        type=Earlier(),
+    ),
     text(
         "--primary",
         "MEASURE",
@@ -69,12 +74,13 @@ undefined_option = choice(
 
 def output_options(command: Command, formats: Sequence[str] = FORMATS) -> Command:
     """Options of what becomes of the result."""
-    require = texts(
-        "--require requirements",
-        "'NAME>=VALUE'",
-        "Exit with 1 unless every system's value meets this; repeatable.",
+    keep = click.option(
+        "--keep",
+        is_flag=True,
+        help="With -o FILE.json: also what each system said of each row, so that --baseline "
+        "FILE.json compares later systems with these. What is ranked is kept unasked.",
     )
-    return format_options(require(command), formats)
+    return format_options(keep(gate_options(command)), formats)
 
 
 @dataclass(frozen=True)
@@ -87,9 +93,10 @@ class Output:
     kind: str
     path: str | None
     report: str | None
-    requirements: tuple[Requirement, ...]
+    gate: Gate
     units: bool = False
     layout: str | None = None
+    keep: bool = False
     then: Callable[[Evaluation], None] | None = None
 
     @classmethod
@@ -98,9 +105,11 @@ class Output:
         what = "the values per topic" if units else "this result"
         kind, path = format_and_file(options, UNIT_FORMATS if units else FORMATS, what)
         layout = layout_of(options, kind, units=units)
-        requirements = tuple(Requirement.parse(text) for text in options.pop("requirements"))
-        then = options.pop("then", None)
-        return cls(kind, path, options.pop("report"), requirements, units, layout, then)
+        then, keep = options.pop("then", None), options.pop("keep")
+        if keep and (kind != "json" or units):
+            raise click.UsageError("--keep goes with -o FILE.json or --format json")
+        gate = Gate.take(options)
+        return cls(kind, path, options.pop("report"), gate, units, layout, keep, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
@@ -108,20 +117,23 @@ class Output:
         if self.then is not None:
             self.then(evaluation)
             return
-        unmet = [line for wanted in self.requirements for line in wanted.unmet(evaluation)]
+        rulings = self.gate.rulings(evaluation)
         if self.units:
             write_units(evaluation, self.kind, self.path, self.report)
         else:
+            if self.kind == "json":
+                from calipers.evaluate.kept import keep, worth_keeping
+
+                to_file = self.path is not None and worth_keeping(evaluation)
+                evaluation = keep(evaluation) if self.keep or to_file else evaluation
             write(evaluation, self.kind, self.path, self.report, self.layout, **look)
-        for line in unmet:
-            say(line)
-        if unmet:
-            raise click.exceptions.Exit(EXIT_UNMET)
+        self.gate.close(evaluation, rulings)
 
 
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
-    {"format_", "output", "layout", "report", "requirements", "per_topic", "per_group"}
+    {"format_", "output", "layout", "report", "requirements", "junit", "summary", "keep"}
+    | {"per_topic", "per_group"}
     | {"per_point", "by_label", "by_cluster"}
     | {
         "confusion",
@@ -146,46 +158,3 @@ def evaluating(name: str, without: Collection[str] = ()) -> tuple[list[click.Par
     not_given = click.Command(name, params=of_output).make_context(name, []).params
     own = [p for p in command.params if p.name not in left_out]
     return own, functools.partial(command.callback, **not_given)
-
-
-_REQUIREMENT = re.compile(
-    r"\s*(?P<measure>.+?)\s*(?P<relation>>=|<=|>|<)\s*(?P<bound>[-+]?\d*\.?\d+(e[-+]?\d+)?)\s*$"
-)
-_RELATIONS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """A bound that every system's value has to keep."""
-
-    text: str
-    measure: str
-    relation: str
-    bound: float
-
-    @classmethod
-    def parse(cls, text: str) -> Requirement:
-        """From ``nDCG@10>=0.35``."""
-        match = _REQUIREMENT.match(text)
-        if match is None:
-            raise click.UsageError(
-                f"--require {text!r}: expected a measure, a relation and a number, "
-                "as in 'nDCG@10>=0.35'"
-            )
-        return cls(text, match["measure"], match["relation"], float(match["bound"]))
-
-    def unmet(self, evaluation: Evaluation) -> list[str]:
-        """A sentence for each system that does not meet it; an undefined value does not."""
-        try:
-            estimates = [evaluation[system, self.measure] for system in evaluation.systems]
-        except KeyError:
-            raise click.UsageError(
-                f"--require: {self.measure!r} is not among the measures: "
-                + ", ".join(evaluation.measures)
-            ) from None
-        meets = _RELATIONS[self.relation]
-        return [
-            f"required {self.text} is not met: {estimate}"
-            for estimate in estimates
-            if not meets(estimate.value, self.bound)
-        ]

@@ -126,10 +126,9 @@ def of_evaluation(name: str) -> click.Command:
         interval, primary = taken_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
+            baseline = _called(options["baseline"], evaluation)
             if design["design"] is None:
-                made = evaluation.compare(
-                    options["baseline"], primary=primary, interval=interval, **wanted
-                )
+                made = evaluation.compare(baseline, primary=primary, interval=interval, **wanted)
             else:
                 made = over_splits(
                     evaluation,
@@ -138,7 +137,7 @@ def of_evaluation(name: str) -> click.Command:
                     split=_column(options["table"], split),
                     repetition=_column(options["table"], repetition),
                     count=_column(options["table"], options["count"]),
-                    baseline=options["baseline"],
+                    baseline=baseline,
                     level=options["level"],
                 )
             write(made, *out)
@@ -162,6 +161,15 @@ def written(options: dict[str, Any]) -> tuple[str, str | None, str | None, str |
     """The format, the file, the page and the layout, taken out of the options."""
     kind, path = format_and_file(options, FORMATS, "a comparison")
     return kind, path, options.pop("report"), layout_of(options, kind)
+
+
+def _called(baseline: str | None, evaluation: Evaluation) -> str | None:
+    """What the baseline is called in the evaluation: the file of an earlier one gives a name."""
+    if baseline is None or baseline in evaluation.systems:
+        return baseline
+    from calipers.evaluate.kept import called
+
+    return next((name for name in called(baseline) if name in evaluation.systems), baseline)
 
 
 def _column(table: str, name: str | None) -> Any:

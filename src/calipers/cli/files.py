@@ -66,6 +66,17 @@ class NamedFile(click.ParamType):  # type: ignore[type-arg]
         return [value[1]]
 
 
+class Earlier(click.ParamType):  # type: ignore[type-arg]
+    """The name of a system, or the file of an earlier evaluation."""
+
+    name = "system or file"
+
+    def files(self, value: str) -> list[str]:
+        """The file, if it is one."""
+        path = value.rpartition(".json")
+        return [path[0] + path[1]] if path[1] else []
+
+
 class OutFile(NamedPath):
     """A file that is written; ``-`` is the standard output, where that may be."""
 
@@ -135,7 +146,8 @@ class Command(_Debug, click.Command):
                 f"- stands for {dashes[0]} and for {dashes[1]}, and the standard input can be read "
                 "only once"
             )
-        check_files(_given(ctx, self.params, InFile | NamedFile), _given(ctx, self.params, OutFile))
+        inputs = InFile | NamedFile | Earlier
+        check_files(_given(ctx, self.params, inputs), _given(ctx, self.params, OutFile))
         return super().invoke(ctx)
 
 

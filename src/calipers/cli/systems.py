@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 Found = Callable[[str, "pa.Table", str], Any]
 
 join_options = stacked(
-    text("--id by", "COL", "Column of ids, by which the tables of --system are joined."),
+    text(
+        "--id by",
+        "COL",
+        "Column of ids, by which the tables of --system and rows of other days are joined.",
+    ),
     texts(
         "--system tables",
         "NAME=FILE",
@@ -55,8 +59,8 @@ class Systems:
             listed = ", ".join(f"--{kind}" for kind in kinds)
             raise click.UsageError(f"give at least one of {listed}")
         by, tables = options.pop("by"), dict(options.pop("tables"))
-        if (by is None) != (not tables):
-            raise click.UsageError("--id and --system go together")
+        if by is None and tables:
+            raise click.UsageError("--system goes with --id")
         return cls(columns, tables, by)
 
     def located(self, table: str) -> AbstractContextManager[None]:

@@ -36,6 +36,13 @@ class Gathered:
     left: npt.NDArray[np.intp] | None = None
     ids: pa.Array | None = None
 
+    def names(self) -> list[str] | None:
+        """The ids of the rows that are left, where rows have such."""
+        if self.ids is None:
+            return None
+        ids = [str(value) for value in self.ids.to_pylist()]
+        return ids if self.left is None else [ids[row] for row in self.left]
+
     def named(self, row: int) -> str:
         """What a row is called: by its id, or by its place in what was given."""
         place = row if self.left is None else int(self.left[row])

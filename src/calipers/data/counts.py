@@ -44,6 +44,10 @@ class Repeats:
         """Which row was given that is written here."""
         return row if self.places is None else int(self.places[row])
 
+    def ids(self, names: list[str] | None) -> list[str] | None:
+        """The ids of the rows; none of rows without, None where counts stand for several."""
+        return None if self.places is not None else names or []
+
     def given(self, column: Any, what: str) -> Any:
         """A column as it was given."""
         if self.places is not None and hasattr(column, "__len__"):

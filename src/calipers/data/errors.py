@@ -20,6 +20,10 @@ class InputError(ValueError):
         super().__init__(_LONG_WORD.sub(r"\1…", message))
 
 
+class FileError(InputError):
+    """What is wrong with another file than that of the data, which it names."""
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A hint for a name that is not among the known ones."""
     import difflib

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import FileError, InputError, did_you_mean, shown
 from calipers.data.sources import Source
 
 if TYPE_CHECKING:
@@ -329,7 +329,7 @@ def located(path: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if str(error).startswith(path):
+        if isinstance(error, FileError) or str(error).startswith(path):
             raise
         counted = " (rows count from 0, without the header)" if _ROW.search(str(error)) else ""
         raise InputError(f"{path}: {error}{counted}") from None

@@ -6,6 +6,7 @@ import functools
 import inspect
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -77,7 +78,7 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, int) else number
 
 
-def _instance(kind: type) -> Callable[[Any], Any]:
+def _instance(kind: Any) -> Callable[[Any], Any]:
     def take(value: Any) -> Any:
         if not isinstance(value, kind):
             raise TypeError
@@ -126,6 +127,10 @@ _KINDS: Mapping[str, _Kind] = {
     "Measure": _Kind("a measure", _instance(Measure)),
     "MeasureNames": _Kind(
         "names of measures such as 'AUC'", lambda v: v if _is_measure(v) else _several(_measure)(v)
+    ),
+    "Baseline": _Kind(
+        "the name of a system, a file that was kept, or an evaluation",
+        _instance(str | os.PathLike | Evaluation | None),
     ),
     "Evaluation": _Kind("an evaluation, as the verbs of Calipers give it", _instance(Evaluation)),
     "Sequence[str]": _Kind("a list of names", _several(_instance(str))),

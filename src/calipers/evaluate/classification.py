@@ -29,6 +29,7 @@ from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,
@@ -75,7 +76,7 @@ def classification(
     missing: str = "error",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
@@ -206,7 +207,7 @@ def classification(
             truth, probability, labels,
             weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
             settings=settings, measures=measures, baseline=baseline, primary=primary,
-            notes=rows.notes, inputs=inputs,
+            notes=rows.notes, inputs=inputs, ids=rows.names(),
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes))
@@ -224,6 +225,7 @@ def classification(
         "baseline": baseline,
         "primary": primary,
         "notes": rows.notes,
+        "ids": repeats.ids(rows.names()),
         "curves": curves,
         "inputs": inputs,
     }
@@ -256,9 +258,10 @@ def _of_two(
     slice_bins: Bins | None,
     measures: MeasureNames | None,
     undefined: str,
-    baseline: str | None,
+    baseline: Baseline,
     primary: str | None,
     notes: Sequence[str],
+    ids: Sequence[str] | None,
     curves: bool,
     inputs: Sequence[Any],
 ) -> Evaluation:
@@ -298,8 +301,11 @@ def _of_two(
             *(left_out(systems) if by_default(measures) else ()),
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
-        curves=_curves(systems) if curves else (),
-        confusions=confusions(systems, settings),
+        ids=ids,
+        shown=lambda systems: {
+            "curves": _curves(systems) if curves else (),
+            "confusions": confusions(systems, settings),
+        },
     )
 
 

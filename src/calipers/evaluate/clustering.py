@@ -17,6 +17,7 @@ from calipers.data.points import as_distances, as_points
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.clusters import by_cluster, by_point, notes_of, sampled, without_noise
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
     choose_measures,
@@ -52,7 +53,7 @@ def clustering(
     slice_bins: Bins | None = None,
     sample: int | None = None,
     measures: MeasureNames | None = None,
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
     per_point: bool = False,
@@ -140,9 +141,12 @@ def clustering(
         inputs=inputs,
         findings=of_clusters,
         notes=[*notes, *notes_of(systems, plain)],
-        curves=ClusterCurves(list(systems.values()), next(iter(plain), None)) if curves else (),
-        label_tables=by_cluster(systems.values(), plain),
-        per_unit=by_point(systems, list(plain)) if per_point else None,
+        ids=repeats.ids(None),
+        shown=lambda of: {
+            "curves": ClusterCurves(list(of.values()), next(iter(plain), None)) if curves else (),
+            "label_tables": by_cluster(of.values(), plain),
+            "per_unit": by_point(of, list(plain)) if per_point else None,
+        },
     )
 
 

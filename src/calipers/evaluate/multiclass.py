@@ -15,6 +15,7 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,
@@ -54,9 +55,10 @@ def multiclass(
     slice_bins: Bins | None = None,
     measures: MeasureNames | None = None,
     undefined: str = "nan",
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     notes: Sequence[str] = (),
+    ids: Sequence[str] | None = (),
     curves: bool = True,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
@@ -106,8 +108,11 @@ def multiclass(
         inputs=inputs,
         findings=of_classes,
         notes=(*notes, *rows.notes(), *_order(chosen, truth, found, labels)),
-        confusions=confusions(systems, settings),
-        curves=_curves(systems.values()) if curves else (),
+        ids=ids,
+        shown=lambda systems: {
+            "curves": _curves(systems.values()) if curves else (),
+            "confusions": confusions(systems, settings),
+        },
     )
 
 

@@ -35,6 +35,7 @@ from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,
@@ -101,7 +102,7 @@ def multilabel(
     missing: str = "error",
     measures: MeasureNames | None = None,
     undefined: str = "nan",
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
@@ -228,8 +229,11 @@ def multilabel(
         inputs=inputs,
         findings=of_label_sets,
         notes=rows.notes,
-        curves=_curves(systems.values()) if curves and len(names) <= MOST_CURVES else (),
-        label_tables=tuple(by_label(system) for system in systems.values()),
+        ids=repeats.ids(rows.names()),
+        shown=lambda systems: {
+            "curves": _curves(systems.values()) if curves and len(names) <= MOST_CURVES else (),
+            "label_tables": tuple(by_label(system) for system in systems.values()),
+        },
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from calipers.curves.residuals import ResidualCurves
 from calipers.data.class_columns import columns_of_classes, is_table
+from calipers.data.columns import Gathered
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, output_names
@@ -42,7 +43,7 @@ def outputs(
     settings: Settings,
     measures: MeasureNames | None,
     curves: bool,
-    named: Callable[[int], str],
+    rows: Gathered,
     notes: Sequence[str] = (),
     **parts: Any,
 ) -> Evaluation:
@@ -67,12 +68,16 @@ def outputs(
         slices=repeats.sliced(slices),
         conventions={"outputs": list(own)},
         notes=[*notes, *_in_units(chosen)],
-        findings=partial(of_outputs, lambda row: named(repeats.place(row))),
-        curves=ResidualCurves(
-            {o: [s.of_output(o) for s in systems.values()] for o in own}
-        ) if curves and not many else (),
+        findings=partial(of_outputs, lambda row: rows.named(repeats.place(row))),
+        ids=repeats.ids(rows.names()),
+        shown=lambda of: {"curves": _curves(of, own) if curves and not many else ()},
         **parts,
-    )  # fmt: skip
+    )
+
+
+def _curves(systems: Mapping[str, Outputs], outputs: Sequence[str]) -> ResidualCurves:
+    """Those of each output."""
+    return ResidualCurves({o: [s.of_output(o) for s in systems.values()] for o in outputs})
 
 
 def _one_system(given: Any, outputs: Sequence[str]) -> bool:

@@ -15,8 +15,8 @@ from calipers.data.rankings import WholeRun, read_whole_run
 from calipers.data.trec import TrecSource, check_stdin
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.retrieval import named_runs
-from calipers.evaluate.shared import make_settings
-from calipers.evaluate.topics import ORDER, Statistics, TopicScores
+from calipers.evaluate.shared import Statistics, make_settings
+from calipers.evaluate.topics import ORDER, TopicScores
 from calipers.inference.settings import Settings
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.overlap import measures_of_overlap

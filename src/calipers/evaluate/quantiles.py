@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from calipers.curves.quantiles import QuantileCurves
 from calipers.data.arrays import as_quantities
+from calipers.data.columns import Gathered
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.quantiles import as_quantiles, one_system
@@ -32,7 +33,7 @@ def quantiles(
     settings: Settings,
     measures: Any,
     curves: bool,
-    named: Callable[[int], str],
+    rows: Gathered,
     **parts: Any,
 ) -> Evaluation:
     """How near predicted quantiles come to the truth, and how often it is where they say;
@@ -53,8 +54,9 @@ def quantiles(
         chosen,
         slices=repeats.sliced(slices),
         conventions={"levels": list(levels)},
-        findings=partial(of_quantiles, lambda row: named(repeats.place(row))),
-        curves=QuantileCurves(list(systems.values())) if curves else (),
+        findings=partial(of_quantiles, lambda row: rows.named(repeats.place(row))),
+        ids=repeats.ids(rows.names()),
+        shown=lambda of: {"curves": QuantileCurves(list(of.values())) if curves else ()},
         **parts,
     )
 

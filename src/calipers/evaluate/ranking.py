@@ -16,11 +16,18 @@ from calipers.data.ranking_rows import RankingRows
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
+from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
+from calipers.evaluate.shared import (
+    MeasureNames,
+    Statistics,
+    choose_measures,
+    columns_of,
+    make_settings,
+)
 from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
-from calipers.evaluate.topics import Statistics, TopicScores
+from calipers.evaluate.topics import TopicScores
 from calipers.measures import Measure, canonical_name
 from calipers.report.numbers import count
 from calipers.results import Evaluation
@@ -58,7 +65,7 @@ def ranking(
     dcg: str = "exp-log2",
     ties: str = "average",
     undefined: str = "nan",
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
@@ -149,18 +156,21 @@ def ranking(
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
-    whole = _scores(rows, systems, chosen, settings, zero=zero)
+    given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
+    given, against = with_topics(given, baseline, "ranking", rows.groups)
+    rankings = {name: of[JudgedRankings] for name, of in given.items()}
+    whole = _scores(rows, rankings, chosen, settings, zero=zero)
     source = whole.weighted(_weights(rows, weight))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
     evaluation = source.evaluation(
         "ranking",
-        {"order": ORDER[ties], "undefined": undefined, **asked},
+        {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
         inputs,
-        comparison=comparison_if_several(source, baseline, settings, _meant(primary, asked)),
+        comparison=comparison_if_several(source, against, settings, _meant(primary, asked)),
         notes=(*found.notes, *_notes(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
-        curves=_curves(source, systems, zero=zero) if curves else (),
+        curves=_curves(source, rankings, zero=zero) if curves else (),
     )
     told = tuple(evaluation.estimates), evaluation.comparison, by_slice
     return replace(evaluation, findings=of_rankings(source, told, systems, rows.grade, columns))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from calipers.curves.residuals import ResidualCurves
 from calipers.data.arrays import as_quantities
-from calipers.data.columns import gather
+from calipers.data.columns import Gathered, gather
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.outputs import by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.outputs import outputs as of_outputs
 from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
@@ -42,7 +43,7 @@ def regression(
     id: str | None = None,  # noqa: A002
     missing: str = "error",
     measures: MeasureNames | None = None,
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
     interval: str | Sequence[str] = "auto",
@@ -119,7 +120,7 @@ def regression(
         "settings": settings,
         "measures": measures,
         "curves": curves,
-        "named": rows.named,
+        "rows": rows,
         "baseline": baseline,
         "primary": primary,
         "slice_bins": slice_bins,
@@ -144,7 +145,7 @@ def _of_one(
     settings: Settings,
     measures: MeasureNames | None,
     curves: bool,
-    named: Callable[[int], str],
+    rows: Gathered,
     **parts: Any,
 ) -> Evaluation:
     """Of one number a row."""
@@ -167,8 +168,9 @@ def _of_one(
         asked_of(systems, chosen),
         chosen,
         slices=repeats.sliced(slices),
-        findings=partial(of_numbers, lambda row: named(repeats.place(row))),
-        curves=ResidualCurves({"": list(systems.values())}) if curves else (),
+        findings=partial(of_numbers, lambda row: rows.named(repeats.place(row))),
+        ids=repeats.ids(rows.names()),
+        shown=lambda of: {"curves": ResidualCurves({"": list(of.values())}) if curves else ()},
         **parts,
     )
 

@@ -18,16 +18,18 @@ from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels,
 from calipers.data.trec_tables import holds_columns, is_ids
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
 from calipers.evaluate.run_notes import run_notes, tie_notes
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
+    Statistics,
     choose_measures,
     make_settings,
 )
 from calipers.evaluate.subjects import of_runs
-from calipers.evaluate.topics import ORDER, Statistics, TopicScores
+from calipers.evaluate.topics import ORDER, TopicScores
 from calipers.measures import Measure
 from calipers.report.names import short
 from calipers.results import Evaluation
@@ -57,7 +59,7 @@ def retrieval(
     incomplete: bool = False,
     unfound: str | int = "open",
     max_grade: int | None = None,
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -155,8 +157,7 @@ def retrieval(
     unknown = _unknown(unfound, max_grade, collection, incomplete=incomplete)
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
-    if collection is not None:
-        parameters["collection"] = collection
+    parameters |= {} if collection is None else {"collection": collection}
     chosen = choose_measures(_spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
     if collection is not None and not incomplete:
         _check_used("collection", chosen)
@@ -170,10 +171,6 @@ def retrieval(
     if topics == "both":
         systems = _shared_topics(systems)
     names, zero = _any(next(iter(systems.values()))).topics, undefined == "zero"
-    table = None if topic_table is None else read_topic_table(topic_table)
-    weights = unit_weights(weight, names, table)
-    source = TopicScores.of(names, systems, chosen, settings, zero=zero).weighted(weights)
-    rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     conventions = {
         "order": ORDER,
         "scores": "float32" if float32 else "float64",
@@ -182,6 +179,11 @@ def retrieval(
         **({"weight": weight} if isinstance(weight, str) else {}),
         **parameters,
     }
+    systems, against = with_topics(systems, baseline, "retrieval", names, conventions["scores"])
+    table = None if topic_table is None else read_topic_table(topic_table)
+    weights = unit_weights(weight, names, table)
+    source = TopicScores.of(names, systems, chosen, settings, zero=zero).weighted(weights)
+    rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
     by_slice = None
     if slices is not None or slice_bins is not None:
@@ -191,9 +193,9 @@ def retrieval(
         by_slice, how = sliced_topics(source, cut_by), [*of_cuts, *how]
     made = source.evaluation(
         "retrieval",
-        conventions,
+        {**conventions, **earlier(baseline, against)},
         [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
-        comparison=comparison_if_several(source, baseline, settings, primary),
+        comparison=comparison_if_several(source, against, settings, primary),
         curves=(
             RankCurves(**source.of_curves(rankings, zero=zero), rel=rel, judged_only=judged_only)
             if rankings and not sets

@@ -10,12 +10,13 @@ import numpy as np
 
 from calipers.engines.local import Local
 from calipers.evaluate.estimates import estimate
+from calipers.evaluate.kept import of_rows
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
-    from calipers.results import Estimate
+    from calipers.results import Estimate, Kept
     from calipers.statistics import FloatArray
 
 
@@ -27,6 +28,9 @@ class Rows:
     measures: Sequence[Measure]
     settings: Settings
     notes: tuple[str, ...] = ()
+    #: The ids of the rows; () where they are told by their places, None of those that only counts
+    #: are known of.
+    ids: Sequence[str] | None = ()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -57,6 +61,10 @@ class Rows:
                 first, second = (engine.reading(name, measure) for name in pair)
                 if first is not None and second is not None:
                     yield pair, measure, first - second
+
+    def to_keep(self) -> Kept | None:
+        """What comparisons with later systems need."""
+        return None if self.ids is None else of_rows(self.by_name, self.ids)
 
     def values_of(self, measure: Measure) -> FloatArray | None:
         """The value of each row and system, shape (rows, systems), where there are such and rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from calipers.data.counts import Repeats
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
-    from calipers.statistics import FloatArray
+    from calipers.statistics import FloatArray, Statistic
 
 MeasureNames = str | Measure | Sequence[str | Measure]
+
+#: Of a run, the statistic of each kind that the measures read.
+Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
 
 #: Replicates beyond it say nothing more, and some intervals keep hundreds of numbers of each.
 MOST_RESAMPLES = 1_000_000

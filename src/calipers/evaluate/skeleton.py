@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.counts import Repeats
 from calipers.evaluate.cuts import Bins, cuts
+from calipers.evaluate.kept import Baseline, earlier, with_baseline
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import as_clusters, glossary, provenance
@@ -46,10 +47,12 @@ def evaluated(
     systems: Mapping[str, System],
     measures: Sequence[Measure],
     *,
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    ids: Sequence[str] | None = (),
+    shown: Callable[[Any], Mapping[str, Any]] = lambda systems: {},
     conventions: Mapping[str, Any] = MappingProxyType({}),
     inputs: Sequence[Any] = (),
     findings: Callable[..., tuple[Finding, ...]] = of_systems,
@@ -58,20 +61,24 @@ def evaluated(
     of_slices: Sequence[str] = (),
     **parts: Any,
 ) -> Evaluation:
-    """The evaluation of systems on the same rows. ``first`` are estimates that come before all
+    """The evaluation of systems on the same rows, which have these ``ids``, if any; the baseline
+    may be a system of another day. ``shown`` gives the parts of the evaluation that have something
+    of every system. ``first`` are estimates that come before all
     others, ``of_slices`` notes where there are slices; ``findings`` are made of the task, the
     systems, and all estimates, the comparison and the slices; ``parts`` are what else the
     evaluation has."""
+    systems, against = with_baseline(systems, baseline, task, ids)
     all_systems = list(systems.values())
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
-    source = Rows(systems, measures, settings)
+    source = Rows(systems, measures, settings, ids=ids)
     found = (*first, *source.estimates())
-    comparison = comparison_if_several(source, baseline, settings, primary)
+    comparison = comparison_if_several(source, against, settings, primary)
     by_slice = sliced(source, made, comparison)
     weight, clusters = all_systems[0].weight, all_systems[0].clusters
     told = {
         **conventions,
+        **earlier(baseline, against),
         "weighted": weight is not None,
         **({} if clusters is None else {"clusters": clusters.number}),
     }
@@ -91,5 +98,6 @@ def evaluated(
         findings=findings(task, source, (found, comparison, by_slice)),
         provenance=provenance(task, settings, told, inputs),
         sources=source,
+        **shown(systems),
         **parts,
     )

@@ -34,6 +34,7 @@ def soft(
     slices: Any,
     settings: Settings,
     measures: Any,
+    ids: list[str] | None,
     **parts: Any,
 ) -> Evaluation:
     """How near predicted distributions come to true ones; :func:`calipers.classification` calls it
@@ -53,6 +54,7 @@ def soft(
         asked_of(given, chosen),
         chosen,
         slices=repeats.sliced(slices),
+        ids=repeats.ids(ids),
         conventions={"classes": list(names), "truth": "a distribution a row"},
         **parts,
     )

@@ -245,6 +245,7 @@ def of_runs(
     ranked = {
         name: _ranked(scores, one, runs[name].unjudged_topics, partial(spelling, name))
         for name, one in rankings.items()
+        if name in runs  # a system of another day is not
     }
     whole: list[object] = []
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import glossary, provenance
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.readings.topics import Topics, differences, of_topics
 from calipers.report.numbers import count
-from calipers.results import Estimate, Evaluation, PerUnit
+from calipers.results import Estimate, Evaluation, Kept, PerUnit
 from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
+    from calipers.evaluate.shared import Statistics
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
-    from calipers.statistics import FloatArray, IntArray, Statistic
+    from calipers.statistics import FloatArray, IntArray
 
 #: So many numbers are drawn at a time.
 _AT_ONCE = 8_000_000
 
 #: How the documents of a run are ordered, as provenance records it.
 ORDER = "score descending, ties by document id descending"
-
-#: Of a run, the statistic of each kind that the measures read.
-Statistics: TypeAlias = "Mapping[type[Statistic], Any]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +50,8 @@ class TopicScores:
     #: Of weighted topics, these and those of weight 0, and the places of these there.
     whole: TopicScores | None = None
     kept: IntArray | None = None
+    #: What the values came from, by system.
+    statistics: Mapping[str, Statistics] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -82,7 +83,8 @@ class TopicScores:
                 for j, (m, s) in enumerate(zip(measures, of, strict=True))
                 if m.definition.weight is not None
             }
-        return cls(topics, measures, values, reasons, weights, settings, unit)
+        made = cls(topics, measures, values, reasons, weights, settings, unit)
+        return replace(made, statistics=systems)
 
     def weighted(self, importance: FloatArray | None) -> TopicScores:
         """Topics that count for as much as that in means; those of weight 0 are left out of all but
@@ -173,6 +175,14 @@ class TopicScores:
                 name: {measure: why for measure, why in zip(names, reasons, strict=True) if why}
                 for name, reasons in self.reasons.items()
             },
+        )
+
+    def to_keep(self) -> Kept | None:
+        """What comparisons with later systems need."""
+        if self.whole is not None:
+            return self.whole.to_keep()
+        return (
+            keeping.of_topics(self.unit, self.topics, self.statistics) if self.statistics else None
         )
 
     def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from calipers.results.evaluation import Evaluation
     from calipers.results.fields import NAN, FloatArray
     from calipers.results.finding import SEVERITIES, Definition, Finding
+    from calipers.results.kept import Kept
     from calipers.results.labels import LabelTable
     from calipers.results.occupied import FewOrMany, OccupiedConfusion
     from calipers.results.plan import Plan, PlanRow
@@ -35,6 +36,7 @@ _HOMES = {
     "evaluation": "Evaluation",
     "finding": "SEVERITIES, Definition, Finding",
     "fields": "NAN, FloatArray",
+    "kept": "Kept",
     "labels": "LabelTable",
     "occupied": "FewOrMany, OccupiedConfusion",
     "plan": "Plan, PlanRow",
@@ -65,6 +67,7 @@ __all__ = [
     "FewOrMany",
     "Finding",
     "FloatArray",
+    "Kept",
     "LabelTable",
     "OccupiedConfusion",
     "Overall",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from calipers.results.estimate import Estimate
-from calipers.results.fields import DETAILS, OWN, Level, wrong
+from calipers.results.fields import BRIEF, DETAILS, OWN, Level, wrong
 from calipers.results.forms import Form, Json, Schema, a_list, form_of
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.written import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Definition,
         FewOrMany,
         Finding,
+        Kept,
         LabelTable,
         PerUnit,
         Slices,
@@ -103,6 +104,7 @@ class Evaluation(Written, Tidy):
     slices: Slices | None = None
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    kept: Kept | None = field(default=None, metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
 

@@ -37,8 +37,8 @@ def dot(a: FloatArray, b: FloatArray) -> float:
 def kish(weight: float | FloatArray, squares: float | FloatArray) -> float:
     """Kish's effective number of rows, (Σw)²/Σw²: as many rows of equal weight say as much.
 
-    >>> kish(6.0, 14.0)  # weights 1, 2 and 3
-    2.571428571428571
+    >>> kish(4.0, 10.0)  # weights 1 and 3
+    1.6
     """
     return float(weight**2 / squares) if squares > 0 else 0.0
 

@@ -61,6 +61,8 @@ class System:
 
     #: The fields that have an entry for each row, or are None.
     columns: ClassVar[tuple[str, ...]] = ()
+    #: What the system itself says: fields, with the type of those that have an entry for each row.
+    own: ClassVar[Mapping[str, Any]] = {}
     #: For what measures read: the field that has to be there, and what messages call it. A kind
     #: that says nothing here serves all measures of its task.
     needs: ClassVar[Mapping[str, tuple[str, str]]] = {}
@@ -153,6 +155,19 @@ class System:
         if self.clusters is not None:
             taken["clusters"] = self.clusters.taken(rows)
         return taken
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """What is true of each row, and what else systems have in common that are compared."""
+        truth: Any = getattr(self, "truth", None)
+        return truth, {}
+
+    def answers(self) -> dict[str, Any]:
+        """What the system says: what :meth:`saying` takes."""
+        return {name: getattr(self, name) for name in self.own}
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+        """A system of another name that says something else of the same rows."""
+        return self._with(name=name, **said)
 
     def _with(self, **fields: Any) -> Self:
         made: Any = self

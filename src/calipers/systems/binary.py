@@ -22,6 +22,7 @@ from calipers.systems.thresholds import Chosen, Rule
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from calipers.data.two_classes import Labels
     from calipers.inference.clusters import Clusters
@@ -49,6 +50,7 @@ class System(base.System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("weight", "predicted", "score", "probability")
+    own: ClassVar = {"predicted": bool, "score": float, "probability": float, "threshold": None}
     needs: ClassVar = {
         "labels": ("predicted", "predicted labels, probabilities, or scores with a threshold"),
         "ranks": ("", "more than two classes"),
@@ -56,6 +58,14 @@ class System(base.System):
         "scores": ("score", "scores or probabilities"),
         "probabilities": ("probability", "probabilities"),
     }
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """Which rows are positive, and what the classes are called."""
+        return self.labels.positive, {"classes": list(self.labels.names)}
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+        """A system of another name; its threshold, if it has one, was chosen before."""
+        return self._with(name=name, rule=None, **said)
 
     def check_one(self, measure: Measure) -> None:
         """That the data serve a measure, which is of the positive class or of labels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,7 @@ from calipers.systems.pooled import micro, pooled
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from typing_extensions import Self
 
     from calipers.data.classes import Classes
     from calipers.inference.clusters import Clusters
@@ -120,6 +122,7 @@ class ClassSystem(base.System):
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
 
+    own: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
     needs: ClassVar = {
         "labels": ("predicted", "predicted labels, or " + _OF_CLASS),
         "scores": ("score", _OF_CLASS),
@@ -132,6 +135,17 @@ class ClassSystem(base.System):
     def score(self) -> npt.NDArray[np.floating[Any]] | None:
         """Scores or probabilities, a column a class."""
         return None if self.rows is None else self.rows.table
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The class of each row, and what the classes are called."""
+        return self.problem.truth, {"classes": list(self.problem.names)}
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+        """A system of another name that says something else of the same rows."""
+        table = said["score"]
+        rows = None if table is None else ClassRows.of(self.problem.truth, table)
+        own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
+        return self._with(name=name, rows=rows, **own)
 
     @property
     def settings(self) -> Settings:  # type: ignore[override]

@@ -31,6 +31,7 @@ class Predictions(System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("truth", "predicted", "weight")
+    own: ClassVar = {"predicted": float}
     needs: ClassVar = {
         "numbers": ("predicted", "predicted numbers"),
         "quantiles": ("quantiles", "quantiles= of each row"),

@@ -45,7 +45,12 @@ class Outputs(System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = Predictions.columns
+    own: ClassVar = Predictions.own
     needs: ClassVar = Predictions.needs
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The truth of each row, and what the outputs are called."""
+        return self.truth, {"outputs": list(self.outputs)}
 
     def of_output(self, output: str) -> Predictions:
         """One output."""

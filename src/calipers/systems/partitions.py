@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +17,8 @@ from calipers.readings.silhouettes import MeanSilhouette, Silhouettes, Simplifie
 from calipers.systems.base import NAN, System, best
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, IntArray
@@ -42,6 +46,7 @@ class Clustering(System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("cluster", "truth", "points")
+    own: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {
         "partitions": ("truth", "the true class of each point: truth="),
         "points": ("points", "the points: features="),
@@ -61,6 +66,16 @@ class Clustering(System):
             own = measure.parameters
             if own["to"] != "points" or own["exponent"] != 1:
                 raise InputError(f"{self.name}: {measure} needs {self.needs['points'][1]}")
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The class of each point, and the classes; of the points themselves their digest."""
+        points = self.points if self.points is not None else self.distances
+        digest = {} if points is None else {"points": _digest(points)}
+        return self.truth, {"classes": list(self.classes), **digest}
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Self:
+        """Another clustering of the same points."""
+        return self._with(name=name, **{**said, "names": tuple(said["names"])}, stability=None)
 
     def over(self, measure: Measure) -> Any:
         """How clusters meet the true classes, or how their points lie."""
@@ -121,3 +136,11 @@ class Clustering(System):
         if measure.definition.reads != "partitions":
             return NAN
         return best(measure, self.meeting.statistic.constant())
+
+
+def _digest(points: Any) -> str:
+    """What tells other points or distances, which may lie in a file, from these."""
+    digest = sha256()
+    for row in points:
+        digest.update(np.ascontiguousarray(row, np.float64).tobytes())
+    return digest.hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -38,6 +38,11 @@ class Quantiles(System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("truth", "values", "weight")
+    own: ClassVar = {"values": float}
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The truth of each row, and the levels."""
+        return self.truth, {"levels": list(self.levels)}
 
     @property
     def said(self) -> QuantileRows:

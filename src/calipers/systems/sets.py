@@ -50,12 +50,19 @@ class LabelSystem(base.System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("truth", "weight", "predicted", "score")
+    own: ClassVar = {
+        "predicted": bool, "score": float, "is_probability": None, "thresholds": None,
+    }  # fmt: skip
     needs: ClassVar = {
         "sets": ("predicted", _SETS),
         "labels": ("predicted", _SETS),
         "scores": ("score", "a score or a probability for each label"),
         "probabilities": ("is_probability", "a probability for each label"),
     }
+
+    def known(self) -> tuple[Any, dict[str, Any]]:
+        """The labels of each row, and which there are."""
+        return self.truth, {"labels": list(self.labels)}
 
     # --- What measures are formulas over ---------------------------------------------------------
 

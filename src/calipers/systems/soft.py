@@ -29,6 +29,7 @@ class Distributions(System):
     measures: tuple[Measure, ...] = ()
 
     columns: ClassVar = ("truth", "probability", "weight")
+    own: ClassVar = {"probability": float}
     needs: ClassVar = {"distributions": ("probability", "a probability for each class")}
 
     def check_one(self, measure: Measure) -> None:

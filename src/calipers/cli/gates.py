@@ -1,0 +1,142 @@
+"""Requirements on the command line, and where their outcome is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import click
+
+from calipers.cli.files import OutFile
+from calipers.cli.options import stacked, text, texts
+from calipers.cli.output import write_out
+from calipers.cli.process import EXIT_UNMET, say
+
+if TYPE_CHECKING:
+    from calipers.evaluate.gates import Ruling
+    from calipers.results import Evaluation
+
+#: The file that GitHub shows beside a run, and what tells that it is one.
+SUMMARY, ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
+
+gate_options = stacked(
+    texts(
+        "--require requirements",
+        "RULE",
+        "Exit with 1 unless this is met: 'nDCG@10 >= 0.35', 'low(AUC) >= 0.9', 'AUC not worse than "
+        "last by 0.01', 'AP better than bm25'. Repeatable.",
+    ),
+    text("--junit", "FILE.xml", "Write the outcome of each --require there.", type=OutFile()),
+    click.option(
+        "--summary",
+        is_flag=True,
+        help="Add the result, and the outcome of each --require, to the summary of a job on "
+        f"GitHub: to the file that {SUMMARY} names.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What is required, and where its outcome goes."""
+
+    rules: tuple[str, ...]
+    junit: str | None
+    summary: str | None
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Gate:
+        """Take it out of a command's options; rules are read before any data are."""
+        rules, junit = options.pop("requirements"), options.pop("junit")
+        summary = None
+        if options.pop("summary"):
+            summary = os.environ.get(SUMMARY)
+            if not summary:
+                raise click.UsageError(
+                    f"--summary adds to the file that {SUMMARY} names, which is not set here; "
+                    "-o FILE.md writes Markdown anywhere"
+                )
+        if rules:
+            from calipers.data.errors import InputError
+            from calipers.evaluate.gates import rule
+
+            for each in rules:
+                try:
+                    rule(each)
+                except InputError as error:
+                    raise click.UsageError(f"--require {error}") from None
+        elif junit:
+            raise click.UsageError("--junit goes with --require")
+        return cls(rules, junit, summary)
+
+    def rulings(self, evaluation: Evaluation) -> tuple[Ruling, ...]:
+        """What comes of the rules."""
+        if not self.rules:
+            return ()
+        from calipers.data.errors import InputError
+        from calipers.evaluate.gates import require
+
+        try:
+            return require(evaluation, self.rules)
+        except InputError as error:
+            raise click.UsageError(f"--require {error}") from None
+
+    def close(self, evaluation: Evaluation, rulings: Sequence[Ruling]) -> None:
+        """Tell what came of them, and exit with 1 where one is not met."""
+        if self.junit is not None:
+            write_out(junit(evaluation.task, rulings), self.junit)
+        if self.summary is not None:
+            with open(self.summary, "a", encoding="utf-8") as file:  # noqa: PTH123
+                file.write(markdown(rulings) + evaluation.to_markdown().rstrip() + "\n")
+        for ruling in rulings:
+            say(str(ruling))
+            if not ruling.met and os.environ.get(ON_GITHUB) == "true":
+                say(f"::error title={_escaped(ruling.rule, ':,')}::{_escaped(ruling.said)}")
+        if not all(ruling.met for ruling in rulings):
+            raise click.exceptions.Exit(EXIT_UNMET)
+
+
+def _escaped(text: str, more: str = "") -> str:
+    """Text of a command to GitHub."""
+    for sign in "%\r\n" + more:
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text
+
+
+def junit(name: str, rulings: Sequence[Ruling]) -> str:
+    """The outcome as the XML of JUnit, a test case for each rule and system."""
+    failures = sum(not ruling.met for ruling in rulings)
+    counts = {"tests": str(len(rulings)), "failures": str(failures), "errors": "0"}
+    suites = ET.Element("testsuites", counts)
+    suite = ET.SubElement(suites, "testsuite", {"name": f"calipers {name}", **counts})
+    for ruling in rulings:
+        names = {"classname": f"calipers.{name}.{ruling.system}", "name": ruling.rule}
+        case = ET.SubElement(suite, "testcase", {k: _shown(v) for k, v in names.items()})
+        if not ruling.met:
+            failure = ET.SubElement(case, "failure", {"message": "not met"})
+            failure.text = _shown(ruling.said)
+        else:
+            ET.SubElement(case, "system-out").text = _shown(ruling.said)
+    ET.indent(suites)
+    return ET.tostring(suites, encoding="unicode", xml_declaration=True)
+
+
+def _shown(text: str) -> str:
+    """Text without the signs that XML cannot hold."""
+    return "".join(
+        c if c in "\t\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+
+
+def markdown(rulings: Sequence[Ruling]) -> str:
+    """The outcome as a table."""
+    from calipers.report.markup import escape
+
+    if not rulings:
+        return ""
+    rows = (("✅ pass" if r.met else "❌ fail", escape(r.rule), escape(r.said)) for r in rulings)
+    lines = ["| | Requirement | |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines) + "\n\n"

@@ -1,0 +1,329 @@
+"""Comparisons with systems of another day: what an evaluation keeps, and how it is taken up."""
+
+from __future__ import annotations
+
+import base64
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+
+from calipers.data.errors import FileError, InputError, did_you_mean, shown
+from calipers.evaluate.arguments import verb
+from calipers.results import Evaluation, Kept
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from calipers.evaluate.shared import Statistics
+    from calipers.systems.base import System
+
+S = TypeVar("S", bound="System")
+
+#: A system here, an evaluation of another day, or the file that it was written to.
+Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
+
+#: So many ids of rows or topics are named in messages.
+_NAMED = 3
+
+
+@verb
+def keep(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with all that comparisons with later systems need: of rows what each system
+    said of each, and the truth; of topics and groups where the judged documents stand.
+
+    Written with ``to_json``, it can be given as ``baseline=`` to an evaluation of another system on
+    the same data.
+
+    Raises
+    ------
+    InputError
+        If the evaluation was read from a file, or its rows were counts of rows.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [0, 0, 1, 1, 1, 0]
+    >>> last = cal.keep(cal.classification(truth, score=[0.1, 0.4, 0.3, 0.8, 0.9, 0.2]))
+    >>> new = cal.classification(truth, score=[0.1, 0.2, 0.7, 0.8, 0.9, 0.3], baseline=last)
+    >>> new.systems
+    ('system', 'last')
+    >>> round(new.compare("last")["AUC"].value, 4)
+    0.1111
+    """
+    if evaluation.kept is not None:
+        return evaluation
+    made = None if evaluation.sources is None else evaluation.sources.to_keep()
+    if made is None:
+        raise InputError(
+            "there is nothing to keep: this evaluation "
+            + ("was read from a file" if evaluation.sources is None else "has no rows or topics")
+        )
+    return replace(evaluation, kept=made)
+
+
+def worth_keeping(evaluation: Evaluation) -> bool:
+    """Whether a file keeps what later comparisons need unasked: of topics and groups, whose
+    statistics are small."""
+    return evaluation.task in ("retrieval", "ranking") and evaluation.sources is not None
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A system of another day."""
+
+    name: str
+    said: Mapping[str, Any]
+    kept: Kept
+    where: str
+    conventions: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> Recalled | None:
+        """The one that a baseline means; None where it is one of these systems, or nothing."""
+        if baseline is None or (isinstance(baseline, str) and baseline in systems):
+            return None
+        if isinstance(baseline, Evaluation):
+            return cls._chosen(keep(baseline), task, "baseline", "last", None, systems)
+        path, name = _parted(os.fspath(baseline))
+        if not path.lower().endswith(".json"):
+            raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
+        from calipers.results import from_json
+
+        try:
+            found = from_json(Path(path))
+        except InputError as error:
+            raise FileError(str(error)) from None
+        if not isinstance(found, Evaluation):
+            raise FileError(f"{path}: is no evaluation, which a baseline has to be")
+        return cls._chosen(found, task, path, Path(path).stem, name, systems)
+
+    @classmethod
+    def _chosen(
+        cls,
+        found: Evaluation,
+        task: str,
+        where: str,
+        called: str,
+        name: str | None,
+        systems: Sequence[str],
+    ) -> Recalled:
+        if found.task != task:
+            raise FileError(f"{where}: is of {found.task}, and this is {task}")
+        kept = found.kept
+        if kept is None:
+            raise FileError(
+                f"{where}: keeps nothing to compare with; write it with --keep, or by "
+                "calipers.keep(evaluation).to_json()"
+            )
+        there = tuple(kept.systems)
+        if name is None and len(there) != 1:
+            raise FileError(
+                f"{where}: has the systems {', '.join(there)}; say which, as in "
+                f"{where}:{there[0] if there else 'NAME'}"
+            )
+        name = there[0] if name is None else name
+        if name not in kept.systems:
+            raise FileError(f"{where}: has no system {name!r}; {did_you_mean(name, there)}")
+        called = called if len(there) == 1 else f"{called}:{name}"
+        if called in systems:
+            raise FileError(f"{where}: there is a system {called!r} here too; rename one of them")
+        conventions = found.provenance.get("conventions")
+        told = conventions if isinstance(conventions, Mapping) else {}
+        return cls(called, kept.systems[name], kept, where, told)
+
+    def order(self, ids: Sequence[str] | None, number: int) -> npt.NDArray[np.intp]:
+        """The place among what was kept of each unit that there is now."""
+        unit, mine = self.kept.unit, self.kept.ids
+        if mine and ids:
+            place = {name: i for i, name in enumerate(mine)}
+            here = set(ids)
+            self._refuse([n for n in ids if n not in place], "not there, but here")
+            self._refuse([n for n in mine if n not in here], "there, but not here")
+            return np.array([place[name] for name in ids], np.intp)
+        if self.kept.number != number:
+            raise FileError(f"{self.where}: has {self.kept.number} {unit}, here are {number}")
+        return np.arange(number)
+
+    def _refuse(self, ids: Sequence[str], how: str) -> None:
+        if ids:
+            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+            named = ", ".join(repr(name) for name in ids[:_NAMED])
+            raise FileError(
+                f"{self.where}: {self.kept.unit} that are {how}: {named}{more}; systems are "
+                f"compared on the same {self.kept.unit}"
+            )
+
+    def check_common(self, now: Mapping[str, Any]) -> None:
+        """That what has to be the same is."""
+        for what, value in now.items():
+            then = self.kept.common.get(what, value)
+            if then != value:
+                if isinstance(value, str):  # a digest
+                    raise FileError(f"{self.where}: the {what} were others then")
+                raise FileError(f"{self.where}: the {what} were {shown(then)}, now {shown(value)}")
+
+    def as_system(self, like: S, ids: Sequence[str] | None) -> S:
+        """The system, on the rows of another."""
+        order = self.order(ids, like.number)
+        truth, common = like.known()
+        self.check_common(common)
+        if truth is not None and self.kept.truth is not None:
+            self._check_truth(
+                np.asarray(truth), self._column(self.kept.truth, None, truth)[order], ids
+            )
+        said: dict[str, Any] = {}
+        for name, kind in like.own.items():
+            value = self.said.get(name)
+            if kind is not None and value is not None:
+                value = self._column(value, kind, getattr(like, name))[order]
+            said[name] = value
+        return like.saying(self.name, said)
+
+    def _column(self, values: Any, kind: Any, like: Any) -> npt.NDArray[Any]:
+        """An entry for each row, of as many axes as ``like`` has."""
+        try:
+            column = np.asarray(values, kind)
+        except (TypeError, ValueError):
+            column = np.zeros(0)
+        whole = column.shape[:1] == (self.kept.number,) and column.dtype.kind in "biuf"
+        whole = whole and (like is None or column.shape[1:] == np.shape(like)[1:])
+        if not whole or np.isnan(column).any():
+            raise FileError(f"{self.where}: what was kept is damaged: it is no column of numbers")
+        return column
+
+    def _check_truth(
+        self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Sequence[str] | None
+    ) -> None:
+        if now.shape != then.shape:
+            raise FileError(f"{self.where}: the truth had another shape then")
+        other = (now != then).reshape(len(now), -1).any(axis=1)
+        if other.any():
+            row = int(np.argmax(other))
+            name = f"row {row}" if not ids else repr(ids[row])
+            raise FileError(
+                f"{self.where}: the truth differs from today's in {int(other.sum())} of "
+                f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
+            )
+
+    def as_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
+        """The statistics of the system over these topics, of the kinds that ``like`` has."""
+        order = self.order(topics, len(topics))
+        made: dict[Any, Any] = {}
+        for kind, own in like.items():
+            text = self.said.get(kind.__name__)
+            if text is None:
+                raise FileError(
+                    f"{self.where}: {self.name} was evaluated by other measures; these need "
+                    f"{kind.__name__}, which was not kept"
+                )
+            taken = self._read(kind, text, order)
+            if not _same_judgments(own, taken):
+                raise FileError(
+                    f"{self.where}: the judgments differ from today's; systems are compared by the "
+                    "same ones"
+                )
+            made[kind] = taken
+        return made
+
+    def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
+        try:
+            packed = base64.b64decode(text, validate=True)
+            return kind.from_bytes(zlib.decompress(packed)).take(order)
+        except (TypeError, ValueError, LookupError, OSError, BadZipFile, zlib.error) as error:
+            raise FileError(f"{self.where}: what was kept of {self.name} is damaged") from error
+
+
+def _same_judgments(first: Any, second: Any) -> bool:
+    """Whether as many documents of each grade are judged on each topic; of groups, whether all
+    judgments are the same."""
+    names = getattr(first, "of_judgments", ("judged_offsets", "judged_grade", "judged_count"))
+    pairs = ((np.asarray(getattr(of, n), np.float64) for of in (first, second)) for n in names)
+    return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+
+
+def of_rows(systems: Mapping[str, System], ids: Sequence[str]) -> Kept | None:
+    """What systems say of rows."""
+    first = next(iter(systems.values()))
+    if not first.own:
+        return None
+    truth, common = first.known()
+    return Kept(
+        "rows",
+        first.number,
+        {name: system.answers() for name, system in systems.items()},
+        tuple(ids),
+        truth,
+        common,
+    )
+
+
+def of_topics(unit: str, topics: Sequence[str], systems: Mapping[str, Statistics]) -> Kept:
+    """Where documents stand on topics, as statistics have it."""
+    said = {
+        name: {
+            kind.__name__: base64.b64encode(zlib.compress(statistic.to_bytes())).decode()
+            for kind, statistic in of.items()
+        }
+        for name, of in systems.items()
+    }
+    return Kept(unit, len(topics), said, tuple(topics))
+
+
+def with_topics(
+    systems: Mapping[str, Statistics],
+    baseline: Baseline,
+    task: str,
+    topics: Sequence[str],
+    scores: str | None = None,
+) -> tuple[dict[str, Statistics], str | None]:
+    """The statistics of runs, with those of another day if the baseline is such; and the name of
+    the baseline. ``scores`` is how these were read."""
+    found = Recalled.of(baseline, tuple(systems), task)
+    if found is None:
+        assert baseline is None or isinstance(baseline, str)
+        return dict(systems), baseline
+    then = found.conventions.get("scores", scores)
+    if then != scores:
+        raise FileError(f"{found.where}: scores were read as {then} then, now as {scores}")
+    like = next(iter(systems.values()))
+    return {**systems, found.name: found.as_statistics(like, topics)}, found.name
+
+
+def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
+    """What provenance tells of a baseline that is of another day."""
+    if baseline is None or baseline == name:
+        return {}
+    return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
+
+
+def called(baseline: str) -> tuple[str, ...]:
+    """What the system of a file may be called in an evaluation."""
+    path, name = _parted(baseline)
+    stem = Path(path).stem
+    return (stem,) if name is None else (f"{stem}:{name}", stem)
+
+
+def _parted(text: str) -> tuple[str, str | None]:
+    """A file and the name of a system in it, ``last.json:forest``."""
+    start, colon, name = text.rpartition(":")
+    return (start, name) if colon and start.lower().endswith(".json") else (text, None)
+
+
+def with_baseline(
+    systems: Mapping[str, S], baseline: Baseline, task: str, ids: Sequence[str] | None
+) -> tuple[dict[str, S], str | None]:
+    """The systems, with that of another day if the baseline is such; and the baseline's name."""
+    found = Recalled.of(baseline, tuple(systems), task)
+    if found is None:
+        assert baseline is None or isinstance(baseline, str)
+        return dict(systems), baseline
+    like = next(iter(systems.values()))
+    made = found.as_system(like, ids)
+    made.check(like.measures)
+    return {**systems, found.name: made}, found.name

@@ -1,0 +1,138 @@
+"""Requirements: what is read as one, and when it is met."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.evaluate.gates import OfDifference, OfValue, rule
+from calipers.results import Difference
+
+
+def test_what_is_read() -> None:
+    assert rule("AUC >= 0.97") == OfValue("AUC >= 0.97", "AUC", None, ">=", 0.97)
+    assert rule("precision@recall=0.9>.5").measure == "precision@recall=0.9"  # type: ignore[union-attr]
+    assert rule(" low(nDCG@10)≥ 3e-1") == OfValue("low(nDCG@10)≥ 3e-1", "nDCG@10", "low", "≥", 0.3)
+    assert rule("high( RMSE ) <-2").measure.strip() == "RMSE"
+    assert rule("pinball(alpha=0.9) < 2").measure == "pinball(alpha=0.9)"
+    text = "AP not  worse than the last one by 0.01"
+    assert rule(text) == OfDifference(text, "AP", better=False, other="the last one", margin=0.01)
+    assert rule("AP better than b") == OfDifference("AP better than b", "AP", True, "b", None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "AUC", "AUC = 1", "AUC >=", ">= 1", "AUC >= x", "AUC >= 1 2", "AUC worse than b",
+     "AUC better than", "AUC >= nan", "AUC not worse than b by 0",
+     "AUC not worse than b by -1", "AUC better than b by 1e999"],
+)  # fmt: skip
+def test_what_is_not(text: str) -> None:
+    with pytest.raises(
+        cal.InputError, match=r"is no requirement; expected a measure|the margin is"
+    ):
+        rule(text)
+
+
+def difference(value: float, low: float, high: float, **more: float | bool) -> Difference:
+    p = 0.5 if low <= 0 <= high else 0.001
+    made = Difference("m", "a", "b", value, low, high, p=p, p_adjusted=p, higher_is_better=True)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def met(text: str, d: Difference) -> bool:
+    found = rule(f"m {text}")
+    assert isinstance(found, OfDifference)
+    return found.met(d)
+
+
+def test_when_a_difference_is_as_asked() -> None:
+    gain, loss = difference(0.2, 0.1, 0.3), difference(-0.2, -0.3, -0.1)
+    noise = difference(-0.1, -0.3, 0.1)
+    assert [met("not worse than b", d) for d in (gain, noise, loss)] == [True, True, False]
+    assert [met("better than b", d) for d in (gain, noise, loss)] == [True, False, False]
+    assert met("better than b by 0.09", gain)
+    assert not met("better than b by 0.1", gain)  # its interval begins there
+    # Of losses less is better.
+    turned = [replace(d, higher_is_better=False) for d in (gain, loss)]
+    assert [met("better than b", d) for d in turned] == [False, True]
+    assert met("better than b by 0.09", turned[1])
+    assert not met("better than b by 0.11", turned[1])
+    assert not met("not worse than b", turned[0])
+    # By a margin it has to be shown, whatever the difference.
+    assert not met("not worse than b by 0.5", gain)  # nothing was tested
+    assert met("not worse than b by 0.5", replace(loss, p_not_inferior=0.05))
+    assert not met("not worse than b by 0.5", replace(gain, p_not_inferior=0.051))
+    undefined = difference(math.nan, math.nan, math.nan)
+    assert not any(
+        met(text, undefined)
+        for text in ("better than b", "not worse than b", "not worse than b by 1")
+    )
+
+
+TRUTH = np.arange(200) % 2
+NOISE = np.random.default_rng(0).normal(size=(2, 200))
+
+
+def two(**options: object) -> cal.Evaluation:
+    score = {"new": TRUTH * 2 + NOISE[0], "old": TRUTH + NOISE[1]}
+    return cal.classification(TRUTH, score=score, measures=["AUC", "AP"], resamples=200, **options)  # type: ignore[arg-type]
+
+
+def test_rules_of_an_evaluation() -> None:
+    ev = two(baseline="old")
+    rules = ["AUC>=0.9", "low(AUC) >= 0.94", "high(auc) < 1", "AUC not worse than old by 0.01",
+             "AP better than baseline"]  # fmt: skip
+    found = cal.require(ev, rules)
+    assert [(r.rule, r.system, r.met) for r in found] == [
+        (text, "new", expected) for text, expected in zip(rules, [True, False, True, True, True],
+        strict=True)
+    ]  # fmt: skip
+    e = ev["new", "AUC"]
+    assert e.value >= 0.94 > e.low
+    assert str(found[0]) == f"pass  AUC>=0.9: {e}"
+    assert str(found[1]).startswith("FAIL  low(AUC) >= 0.94: new: AUC 0.9")
+    assert "new is better than old on AP by" in found[4].said
+    # Without a baseline every system has to meet a bound, and those beside another its rule alone.
+    alone = cal.require(two(), "AUC >= 0.5")
+    assert [r.system for r in alone] == ["new", "old"]
+    assert [r.met for r in cal.require(two(), "AUC better than new", baseline="new")] == [False]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("F1 > 1", "'F1 > 1': 'F1' is not among the measures; did you mean 'AP'|there are"),
+        ("AUC better than old2", "'old2' is no system; did you mean 'old'"),
+        ("AUC better than baseline", "'baseline' is no system"),
+    ],
+)
+def test_rules_of_something_else(text: str, message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        cal.require(two(), text)
+
+
+def test_there_has_to_be_another_system() -> None:
+    one = cal.classification(TRUTH, score={"a": TRUTH + NOISE[0]}, measures=["AUC"])
+    with pytest.raises(cal.InputError, match="there is no other system"):
+        cal.require(one, "AUC better than a")
+
+
+def test_a_gate_holds_back_losses_and_lets_noise_pass() -> None:
+    """300 comparisons of 60 topics by a paired t, whose power and level are known: a loss of half a
+    standard deviation is seen in 97%, and a system that is as good is held back in 2.5%."""
+    generator = np.random.default_rng(1)
+    held: dict[float, int] = {}
+    for loss in (0.0, 0.5):
+        held[loss] = 0
+        for _ in range(300):
+            old = generator.normal(size=60)
+            values = {"new": old + generator.normal(-loss, 1, 60), "old": old}
+            ev = cal.from_values(values, interval="analytic")
+            (ruling,) = cal.require(ev, "value not worse than old")
+            held[loss] += not ruling.met
+    assert held[0.0] <= 18  # 7.5 ± 2.7
+    assert held[0.5] >= 279  # 291 ± 3

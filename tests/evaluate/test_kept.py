@@ -1,0 +1,187 @@
+"""A system of another day stands beside one of today as if both had been evaluated together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+N = 60
+RANDOM = np.random.default_rng(5)
+TRUTH = RANDOM.random(N) < 0.4
+OLD, NEW = (np.clip(TRUTH * by + RANDOM.random(N) * (1 - by), 0, 1) for by in (0.3, 0.45))
+OF_THREE = RANDOM.integers(0, 3, N)
+SHARES = [RANDOM.dirichlet(np.ones(3), N) * 0.5 + 0.5 * np.eye(3)[OF_THREE] for _ in range(2)]
+SETS = RANDOM.random((N, 4)) < 0.4
+OF_SETS = [np.clip(SETS * by + RANDOM.random((N, 4)) * (1 - by), 0, 1) for by in (0.3, 0.5)]
+LINE = RANDOM.normal(size=N)
+POINTS = np.eye(3)[OF_THREE] + RANDOM.normal(0, 0.3, (N, 3))
+FOUND = [np.where(RANDOM.random(N) < by, RANDOM.integers(0, 3, N), OF_THREE) for by in (0.3, 0.1)]
+GROUPS, GRADES = np.repeat(np.arange(6), 10), RANDOM.integers(0, 3, N)
+QRELS = {
+    f"t{t}": {f"d{d}": int(g) for d, g in enumerate(RANDOM.integers(0, 2, 12))} for t in range(8)
+}
+RUNS = [{t: {f"d{d}": float(RANDOM.random()) for d in range(15)} for t in QRELS} for _ in range(2)]
+SUBTOPICS = {t: {"a": of, "b": {"d0": 1, "d3": 1}} for t, of in QRELS.items()}
+
+
+def quantiles(by: Any) -> dict[float, Any]:
+    return {0.1: LINE - by, 0.5: LINE, 0.9: LINE + by}
+
+
+#: How a verb is called with systems, and the answers of an old and of a new one.
+VERBS: dict[str, tuple[Callable[..., cal.Evaluation], Any, Any]] = {
+    "probabilities": (lambda s, **o: cal.classification(TRUTH, probability=s, **o), OLD, NEW),
+    "labels": (lambda s, **o: cal.classification(TRUTH, s, **o), OLD > 0.5, NEW > 0.5),
+    "threshold": (
+        lambda s, **o: cal.classification(TRUTH, score=s, threshold=0.4, **o), OLD, NEW,
+    ),
+    "classes": (lambda s, **o: cal.classification(OF_THREE, probability=s, **o), *SHARES),
+    "distributions": (lambda s, **o: cal.classification(SHARES[0], probability=s, **o), *SHARES),
+    "several labels": (lambda s, **o: cal.multilabel(SETS, probability=s, **o), *OF_SETS),
+    "numbers": (lambda s, **o: cal.regression(LINE, s, **o), LINE + OLD, LINE + NEW),
+    "several outputs": (
+        lambda s, **o: cal.regression(POINTS, s, outputs=["x", "y", "z"], **o),
+        POINTS + OLD[:, None],
+        POINTS + NEW[:, None],
+    ),
+    "quantiles": (
+        lambda s, **o: cal.regression(LINE, quantiles=s, **o), quantiles(OLD), quantiles(NEW),
+    ),
+    "clusters": (lambda s, **o: cal.clustering(POINTS, s, OF_THREE, **o), *FOUND),
+    "rows in groups": (lambda s, **o: cal.ranking(GROUPS, GRADES, s, **o), OLD, NEW),
+    "runs": (lambda s, **o: cal.retrieval(QRELS, s, **o), *RUNS),
+    "subtopics": (
+        lambda s, **o: cal.retrieval(SUBTOPICS, s, measures=["alpha_nDCG@5", "ERR_IA@5"], **o),
+        *RUNS,
+    ),
+}  # fmt: skip
+
+
+def same(first: Any, second: Any) -> None:
+    """The numbers of two results."""
+    a, b = (json.loads(of.to_json()) for of in (first, second))
+    for of in (a, b):
+        of.pop("provenance", None)
+    assert a == b
+
+
+@pytest.mark.parametrize("what", VERBS)
+def test_as_if_evaluated_together(what: str, tmp_path: Path) -> None:
+    verb, old, new = VERBS[what]
+    last = tmp_path / "last.json"
+    last.write_text(cal.keep(verb({"it": old})).to_json())
+    found, together = verb({"new": new}, baseline=str(last)), verb({"new": new, "last": old})
+    assert found.systems == together.systems
+    for one, other in zip(found, together, strict=True):
+        same(one, other)
+    assert found.comparison is not None
+    assert found.comparison.baseline == "last"
+    for one, other in zip(found.comparison, together.compare("last"), strict=True):
+        same(one, other)
+    assert len(found.curves) == len(together.curves)
+    # An evaluation that is at hand needs no file, and one of two is named.
+    same(verb({"new": new}, baseline=verb({"it": old})).comparison, found.comparison)
+    last.write_text(cal.keep(together).to_json())
+    again = verb({"newer": new}, baseline=f"{last}:last")
+    assert again.systems == ("newer", "last:last")
+    with pytest.raises(cal.InputError, match=r"has the systems new, last; say which, as in .*:new"):
+        verb({"newer": new}, baseline=last)
+
+
+def test_rows_are_found_by_their_ids(tmp_path: Path) -> None:
+    table = {"id": [f"r{i}" for i in range(N)], "y": TRUTH, "old": OLD, "new": NEW}
+    order = RANDOM.permutation(N)
+    mixed = {name: np.asarray(column)[order] for name, column in table.items()}
+    last = tmp_path / "last.json"
+
+    def verb(of: Any, system: str, **more: Any) -> cal.Evaluation:
+        return cal.classification("y", probability={system: system}, data=of, id="id", **more)
+
+    last.write_text(cal.keep(verb(table, "old")).to_json())
+    found = verb(mixed, "new", baseline=last).comparison
+    both = {"new": mixed["new"], "last": mixed["old"]}
+    together = cal.classification(mixed["y"], probability=both).compare("last")
+    assert found is not None
+    for one, other in zip(found, together, strict=True):
+        same(one, other)
+    fewer = {name: column[:40] for name, column in mixed.items()}
+    with pytest.raises(cal.InputError, match=r"rows that are there, but not here: .* and 17 more"):
+        verb(fewer, "new", baseline=last)
+    other_ids = {**mixed, "id": [f"x{i}" for i in range(N)]}
+    with pytest.raises(cal.InputError, match="rows that are not there, but here: 'x0', 'x1'"):
+        verb(other_ids, "new", baseline=last)
+    # What is left out for missing values was left out then as well.
+    table["old"] = np.where(np.arange(N) == 7, np.nan, OLD)
+    last.write_text(cal.keep(verb(table, "old", missing="drop")).to_json())
+    with pytest.raises(cal.InputError, match="not there, but here: 'r7'"):
+        verb(mixed, "new", baseline=last)
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    def classified(truth: Any = TRUTH, **more: Any) -> cal.Evaluation:
+        return cal.classification(truth, probability={"new": NEW[: len(truth)]}, **more)
+
+    last, plain = tmp_path / "last.json", tmp_path / "plain.json"
+    kept = cal.keep(classified())
+    last.write_text(kept.to_json())
+    plain.write_text(classified().to_json())
+    flipped = TRUTH.copy()
+    flipped[[3, 9]] = ~flipped[[3, 9]]
+    for message, wrong in {
+        r"truth differs from today's in 2 of 60 rows, the first is row 3": lambda: classified(
+            flipped, baseline=last
+        ),
+        "has 60 rows, here are 59": lambda: classified(TRUTH[:59], baseline=last),
+        r"classes were \[.*\], now": lambda: classified(
+            np.where(TRUTH, "ill", "well"), positive="ill", baseline=last
+        ),
+        "keeps nothing to compare with; write it with --keep": lambda: classified(baseline=plain),
+        "is of classification, and this is regression": lambda: cal.regression(
+            LINE, LINE, baseline=last
+        ),
+        "'nwe' is no system.* there are 'new'|did you mean": lambda: classified(baseline="nwe"),
+        "No such file": lambda: classified(baseline=tmp_path / "none.json"),
+        "has no system 'x'": lambda: classified(baseline=f"{last}:x"),
+        "has no rows or topics": lambda: cal.keep(cal.classification([1, 0], [1, 1], count=[3, 2])),
+        "read from a file": lambda: cal.keep(cal.from_json(plain)),
+    }.items():
+        with pytest.raises(cal.InputError, match=message):
+            wrong()
+    last.rename(tmp_path / "new.json")
+    with pytest.raises(cal.InputError, match="there is a system 'new' here too"):
+        classified(baseline=tmp_path / "new.json")
+
+
+def test_other_judgments_and_damage(tmp_path: Path) -> None:
+    last = tmp_path / "last.json"
+    kept = cal.keep(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
+    last.write_text(kept.to_json())
+    fewer = {t: {d: g for d, g in of.items() if d != "d3"} for t, of in QRELS.items()}
+    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+        cal.retrieval(fewer, {"new": RUNS[1]}, baseline=last)
+    with pytest.raises(cal.InputError, match="scores were read as float64 then, now as float32"):
+        cal.retrieval(QRELS, {"new": RUNS[1]}, float32=True, baseline=last)
+    with pytest.raises(cal.InputError, match=r"needs? GroupedRankings, which was not kept"):
+        cal.retrieval(SUBTOPICS, {"new": RUNS[1]}, measures=["alpha_nDCG@5"], baseline=last)
+    assert kept.kept is not None
+    text = kept.kept.systems["it"]["JudgedRankings"]
+    for damage in (text[:40], text[:-8], "", 7, "ä", text[::-1]):
+        data = json.loads(kept.to_json())
+        data["kept"]["systems"]["it"]["JudgedRankings"] = damage
+        last.write_text(json.dumps(data))
+        with pytest.raises(cal.InputError, match="what was kept of last is damaged"):
+            cal.retrieval(QRELS, {"new": RUNS[1]}, measures=["AP"], baseline=last)
+    rows = cal.keep(cal.regression(LINE, {"it": LINE}))
+    for damage in ([1.0], None, "x", [[1.0]] * N, ["a"] * N, 3, {"a": 1}, [None] * N):
+        data = json.loads(rows.to_json())
+        data["kept"]["systems"]["it"]["predicted"] = damage
+        last.write_text(json.dumps(data))
+        with pytest.raises(cal.InputError, match=r"^last|last\.json"):
+            cal.regression(LINE, {"new": LINE + 1}, baseline=last)
