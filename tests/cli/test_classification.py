@@ -236,9 +236,8 @@ def test_the_choices_are_those_of_a_confusion_matrix() -> None:
 
 USAGE = {
     "no system": ("t.csv --truth y", "give at least one of --score, --probability, --predicted"),
-    "an id without tables": ("t.csv --truth y --score s --id row", "--id and --system go together"),
     "tables without an id": (
-        "t.csv --truth y --score s --system a=a.csv", "--id and --system go together",
+        "t.csv --truth y --score s --system a=a.csv", "--system goes with --id",
     ),
     "a table without a name": (
         "t.csv --truth y --score s --id row --system a.csv",

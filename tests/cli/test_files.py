@@ -16,27 +16,29 @@ from calipers.cli import COMMANDS, cli
 from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile
 
 #: Each command with inputs, which are called IN1, IN2, …, and the options that write.
+#: What evaluations write.
+WRITTEN = ("-o", "--report", "--junit")
 LINES = {
-    "retrieval": ("retrieval IN1 IN2 IN3", ("-o", "--report")),
-    "classification": ("classification IN1 --truth y --predicted p", ("-o", "--report")),
+    "retrieval": ("retrieval IN1 IN2 IN3", WRITTEN),
+    "classification": ("classification IN1 --truth y --predicted p", WRITTEN),
     "classification, joined": (
         "classification IN1 --truth y --predicted p --id i --system a=IN2 --system b=IN3",
-        ("-o", "--report"),
+        WRITTEN,
     ),
-    "multilabel": ("multilabel IN1 --truth y --predicted p", ("-o", "--report")),
+    "multilabel": ("multilabel IN1 --truth y --predicted p", WRITTEN),
     "multilabel, joined": (
         "multilabel IN1 --truth y --predicted p --id i --system a=IN2",
-        ("-o", "--report"),
+        WRITTEN,
     ),
-    "regression": ("regression IN1 --truth y --predicted p", ("-o", "--report")),
-    "clustering": ("clustering IN1 --labels p --truth y", ("-o", "--report")),
-    "agreement": ("agreement IN1 --raters p,q", ("-o", "--report")),
-    "ranking": ("ranking IN1 --group q --truth y --score s", ("-o", "--report")),
+    "regression": ("regression IN1 --truth y --predicted p", WRITTEN),
+    "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
+    "agreement": ("agreement IN1 --raters p,q", WRITTEN),
+    "ranking": ("ranking IN1 --group q --truth y --score s", WRITTEN),
     "ranking, joined": (
         "ranking IN1 --group q --truth y --score s --id i --system a=IN2",
-        ("-o", "--report"),
+        WRITTEN,
     ),
-    "overlap": ("overlap IN1 IN2", ("-o", "--report")),
+    "overlap": ("overlap IN1 IN2", WRITTEN),
     "compare retrieval": ("compare retrieval IN1 IN2 IN3", ("-o", "--report")),
     "compare classification": (
         "compare classification IN1 --truth y --predicted p --id i --system a=IN2",

@@ -157,7 +157,7 @@ def test_tables_of_their_own_are_joined(data: dict[str, Any]) -> None:
          "rows.csv: truth: expected Booleans, or 0 and 1; is 0." ),
         (["--truth", "y_*", "--probability", "p_*", "--by-label", "--format", "csv"], 2,
          "--by-label goes with a table"),
-        (["--truth", "y_*", "--predicted", "said", "--id", "id"], 2, "--id and --system go"),
+        (["--truth", "y_*", "--predicted", "said", "--system", "a=a.csv"], 2, "--system goes"),
         (["--truth", "y_*", "--predicted", "said", "--separator", ""], 2, "--separator is empty"),
     ],
 )  # fmt: skip

@@ -104,7 +104,7 @@ def regression(
         data=data,
         by=id,
         missing=missing,
-        wide=("quantiles", "predicted") if _several(truth, outputs) else ("quantiles",),
+        wide=("quantiles", "predicted") if _several(truth, outputs, data) else ("quantiles",),
     )
     truth, predicted, quantiles, weight, count, cluster, cut_by = rows.columns.values()
     if (predicted is None) == (quantiles is None):
@@ -175,8 +175,9 @@ def _of_one(
     )
 
 
-def _several(truth: Any, outputs: Sequence[Any] | None) -> bool:
+def _several(truth: Any, outputs: Sequence[Any] | None, data: Any = None) -> bool:
     """Whether the truth has several columns, or the one that it has is named."""
     pattern = isinstance(truth, str) and truth.endswith("*")
-    several = pattern or width(truth) > 1 or len(named_outputs(truth)) > 1
+    listed = data is not None and len(named_outputs(truth)) > 1
+    several = pattern or width(truth) > 1 or listed
     return outputs is not None or several
