@@ -139,6 +139,10 @@ def test_several_systems_have_a_column(folder: Path) -> None:
     table = calipers(runs=runs).stdout.splitlines()
     assert table[2].split() == ["topic", "system", *MEASURES]
     assert [line.split()[:2] for line in table[-2:]] == [["all", "a"], ["all", "b"]]
+    calipers("--per-topic-dir", "evals", runs=runs)
+    for run in ("a", "b"):
+        own = (folder / "evals" / f"{run}.eval").read_text(encoding="utf-8")
+        assert own == calipers("--format", "trec", runs=(f"{run}.json",)).stdout
     told = calipers("--format", "trec", runs=runs, code=2).stderr
     assert "the lines of trec_eval have no place for a system; give one run" in told
 
@@ -221,6 +225,12 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     ev = cal.retrieval(qrels, {"\x1b]0;x": {"\x1b[31m\t1": {"a": 1.0}}}, measures=["RR"])
     assert ev.per_unit is not None
     assert "\x1b" not in printed(print_units, ev, ev.per_unit)
-    from calipers.report.per_topic import trec_lines
+    from calipers.report.per_topic import trec_files, trec_lines
 
-    assert trec_lines(ev, ev.per_unit) == "RR\t\\x1b[31m\\t1\t1.0\nRR\tall\t1.0\n"
+    slashes = cal.retrieval(
+        {"1": {"a": 1}}, {name: {"1": {"a": 1.0}} for name in ("x/y", "X_y", "..")}
+    )
+    assert slashes.per_unit is not None
+    assert list(trec_files(slashes, slashes.per_unit)) == ["x_y.eval", "X_y_.eval", "run.eval"]
+
+    assert trec_lines(ev, ev.per_unit, *ev.systems) == "RR\t\\x1b[31m\\t1\t1.0\nRR\tall\t1.0\n"

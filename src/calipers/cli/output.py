@@ -140,9 +140,19 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str
             "table": lambda: printed(print_units, evaluation, values),
             "json": values.to_json,
             "csv": values.to_csv,
-            "trec": lambda: trec_lines(evaluation, values),
+            "trec": lambda: trec_lines(evaluation, values, *evaluation.systems),
         }
         write_out(texts[kind](), output)
+
+
+def write_trec_files(evaluation: Evaluation, folder: str) -> None:
+    """What trec_eval -q prints of each system, in a file of its own."""
+    from calipers.report.per_topic import trec_files
+
+    assert evaluation.per_unit is not None
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103
+    for name, lines in trec_files(evaluation, evaluation.per_unit).items():
+        write_out(lines, os.path.join(folder, name))  # noqa: PTH118
 
 
 def print_tables(evaluation: Evaluation) -> None:

@@ -10,7 +10,7 @@ import click
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, preset, switch, text
-from calipers.cli.output import FORMATS, UNIT_FORMATS
+from calipers.cli.output import FORMATS, UNIT_FORMATS, write_trec_files
 from calipers.cli.slices import topic_columns, topic_options
 
 
@@ -56,6 +56,12 @@ from calipers.cli.slices import topic_columns, topic_options
     "--per-topic",
     "The value on every topic: table, csv, json, parquet, or trec for the lines of trec_eval -q.",
 )
+@text(
+    "--per-topic-dir",
+    "DIR",
+    "Write the lines of trec_eval -q of every run into DIR as well, a file RUN.eval each.",
+    type=click.Path(file_okay=False),
+)
 @partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
 def command(
     qrels: str,
@@ -63,6 +69,7 @@ def command(
     measures: tuple[str, ...],
     *,
     per_topic: bool,
+    per_topic_dir: str | None,
     **options: Any,
 ) -> None:
     """Evaluate RUNS against QRELS; two or more runs are compared, topic by topic.
@@ -78,12 +85,16 @@ def command(
     Examples:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --baseline bm25
       calipers retrieval qrels.tsv run.parquet --per-topic -o topics.csv
+      calipers retrieval qrels.txt *.run -m AP --per-topic-dir topics
       zcat bm25.run.gz | calipers retrieval qrels.txt - -m AP --per-topic --format trec
       calipers retrieval irds:vaswani run.json --require 'nDCG@10>=0.35'
     """
     output = Output.take(options, units=per_topic)
     if output.kind == "trec" and len(runs) > 1:
-        raise click.UsageError("the lines of trec_eval have no place for a system; give one run")
+        raise click.UsageError(
+            "the lines of trec_eval have no place for a system; give one run, or "
+            "--per-topic-dir for a file each"
+        )
     if not options["incomplete"] and (options["unfound"], options["max_grade"]) != (None, None):
         raise click.UsageError("--unfound and --max-grade go with --incomplete")
     if options["unfound"] is None:
@@ -92,4 +103,6 @@ def command(
     from calipers.evaluate.retrieval import retrieval
 
     evaluation = retrieval(qrels, list(runs), measures=measures or None, **about, **options)
+    if per_topic_dir is not None:
+        write_trec_files(evaluation, per_topic_dir)
     output.finish(evaluation)

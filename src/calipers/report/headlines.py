@@ -159,7 +159,8 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
     if number == 1:
         return f"Significant among the {of}: {listed([show(name) for name in by])}."
     counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
-    return f"Significant among the {of}: {', '.join(counts)}."
+    shown = ", ".join(counts) if len(counts) <= _LISTED else listed(counts)
+    return f"Significant among the {of}: {shown}."
 
 
 def _in_short(d: Difference, show: Show, *, alone: bool) -> str:

@@ -32,6 +32,7 @@ from calipers.report.headlines import (
     others,
 )
 from calipers.report.labels import section
+from calipers.report.many import every_pair, ranking
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     OVERALL_HEAD,
@@ -43,10 +44,12 @@ from calipers.report.rows import (
     direction_text,
     estimate_rows,
     finding_numbers,
+    finding_text,
     heading,
     overall_rows,
     provenance_rows,
     range_text,
+    told_once,
 )
 from calipers.report.slices import (
     MOST_ON_A_PAGE,
@@ -64,6 +67,7 @@ from calipers.report.verdict import (
     sentences,
 )
 from calipers.report.whiskers import whiskers
+from calipers.report.wide import is_ranked
 from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
 
 if TYPE_CHECKING:
@@ -73,6 +77,8 @@ if TYPE_CHECKING:
 # Around a right-to-left name in a sentence, so that it leaves the numbers beside it alone.
 _ISOLATE = "\u2068\u2069"
 _NONE = "'none'"
+#: More sentences than these are left to the pairs, of which a reader chooses.
+MOST_SENTENCES = 60
 _OPTIONAL = ("default", "remarks", "judgments")
 
 
@@ -94,7 +100,8 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
     of_units, missing = every_unit_figure(comparison)
-    said, found = comparison_headlines(comparison, _isolated), sentences(comparison, _isolated)
+    said, many = comparison_headlines(comparison, _isolated), len(comparison) > MOST_SENTENCES
+    found = said if many else sentences(comparison, _isolated)
     return _page(
         numbered([*comparison_figures(comparison), *of_units]),
         comparison.provenance,
@@ -112,7 +119,9 @@ def comparison_page(comparison: Comparison) -> str:
 
 #: What a page does not have unless its result has it.
 _NOTHING = {
-    **dict.fromkeys(("findings", "groups", "label_tables", "definitions", "methods"), ()),
+    **dict.fromkeys(
+        ("findings", "groups", "ranking", "label_tables", "definitions", "methods"), ()
+    ),
     "slices": None,
     "unshown": "",
     "others": "",
@@ -121,7 +130,9 @@ _NOTHING = {
 
 def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
     """A page with these figures."""
+    chosen = (content.get("comparison") or {}).get("pairs")
     scripts = [_markup(javascript()), _markup(_resource("page.js"))] if drawn else []
+    scripts += [_markup(_resource("pairs.js"))] * bool(chosen)
     return _render(
         "page.html.j2",
         **(_NOTHING | content),
@@ -176,10 +187,11 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
         "findings": _findings(evaluation),
         "notes": evaluation.notes,
         "groups": groups,
+        "ranking": ranking(evaluation, _groups_of),
         "has": {name: any(getattr(r, name) for r in rows) for name in _OPTIONAL},
         "level": numbers.percent(evaluation.level),
         "several": len(evaluation.systems) > 1,
-        "comparison": _compared(comparison, asked=False) if comparison else None,
+        "comparison": _compared(comparison) if comparison else None,
     }
 
 
@@ -195,6 +207,8 @@ def _sentences(evaluation: Evaluation) -> list[str]:
     comparison = evaluation.comparison
     if comparison is None:
         return []
+    if len(comparison) > MOST_SENTENCES:
+        return []  # each pair can be chosen
     found = sentences(comparison, _isolated)
     return [] if found == headlines(evaluation, _isolated) else found
 
@@ -206,26 +220,26 @@ def _findings(evaluation: Evaluation) -> list[dict[str, Any]]:
         {
             "severity": found.severity,
             "call": call_of(found),
-            "sentence": found.sentence,
+            "sentence": finding_text(found, alike),
             "rule": found.rule,
             "level": f"{100 * found.level:.4g}%",
             "numbers": finding_numbers(found),
             "measures": [(short(name), places.get(name)) for name in found.measures],
         }
-        for found in evaluation.findings
+        for found, alike in told_once(evaluation.findings)
     ]
 
 
-def _compared(comparison: Comparison, *, asked: bool = True) -> dict[str, Any]:
-    """The table of differences; folded where nobody asked for so many pairs."""
-    rows, number = difference_rows(comparison), len(pairs(comparison))
-    folded = "" if asked or number <= MOST_PAIRS else f"The {number:,} pairs of systems"
+def _compared(comparison: Comparison) -> dict[str, Any]:
+    """The table of differences; of many pairs the numbers, from which a reader chooses."""
+    many = len(pairs(comparison)) > MOST_PAIRS
+    rows = [] if many else difference_rows(comparison)
     return {
+        "pairs": every_pair(comparison) if many else None,
         "rows": rows,
         "level": numbers.percent(comparison.level),
         "p": p_heading(comparison),
         "adjustment": adjustment_text(comparison),
-        "folded": folded,
         "overall": overall_rows(comparison),
         "overall_head": OVERALL_HEAD,
         "has": {
@@ -250,9 +264,16 @@ def _glossary(definition: Definition) -> dict[str, Any]:
 
 
 def _groups(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """The rows of each measure, and the scale that their drawings share."""
+    """The rows of each measure, and the scale that their drawings share; a ranking has them in a
+    table of its own."""
+    return [] if is_ranked(evaluation) else _groups_of(evaluation, evaluation.measures)
+
+
+def _groups_of(evaluation: Evaluation, measures: Sequence[str]) -> list[dict[str, Any]]:
     made = []
     for name, rows in grouped(estimate_rows(evaluation), lambda r: r.estimate.measure).items():
+        if name not in measures:
+            continue
         definition = definitions_of(evaluation).get(name)
         ends, drawn = whiskers([r.estimate for r in rows], definition, evaluation.systems)
         made.append(

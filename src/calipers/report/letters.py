@@ -23,6 +23,7 @@ ITSELF, UNKNOWN = "\\", "?"
 #: Where letters would be too many: what has it is not told apart from the best.
 AS_BEST = "="
 MOST_SETS = 3
+MOST_WIDE = 12
 
 
 def keys(number: int) -> list[str]:
@@ -59,10 +60,11 @@ def marks(
         return {name: "".join(sorted(found)) for name, found in beaten.items()}
     apart = {frozenset((d.system, d.baseline)) for d in differences if outcome(d).decided}
     order = by_value(values, differences[0].higher_is_better)
-    shared = shared_letters(order, apart)
-    if shared is None:
+    shared = shared_letters(order, apart) or {}
+    written = {name: runs(found) for name, found in shared.items()}
+    if not written or max(map(len, written.values())) > MOST_WIDE:
         return {name: AS_BEST for name in order if frozenset((name, order[0])) not in apart}
-    return {name: runs(found) for name, found in shared.items()}
+    return written
 
 
 def shared_letters(

@@ -5,6 +5,7 @@ CSV, JSON and Arrow are the values' own: see :class:`calipers.results.PerUnit`.
 
 from __future__ import annotations
 
+import re
 from typing import TextIO
 
 from calipers.report import numbers
@@ -19,13 +20,9 @@ from calipers.results import NAN, Evaluation, PerUnit
 ALL = "all"
 
 
-def trec_lines(evaluation: Evaluation, per_unit: PerUnit) -> str:
-    """``measure``, ``topic`` and ``value`` between tabs, for every topic and then for ``all``.
-
-    Values are in full precision, and ``nan`` where undefined. There is no place for a system, so
-    there has to be one only.
-    """
-    (system,) = evaluation.systems
+def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
+    """``measure``, ``topic`` and ``value`` between tabs, for every topic and then for ``all``, of
+    one system. Values are in full precision, and ``nan`` where undefined."""
     of = per_unit.values[system]
     lines = [
         f"{measure}\t{visible(unit)}\t{float(values[place])!r}"
@@ -34,6 +31,17 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit) -> str:
     ]
     lines += [f"{measure}\t{ALL}\t{evaluation[system, measure].value!r}" for measure in of]
     return "\n".join(lines) + "\n"
+
+
+def trec_files(evaluation: Evaluation, per_unit: PerUnit) -> dict[str, str]:
+    """The lines of each system by the name of a file for them."""
+    files: dict[str, str] = {}
+    for system in evaluation.systems:
+        name = re.sub(r'[\x00-\x1f/\\:*?"<>|]+', "_", visible(system)).strip(". ") or "run"
+        while f"{name}.eval".lower() in map(str.lower, files):
+            name += "_"
+        files[f"{name}.eval"] = trec_lines(evaluation, per_unit, system)
+    return files
 
 
 def print_units(evaluation: Evaluation, per_unit: PerUnit, file: TextIO) -> None:

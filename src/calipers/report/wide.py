@@ -18,6 +18,8 @@ from calipers.results import Comparison, Difference, Estimate, Evaluation
 
 #: Of no more systems than these a caption names each.
 FEW_NAMED = 6
+#: Where a method is used is counted, where it would take more to name it.
+LONGEST = 120
 #: More remarks than these are counted.
 MOST_REMARKS = 6
 #: What a page calls the answer that is the same for all units.
@@ -256,7 +258,11 @@ def _methods(evaluation: Evaluation) -> str:
     """``Bayesian bootstrap; bootstrap-t: AP of bm25``: the usual one, then the others and where."""
     cells = [e for e in evaluation if e.has_interval]
     usual, *rest = (method for method, _ in Counter(e.method for e in cells).most_common())
-    of = {method: _where([e for e in cells if e.method == method], evaluation) for method in rest}
+    of = {}
+    for method in rest:
+        own = [e for e in cells if e.method == method]
+        where = _where(own, evaluation)
+        of[method] = where if len(where) <= LONGEST else f"{len(own):,} of {len(cells):,}"
     return "; ".join([short(usual), *(f"{short(m)}: {where}" for m, where in of.items())])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from calipers.report import numbers
@@ -14,10 +15,13 @@ from calipers.report.figures.figure import Figure, Numbers, choice_of
 from calipers.report.figures.vega import thinned
 from calipers.report.grouping import grouped
 from calipers.report.names import short, visible
+from calipers.report.wide import is_ranked, ordered, primary_of
 from calipers.results import Curve, Evaluation
 
 #: Kinds that are left to those who open "More curves".
 _MORE = frozenset({"DET", "lift", "gain", "cost", "net benefit"})
+#: Of more systems those that lead are drawn.
+MOST_CURVES = 12
 #: So many points of a curve stand beside its chart.
 _POINTS = 11
 
@@ -49,11 +53,23 @@ def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
         drawn = (c for c in of_kind if len(c.x) and c.kind not in _APART)
         groups = grouped(drawn, lambda c: c.system if c.series or c.kind == "threshold" else "")
         for system, curves in groups.items():
-            yield _curve_figure(kind, system, curves, evaluation.systems)
+            shown, of = _leading(evaluation, curves) if not system else (curves, "")
+            figure = _curve_figure(kind, system, shown, evaluation.systems)
+            yield replace(figure, caption=f"{of}{figure.caption}")
     together = calibration.calibration_curves(evaluation)
     if together:
         yield calibration.calibration_figure(together, evaluation.systems)
     yield from residuals.residual_figures(evaluation)
+
+
+def _leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
+    """The curves of the systems that lead, where more than can be told apart would share a chart;
+    and whose they are."""
+    if len(curves) <= MOST_CURVES or not is_ranked(evaluation):
+        return curves, ""
+    leading = ordered(evaluation)[:MOST_CURVES]
+    of = f"The first {MOST_CURVES} of {len(curves)} systems by {short(primary_of(evaluation))}. "
+    return [c for c in curves if c.system in leading], of
 
 
 def _by_kind(curves: Sequence[Curve]) -> Iterator[tuple[str, Iterable[Curve]]]:

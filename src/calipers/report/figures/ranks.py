@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 from calipers.report import numbers
@@ -14,14 +15,17 @@ from calipers.report.names import labels, short
 from calipers.report.verdict import groups_text, most, overall_sentence
 from calipers.results import Comparison, Overall
 
-#: More measures have no diagram; more systems no place in one.
+#: More measures have no diagram, nor more than so many systems in all; more no place in one.
 MOST_MEASURES = 12
+MOST_IN_ALL = 120
 MOST_RANKED = 40
 
 
 def rank_figures(comparison: Comparison) -> Iterator[Figure]:
     """The critical-difference diagrams."""
-    drawn = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    fit = [o for o in comparison.overall if 3 <= len(o.systems) <= MOST_RANKED][:MOST_MEASURES]
+    sizes = accumulate(len(o.systems) for o in fit)
+    drawn = [o for o, size in zip(fit, sizes, strict=True) if size <= MOST_IN_ALL]
     for overall in drawn:
         yield of_measure(_figure(overall), overall.measure, len(drawn), "ranks")
 
