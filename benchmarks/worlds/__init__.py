@@ -11,6 +11,7 @@ from worlds import (
     findings,
     labels,
     numbers,
+    outputs,
     pages,
     pairs,
     partitions,
@@ -26,6 +27,7 @@ from worlds.world import Trial, World
 KINDS = (
     *(labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions),
     raters,
+    outputs,
 )
 TRIALS = (several, families, pages, slices, findings)
 

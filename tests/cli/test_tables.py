@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from in_process import invoke
+
+from calipers.results import Evaluation
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 
@@ -103,3 +106,32 @@ def test_a_result_is_written_as_latex(tmp_path: Path, way: str) -> None:
     text = made.output if way == "--format" else out.read_text("utf-8")
     assert text.startswith("% needs \\usepackage{booktabs}\n\\begin{table}\n")
     assert text.count(" & ") == 3 * 3
+
+
+def _outputs(line: Sequence[str]) -> list[tuple[str, str, float]]:
+    """System, measure and value of each estimate."""
+    made = invoke(["regression", *line, "--format", "json", "--interval", "none"])
+    assert made.exit_code == 0, made.stderr
+    read = Evaluation.from_json(made.stdout)
+    return [(e.system, e.measure, e.value) for e in read]
+
+
+def test_several_outputs_are_columns_by_name_or_by_what_they_begin_with(tmp_path: Path) -> None:
+    rows = [(k, k * k, k + k % 3, k * k - k % 5, k + 1, k * k) for k in range(30)]
+    text = "\n".join(",".join(map(str, row)) for row in [range(6), *rows])
+    table, truth, apart = (tmp_path / name for name in ("t.csv", "truth.csv", "a.csv"))
+    table.write_text(text.replace("0,1,2,3,4,5", "u,v,a_u,a_v,b_v,b_u", 1))
+    stars = _outputs([str(table), "--truth", "u,v", "--predicted", "a_*", "-m", "R2"])
+    listed = _outputs([str(table), "--truth", "u,v", "--predicted", "a_u,a_v", "-m", "R2"])
+    assert stars == listed
+    assert [measure for _, measure, _ in stars] == ["R2[u]", "R2[v]"]
+    both = [str(table), "--truth", "u,v", "--predicted", "a_*", "--predicted", "far=b_v,b_u"]
+    assert [s for s, _, _ in _outputs([*both, "-m", "macro-MAE"])] == ["a", "far"]
+    truth.write_text("id,u,v\n" + "".join(f"{k},{r[0]},{r[1]}\n" for k, r in enumerate(rows)))
+    said = [f"{k},{r[3]},{r[2]}\n" for k, r in enumerate(rows)]
+    apart.write_text("id,v,u\n" + "".join(reversed(said)))
+    line = [str(truth), "--truth", "u,v", "--id", "id", "--predicted", "u,v", "-m", "R2"]
+    assert _outputs([*line, "--system", f"a={apart}"]) == stars
+    wrong = invoke(["regression", str(table), "--truth", "u,v", "--predicted", "a_u,a_v,b_u"])
+    assert wrong.exit_code == 2
+    assert "'a_u,a_v,b_u': 3 columns for 2 outputs: u, v" in wrong.stderr

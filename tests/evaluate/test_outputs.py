@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
@@ -287,3 +288,90 @@ def test_rows_of_which_an_output_is_missing() -> None:
 def test_what_is_wrong(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cal.regression(**{"truth": TRUTH, "predicted": SAID, "outputs": NAMES, **given})
+
+
+# --- What is said and drawn of each output ---------------------------------------------------------
+
+
+def test_findings_name_the_output_and_its_measures() -> None:
+    truth = np.random.default_rng(2).normal(size=(200, 2))
+    said = np.column_stack([truth[:, 0], np.random.default_rng(3).normal(size=200)])
+    given: dict[str, Any] = {"outputs": ["good", "bad"], "measures": ["macro-R2", "RMSE"]}
+    own = [f for f in cal.regression(truth, {"a": said}, **given).findings if f.systems == ("a",)]
+    assert {f.kind for f in own} == {"error-above-constant", "trend-of-residuals"}
+    for found in own:
+        assert found.sentence.startswith("a on 'bad': its ")
+        assert found.measures == ("RMSE[bad]",)
+
+
+def test_a_note_where_averages_mix_units() -> None:
+    assert evaluated("macro-R2", "macro-MAPE", "RMSE").notes == ()
+    [note] = evaluated("macro-RMSE", "macro-MedAE").notes
+    assert note.startswith(
+        "macro-RMSE, macro-MedAE have the units of the outputs: where these diff"
+    )
+
+
+def test_curves_of_an_output_are_those_of_it_alone() -> None:
+    both = {"a": SAID, "b": OTHER}
+    ev = cal.regression(TRUTH, both, outputs=NAMES, resamples=200)
+    one = cal.regression(TRUTH[:, 1], {n: x[:, 1] for n, x in both.items()}, resamples=200)
+    assert len(ev.curves) == 3 * len(one.curves) == len(list(ev.curves))
+    for kind in ("normal quantiles", "residual given truth"):
+        found, like = cal.curve(ev, kind, "b", output="area"), cal.curve(one, kind, "b")
+        np.testing.assert_array_equal(found.y, like.y)
+        assert found.columns()["output"] == ["area"] * len(found)
+    truth = cal.curve(ev, "values", "a", series="truth", output="rooms")
+    assert truth.x[0] == min(TRUTH[:, 2].min(), SAID[:, 2].min(), OTHER[:, 2].min())
+    with pytest.raises(InputError, match="several: name the output, one of price, area, rooms"):
+        cal.curve(ev, "residuals", "a")
+
+
+def test_a_page_lets_the_reader_choose_the_output(tmp_path: Path) -> None:
+    from calipers.report.figures.residuals import residual_figures
+
+    ev = cal.regression(TRUTH, {"a": SAID, "b": OTHER}, outputs=NAMES, resamples=200)
+    drawn = list(residual_figures(ev))
+    assert [f.choice for f in drawn] == list(NAMES) * 6
+    assert {f.chosen_by for f in drawn} == {"Output"}
+    read = Evaluation.from_json(ev.to_json(details=True))
+    assert [c.output for c in read.curves] == [c.output for c in ev.curves]
+    assert numbers(read) == numbers(ev)
+    many = cal.regression(np.tile(TRUTH, 3), np.tile(SAID, 3), resamples=200)
+    drawn = list(residual_figures(many))
+    assert len(drawn) == 36
+    assert drawn[0].caption.endswith("Of the first 6 of 9 outputs.")
+    of_many = cal.regression(np.tile(TRUTH, 4), np.tile(SAID, 4), resamples=200)
+    assert [e.measure for e in of_many] == ["macro-R2", "variance-weighted-R2"]
+    assert not of_many.curves
+
+
+def test_a_measure_called_with_tables() -> None:
+    assert cal.measure("macro-R2")(TRUTH, SAID) == pytest.approx(metrics.r2_score(TRUTH, SAID))
+    weight = {"weight": WEIGHT}
+    found = cal.measure("macro-MAE")(TRUTH, SAID, **weight)
+    assert found == pytest.approx(metrics.mean_absolute_error(TRUTH, SAID, sample_weight=WEIGHT))
+    with pytest.raises(InputError, match="RMSE has a value for each output: ask for macro-RMSE"):
+        cal.measure("RMSE")(TRUTH, SAID)
+    with pytest.raises(InputError, match="macro-RMSE: there is one output, without a name"):
+        cal.regression(TRUTH[:, 0], SAID[:, 0], measures=["macro-RMSE"])
+    with pytest.raises(InputError, match=r"RMSE\[a\]: there is one output, without a name"):
+        cal.regression(TRUTH[:, 0], quantiles={0.5: SAID[:, 0]}, measures=["RMSE[a]"])
+    with pytest.raises(UnknownMeasureError, match="called 'weighted-R2'; its mean is macro-R2"):
+        evaluated("weighted-R2")
+
+
+def test_slices_and_pairs_of_an_average_by_hand() -> None:
+    """The difference of two systems moves by the difference of what rows move both."""
+    both = {"a": SAID, "b": OTHER}
+    ev = evaluated("macro-MAE", said=both, slices={"half": np.arange(N) % 2})
+    losses = {n: np.abs(x - TRUTH).mean(axis=1) for n, x in both.items()}
+    apart = losses["b"] - losses["a"]
+    assert ev.comparison is not None
+    assert ev.comparison["macro-MAE"].value == pytest.approx(apart.mean())
+    t = apart.mean() / (apart.std(ddof=1) / np.sqrt(N))
+    p = 2 * stats.t.sf(abs(t), N - 1)
+    assert ev.compare(test="t")["macro-MAE"].p == pytest.approx(p)
+    assert ev.slices is not None
+    parts = {(s.slice, s.estimate.system): s.estimate.value for s in ev.slices}
+    assert parts["1", "b"] == pytest.approx(losses["b"][1::2].mean())

@@ -202,6 +202,10 @@ def test_numbers(way: tuple[str, str, str]) -> None:
         measures = every("regression", "regression", "fit", "order") if way == PLAIN else OF_NUMBERS
         given = options(len(truth), way)
         looked_at(cal.regression(truth, systems, measures=measures, **given))
+        several = {name: np.column_stack([x, truth]) for name, x in systems.items()}
+        averages = [f"macro-{name}" for name in measures] + ["variance-weighted-R2"]
+        target = np.column_stack([truth, np.asarray(said)])
+        looked_at(cal.regression(target, several, measures=averages, **given))
         quantiles = {
             name: {0.05: np.asarray(said) * 0.9, 0.5: said, 0.9: said, 0.95: np.asarray(said) * 0.7}
             for name, said in systems.items()

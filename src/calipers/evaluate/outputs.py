@@ -26,8 +26,9 @@ from calipers.systems.outputs import Outputs
 #: R² comes first as it has no unit: a mean of RMSEs in euros and in metres says nothing.
 DEFAULT_MEASURES = ("macro-R2", "R2", "RMSE", "MAE")
 
-#: Of more outputs there are no curves, and only averages are shown where no measures are named.
-MOST_SHOWN = 20
+#: Of more outputs there are no curves and findings of each, and only averages are shown where no
+#: measures are named.
+MOST_SHOWN = 10
 OF_MANY = ("macro-R2", "variance-weighted-R2")
 
 
@@ -60,6 +61,7 @@ def outputs(
         tables = repeats(target), repeats(said)
         systems[name] = Outputs(name, own, *tables, weights, settings, clusters)
     many = len(own) > MOST_SHOWN
+    each = () if many else own
     chosen = chosen_of(measures, own, OF_MANY if many else DEFAULT_MEASURES)
     return evaluated(
         "regression",
@@ -68,9 +70,9 @@ def outputs(
         slices=repeats.sliced(slices),
         conventions={"outputs": list(own)},
         notes=[*notes, *_in_units(chosen)],
-        findings=partial(of_outputs, lambda row: rows.named(repeats.place(row))),
+        findings=partial(of_outputs, lambda row: rows.named(repeats.place(row)), each),
         ids=repeats.ids(rows.names()),
-        shown=lambda of: {"curves": _curves(of, own) if curves and not many else ()},
+        shown=lambda of: {"curves": _curves(of, each) if curves and each else ()},
         **parts,
     )
 

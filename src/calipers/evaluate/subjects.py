@@ -151,14 +151,15 @@ def of_numbers(
 
 
 def of_outputs(
-    named: Callable[[int], str], task: str, source: Rows, told: Told
+    named: Callable[[int], str], outputs: Sequence[str], task: str, source: Rows, told: Told
 ) -> tuple[Finding, ...]:
-    """Of systems that predict several numbers of each row."""
+    """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
+    one by one."""
     by_name = source.by_name.items()
     each = {
         name: {
             o: (Numbers(one.truth, one.predicted, one.weight, one.clusters, named),)
-            for o, one in ((o, s.of_output(o)) for o in s.outputs)
+            for o, one in ((o, s.of_output(o)) for o in outputs)
         }
         for name, s in by_name
     }

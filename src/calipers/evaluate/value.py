@@ -17,6 +17,7 @@ from calipers.data.classes import classes
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
+from calipers.data.outputs import width
 from calipers.data.quantiles import as_quantiles
 from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
@@ -130,6 +131,8 @@ def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: 
 
 def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
     """Of predicted numbers, or of quantiles."""
+    if measure.viewed or width(truth) > 1:
+        return _of_outputs(measure, truth, prediction, weight, count)
     target = as_quantities(truth, "truth")
     repeats = Repeats.of(count, len(target))
     rest = repeats.weights(weight), Settings()
@@ -143,3 +146,14 @@ def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, coun
         same_length(predicted, len(target), "predicted")
         system = Predictions("predicted", repeats(target), repeats(predicted), *rest)
     return float(measure.apply(system.over(measure).statistic))
+
+
+def _of_outputs(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of several numbers a row."""
+    from calipers.evaluate.regression import regression
+
+    given = {"weight": weight, "count": count, "interval": "none", "curves": False}
+    found = regression(truth, prediction, measures=[measure], **given)
+    if len(found.estimates) > 1:
+        raise InputError(f"{measure} has a value for each output: ask for macro-{measure}")
+    return found.estimates[0].value

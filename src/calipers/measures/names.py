@@ -317,6 +317,10 @@ def _unknown(text: str, families: Sequence[str]) -> str:
     instead = ELSEWHERE.get(base.lower().replace("-", "_"))
     if instead is not None:
         return told + instead
+    averaged = _AVERAGE.match(text.strip())
+    hows = _viewed_in(families, {"average": "macro"})
+    if averaged and hows and candidates(averaged["name"], families):
+        return told + f"its mean is macro-{averaged['name']}"
     others = [
         f"{m.name} of {other}"
         for other, own in TASKS.items()

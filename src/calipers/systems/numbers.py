@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from calipers.data.errors import InputError
 from calipers.readings.losses import Losses
 from calipers.readings.numbers import Fitted, NumberedRows, Ordered
 from calipers.statistics import FloatArray, Moments, NumberMoments
@@ -36,6 +37,15 @@ class Predictions(System):
         "numbers": ("predicted", "predicted numbers"),
         "quantiles": ("quantiles", "quantiles= of each row"),
     }
+
+    def check_one(self, measure: Measure) -> None:
+        """That the measure is not of several outputs."""
+        if measure.viewed:
+            raise InputError(
+                f"{measure}: there is one output, without a name (outputs=); ask for "
+                f"{measure.plain}"
+            )
+        super().check_one(measure)
 
     def over(self, measure: Measure) -> Losses | NumberedRows:
         """The loss of each row, or truth and prediction themselves."""

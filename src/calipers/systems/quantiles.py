@@ -62,7 +62,10 @@ class Quantiles(System):
     def check_one(self, measure: Measure) -> None:
         """That there are the quantiles that the measure is about."""
         try:
-            if self.problem_of(measure) is None:
+            one = self.problem_of(measure)
+            if one is not None:
+                one.check_one(measure)
+            else:
                 measure.losses(self.truth[:0], QuantileRows(self.levels, self.values[:0]))
         except NoLevelError as error:
             raise InputError(f"{self.name}: {measure} needs {error}") from None

@@ -47,6 +47,8 @@ _SAID = {
     "best predictions, which are nearer to the mean than the truth is.",
 }
 _POINTS = 11
+#: Of more outputs the first are drawn: each has six charts.
+_MOST_OUTPUTS = 6
 
 
 def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
@@ -55,7 +57,7 @@ def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
     found = grouped(own, lambda c: (c.kind, c.output))
     outputs = list(dict.fromkeys(c.output for c in own))
     for kind in dict.fromkeys(c.kind for c in own):
-        for output in outputs:
+        for output in outputs[:_MOST_OUTPUTS]:
             drawn = [c for c in found.get((kind, output), []) if len(c.x)]
             if drawn:
                 spread = found.get((VALUES, output), []) if kind in GIVEN else []
@@ -65,8 +67,10 @@ def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
 
 def _of_output(figure: Figure, output: str, of: int) -> Figure:
     """The figure of one of so many outputs, of which the reader chooses."""
+    some = f"Of the first {_MOST_OUTPUTS} of {of} outputs." if of > _MOST_OUTPUTS else ""
     return replace(
         figure,
+        caption=" ".join(filter(None, [figure.caption, some])),
         title=f"{figure.title}: {short(output)}",
         label=f"{short(output)}. {figure.label}",
         choice=choice_of(output, of),
