@@ -229,6 +229,11 @@ INTERVALS: Mapping[str, tuple[Row, ...]] = {
         Row("of rows"),
     ),
     "median": (Row("woodruff"),),
+    # Of three outputs whose residuals go together or not macro-Spearman held the truth 93 times of
+    # 100 with 20 rows, 94 and 95 with 100 and 500 (±0.6). Averages of the other kinds are those of
+    # one output: macro-R2 94, 95 and 95 times, by variance likewise, macro-MAE 94 to 96, macro-RMSE
+    # 93, 95 and 95; of residuals t with 5 degrees of freedom macro-R2 94 times, macro-RMSE 90 to
+    # 92, as RMSE of one output alone.
     "average over outputs": (
         Row("delta", caution=_heavy, tries=True),
         Row("percentile", tries=True),
