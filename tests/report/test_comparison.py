@@ -111,8 +111,9 @@ def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None
 
 def test_charts_of_three_systems_or_more(four: Comparison) -> None:
     text = page(four)
-    for title in ("Differences", "Every pair: m1", "Mean ranks: m2", "m1 by unit", "m2 by unit"):
-        assert f"<h3>{title}</h3>" in text
+    for title in ("Differences</h3>", "Every pair: m1</h3>", "Mean ranks: m2</h3>",
+                  "m1 by unit: ", "m2 by unit: "):  # fmt: skip
+        assert f"<h3>{title}" in text
     assert 'data-by="Pair"' in text
     two = page(compared(values(systems=2)))
     assert "Every pair" not in two
@@ -194,7 +195,7 @@ def test_splits_have_their_differences() -> None:
     old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
     made = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
     assert heading(made).endswith("over test splits")
-    assert "<h3>AUC by split</h3>" in page(made)
+    assert "<h3>AUC by split: new less old</h3>" in page(made)
     text = markdown(made)
     assert "### Differences by split" in text
     assert "Nadeau and Bengio" in text

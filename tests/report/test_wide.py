@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import re
 import textwrap
 from itertools import combinations
 
@@ -147,6 +149,24 @@ def test_thirty_systems_fit_on_a_screen() -> None:
     assert sum(map(len, folded)) <= 46
     assert max(map(len, rest.split("\n\n")[0].splitlines())) <= 120
     assert head.count("\n- ") <= 6  # what is found of many is said once
+
+
+def test_the_page_has_every_pair_to_choose_from() -> None:
+    page = MANY.to_html()
+    data = json.loads(re.findall(r'<div class="pairs".*?json">(.*?)</script>', page, re.DOTALL)[0])
+    assert MANY.comparison is not None
+    assert len(data["pairs"]) * len(data["measures"]) == len(MANY.comparison) == 2 * 66
+    for measure, (digits, *columns) in data["measures"].items():
+        for (a, b), value, low, high, p, verdict in zip(data["pairs"], *columns, strict=True):
+            d = MANY.comparison[data["systems"][a], data["systems"][b], measure]
+            half = 0.51 * 10**-digits
+            assert [value, low, high] == pytest.approx(
+                [x * 10**digits for x in (d.value, d.low, d.high)], abs=half * 10**digits
+            )
+            assert p == pytest.approx(1e4 * d.p_adjusted, abs=0.51)
+            assert data["verdicts"][verdict] == outcome(d).value
+    ranked = re.findall(r'<th scope="row"><bdi>(.*?)</bdi>', page.partition('id="ranking"')[2])
+    assert ranked[:12] == sorted(MANY.systems, key=lambda name: MANY[name, "MAE"].value)
 
 
 # --- Letters --------------------------------------------------------------------------------------

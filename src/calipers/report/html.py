@@ -240,8 +240,9 @@ def _compared(comparison: Comparison) -> dict[str, Any]:
         "level": numbers.percent(comparison.level),
         "p": p_heading(comparison),
         "adjustment": adjustment_text(comparison),
-        "overall": overall_rows(comparison),
-        "overall_head": OVERALL_HEAD,
+        # Groups of many systems are long lists, which the matrix of pairs shows better.
+        "overall": [row[:-1] if many else row for row in overall_rows(comparison)],
+        "overall_head": OVERALL_HEAD[:-1] if many else OVERALL_HEAD,
         "has": {
             name: any(getattr(row, name) for row in rows)
             for name in ("test", "effect", "counts", "detectable", "margin", "remarks")
