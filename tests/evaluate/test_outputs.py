@@ -304,6 +304,14 @@ def test_findings_name_the_output_and_its_measures() -> None:
         assert found.measures == ("RMSE[bad]",)
 
 
+def test_the_same_of_several_outputs_names_each() -> None:
+    truth = np.random.default_rng(2).normal(size=(100, 4))
+    said = np.random.default_rng(3).normal(size=(100, 4))
+    text = str(cal.regression(truth, {"a": said}, outputs=list("wxyz"), measures=["RMSE"]))
+    assert "a on 'w': its RMSE of" in text
+    assert "Likewise: a on 'x', a on 'y', a on 'z'." in text
+
+
 def test_a_note_where_averages_mix_units() -> None:
     assert evaluated("macro-R2", "macro-MAPE", "RMSE").notes == ()
     [note] = evaluated("macro-RMSE", "macro-MedAE").notes

@@ -117,6 +117,7 @@ class Rule:
             numbers={n: float(v.value if isinstance(v, Valued) else v) for n, v in values},
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if said.level is None else said.level,
+            output=subject.output,
         )
 
 

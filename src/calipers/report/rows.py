@@ -237,7 +237,11 @@ def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
     """The sentence, and of whom the same is said."""
     if not alike:
         return visible(found.sentence)
-    of = [" and ".join(map(short, other.systems)) for other in alike]
+    of = [
+        " and ".join(map(short, other.systems))
+        + (f" on '{short(other.output)}'" if other.output else "")
+        for other in alike
+    ]
     between = "; " if len(alike[0].systems) > 1 else ", "
     more = f"{between}and {len(of) - MOST_LIKEWISE} more" if len(of) > MOST_LIKEWISE else ""
     return f"{visible(found.sentence)} Likewise: {between.join(of[:MOST_LIKEWISE])}{more}."

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from calipers.results.fields import Level, OneOf
+from calipers.results.fields import BRIEF, Level, OneOf
 from calipers.results.written import Written
 
 
@@ -33,7 +33,8 @@ class Finding(Written):
 
     ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
     those that have any, at ``level``. ``measures`` name the definitions that it speaks of, and
-    ``systems`` whom it is about; none where it is about the data. Evaluations list the gravest
+    ``systems`` whom it is about; none where it is about the data. ``output`` is the one of several
+    numbers a row that it is about. Evaluations list the gravest
     findings first. The page ``docs/findings.md`` has a section for each ``kind``.
     """
 
@@ -46,6 +47,7 @@ class Finding(Written):
     numbers: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     level: Level = 0.95
+    output: str = field(default="", metadata=BRIEF)
 
     def __str__(self) -> str:
         return self.sentence
