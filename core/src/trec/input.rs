@@ -1,8 +1,8 @@
 //! Where stored bytes come from: a file, or a pipe, which gives them only once.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use tempfile::SpooledTempFile;
 
@@ -12,6 +12,24 @@ use super::stop::Stop;
 /// How many bytes of a pipe are kept in memory; more go to a temporary file.
 const IN_MEMORY: usize = 1 << 22;
 
+/// A path; what was read already of the pipe that it stands for, and that pipe as it is open: once
+/// its writer is done, one that is opened anew would wait for another.
+pub struct Given {
+    pub path: PathBuf,
+    pub begun: Vec<u8>,
+    pub file: Option<i32>,
+}
+
+impl From<&Path> for Given {
+    fn from(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            begun: Vec::new(),
+            file: None,
+        }
+    }
+}
+
 pub enum Input {
     File { file: File, start: u64 },
     Pipe(Pipe),
@@ -20,6 +38,8 @@ pub enum Input {
 pub struct Pipe {
     file: File,
     stop: Stop,
+    /// What somebody else has taken out of it.
+    begun: Cursor<Vec<u8>>,
     /// What has been read, for reading it again; without it, if that was not asked for. That it
     /// could not be kept matters only once it is needed.
     kept: Option<io::Result<SpooledTempFile>>,
@@ -29,11 +49,12 @@ pub struct Pipe {
 
 impl Input {
     /// `-` is standard input.
-    pub fn open(path: &Path, stop: &Stop) -> io::Result<Self> {
-        let mut file = if path == Path::new("-") {
-            standard_input()?
-        } else {
-            opened(path)?
+    pub fn open(given: &Given, stop: &Stop) -> io::Result<Self> {
+        let path = given.path.as_path();
+        let mut file = match given.file {
+            Some(file) => again(file)?,
+            None if path == Path::new("-") => standard_input()?,
+            None => opened(path)?,
         };
         if file.metadata()?.is_file() {
             let start = file.stream_position()?;
@@ -43,6 +64,7 @@ impl Input {
             file,
             stop: stop.clone(),
             kept: None,
+            begun: Cursor::new(given.begun.clone()),
             again: None,
         }))
     }
@@ -96,7 +118,11 @@ impl Read for Pipe {
             }
             self.again = None;
         }
+        let begun = self.begun.read(buffer)?;
         let read = loop {
+            if begun > 0 || buffer.is_empty() {
+                break begun;
+            }
             wait(&self.file, &self.stop)?;
             match self.file.read(buffer) {
                 // Another reader was quicker.
@@ -126,6 +152,21 @@ fn opened(path: &Path) -> io::Result<File> {
 #[cfg(not(unix))]
 fn opened(path: &Path) -> io::Result<File> {
     File::open(path)
+}
+
+/// A file that the caller has open, and keeps so meanwhile.
+#[cfg(unix)]
+fn again(file: i32) -> io::Result<File> {
+    use std::os::fd::BorrowedFd;
+
+    // SAFETY: the caller, who holds the interpreter's object of it, keeps it open.
+    let file = unsafe { BorrowedFd::borrow_raw(file) };
+    file.try_clone_to_owned().map(File::from)
+}
+
+#[cfg(not(unix))]
+fn again(_: i32) -> io::Result<File> {
+    standard_input()
 }
 
 /// Waits until there is something to read, so that one can be asked to stop meanwhile.

@@ -1,9 +1,9 @@
 //! The judgments: which document has which grade for which topic.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use super::columns::Columns;
+use super::input::Given;
 use super::lines::{Format, Kind};
 use super::problems::{Failure, Origin, Problems, shown};
 use super::source::{Provenance, Source};
@@ -26,7 +26,7 @@ pub struct Judgments {
 
 impl Judgments {
     pub fn from_file(
-        path: &Path,
+        path: &Given,
         lenient: bool,
         block: usize,
         stop: &Stop,
@@ -46,7 +46,7 @@ impl Judgments {
             topics,
             problems,
             provenance,
-            Origin::File(path),
+            Origin::File(&path.path),
             lenient,
             stop,
         )

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyString};
 
 use super::columns::{Columns, StringBuffers, Strings};
+use super::input::Given;
 use super::judgments::{self, out_of_range};
 use super::lines::{Fault, Kind};
 use super::problems::{Failure, named, shown};
@@ -47,6 +48,20 @@ type Ints = Py<PyArray1<i64>>;
 /// A column of byte strings: offsets and data, as in Arrow's `large_binary`.
 type StringArrays<'py> = (PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, u8>);
 
+impl FromPyObject<'_, '_> for Given {
+    type Error = PyErr;
+
+    fn extract(path: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        let begun = path.getattr_opt("begun")?;
+        let file = path.getattr_opt("file")?;
+        Ok(Self {
+            path: path.extract()?,
+            begun: begun.map_or(Ok(Vec::new()), |begun| begun.extract())?,
+            file: file.map(|file| file.extract()).transpose()?,
+        })
+    }
+}
+
 /// Asks those who read for another thread, which alone learns of Ctrl-C, to stop.
 #[pyclass(frozen, name = "Stop", module = "calipers._core")]
 #[derive(Default)]
@@ -73,9 +88,9 @@ impl Judgments {
     /// Read a qrels file: topic, iteration, document, grade. `-` is standard input.
     #[staticmethod]
     #[pyo3(signature = (path, lenient = false))]
-    fn from_file(py: Python, path: PathBuf, lenient: bool) -> PyResult<Self> {
+    fn from_file(py: Python, path: Given, lenient: bool) -> PyResult<Self> {
         let read = |stop: &Stop| judgments::Judgments::from_file(&path, lenient, BLOCK, stop);
-        watched(py, Some(&path), read).map(Self)
+        watched(py, Some(&path.path), read).map(Self)
     }
 
     /// Take grades by topic and document.
@@ -138,7 +153,7 @@ impl Judgments {
     fn read_run(
         &self,
         py: Python,
-        path: PathBuf,
+        path: Given,
         float32: bool,
         lenient: bool,
         ascending: bool,
@@ -158,7 +173,7 @@ impl Judgments {
         };
         let read = |stop: &Stop| run::read_file(&path, self.context(options, stop));
         let run = aside(py, asked.map(|asked| &asked.0), read)?
-            .map_err(|failure| raised(py, failure, Some(&path)))?;
+            .map_err(|failure| raised(py, failure, Some(&path.path)))?;
         JudgedRun::new(py, run)
     }
 
@@ -239,7 +254,7 @@ impl Judgments {
 #[pyo3(signature = (path, kind, lenient = false))]
 pub fn read_rows<'py>(
     py: Python<'py>,
-    path: PathBuf,
+    path: Given,
     kind: &str,
     lenient: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -263,7 +278,7 @@ pub fn read_rows<'py>(
         numbers,
         lines,
         provenance,
-    } = watched(py, Some(&path), read)?;
+    } = watched(py, Some(&path.path), read)?;
     let columns = PyDict::new(py);
     for (name, StringBuffers { offsets, data }) in texts {
         columns.set_item(name, (offsets.into_pyarray(py), data.into_pyarray(py)))?;

@@ -4,9 +4,9 @@
 #![allow(clippy::cast_possible_wrap)]
 
 use std::array;
-use std::path::Path;
 
 use super::columns::StringBuffers;
+use super::input::Given;
 use super::lines::{Fault, Format, Kind, without_mark};
 use super::problems::{Failure, Origin};
 use super::source::{Provenance, Source};
@@ -30,7 +30,7 @@ pub enum Numbers {
 /// Of no kind are groups or preferences, which the first line tells. That a document stands there
 /// twice is no problem here.
 pub fn read_rows(
-    path: &Path,
+    path: &Given,
     kind: Option<Kind>,
     lenient: bool,
     block: usize,
@@ -41,7 +41,7 @@ pub fn read_rows(
     let format = Format { kind, lenient };
     let reader = Reader {
         source,
-        origin: Origin::File(path),
+        origin: Origin::File(&path.path),
         format,
     };
     let levels = |levels| Numbers::Real("level", levels);

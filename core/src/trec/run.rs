@@ -7,13 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::panic::resume_unwind;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use super::columns::Columns;
 use super::contiguous;
+use super::input::Given;
 use super::judgments::Judgments;
 use super::lines::{Fault, Format, Kind, without_mark};
 use super::problems::{Failure, Origin, Problems};
@@ -64,12 +64,12 @@ pub struct Context<'a> {
     pub stop: &'a Stop,
 }
 
-pub fn read_file(path: &Path, context: Context) -> Result<Run, Failure> {
+pub fn read_file(path: &Given, context: Context) -> Result<Run, Failure> {
     let source = Source::open_to_restart(path, context.options.block, context.stop)?;
     let (source, reduced) = reduce(Mutex::new(source), context)?;
     let source = source.into_inner().expect("no worker panicked");
     let provenance = source.provenance(reduced.tally.lines);
-    reduced.into_run(provenance, Origin::File(path), "no lines")
+    reduced.into_run(provenance, Origin::File(&path.path), "no lines")
 }
 
 pub fn read_columns(columns: Columns<f64>, context: Context) -> Result<Run, Failure> {

@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use memchr::{memchr, memchr_iter, memrchr};
 use sha2::{Digest, Sha256};
 
-use super::input::Input;
+use super::input::{Given, Input};
 use super::lines::{Fault, Format, LONGEST, without_mark};
 use super::problems::{Failure, Origin, Problems};
 use super::stop::Stop;
@@ -101,15 +101,15 @@ pub struct Source {
 
 impl Source {
     /// Blocks have about `size` bytes, or as many as a longer line needs. `-` is standard input.
-    pub fn open(path: &Path, size: usize, stop: &Stop) -> Result<Self, Failure> {
+    pub fn open(path: &Given, size: usize, stop: &Stop) -> Result<Self, Failure> {
         let input = Input::open(path, stop);
-        Self::begin(path.to_owned(), input, size, stop.clone())
+        Self::begin(path.path.clone(), input, size, stop.clone())
     }
 
     /// Like `open`, but the source can `restart`, also when it is a pipe.
-    pub fn open_to_restart(path: &Path, size: usize, stop: &Stop) -> Result<Self, Failure> {
+    pub fn open_to_restart(path: &Given, size: usize, stop: &Stop) -> Result<Self, Failure> {
         let input = Input::open(path, stop).map(Input::keeping);
-        Self::begin(path.to_owned(), input, size, stop.clone())
+        Self::begin(path.path.clone(), input, size, stop.clone())
     }
 
     /// From the first block again.

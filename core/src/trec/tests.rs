@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::columns::{Columns, Strings};
+use super::input::Given;
 use super::judgments::Judgments;
 use super::lines::LONGEST;
 use super::partitions::{PARTITIONS, Partitions, Row, Scattered, rows};
@@ -83,8 +84,13 @@ fn judgments_of(grades: &Grades) -> Judgments {
             let _ = writeln!(text, "{topic} 0 {doc} {grade}");
             text
         });
-    Judgments::from_file(&TestFile::new(text).0, false, 64, &Stop::default())
-        .expect("the judgments are good")
+    Judgments::from_file(
+        &Given::from(TestFile::new(text).0.as_path()),
+        false,
+        64,
+        &Stop::default(),
+    )
+    .expect("the judgments are good")
 }
 
 /// What else stands in a run.
@@ -308,7 +314,7 @@ fn read(path: &Path, judgments: &Judgments, options: Options) -> Result<Run, Str
         options,
         stop,
     };
-    read_file(path, context).map_err(report)
+    read_file(&Given::from(path), context).map_err(report)
 }
 
 /// Problems are compared as they are told.
@@ -453,8 +459,11 @@ fn a_read_stops_when_asked() {
         options: OPTIONS,
         stop: &stop,
     };
-    assert!(matches!(read_file(&file.0, context), Err(Failure::Stopped)));
-    let read = Judgments::from_file(&file.0, false, 64, &stop);
+    assert!(matches!(
+        read_file(&Given::from(file.0.as_path()), context),
+        Err(Failure::Stopped)
+    ));
+    let read = Judgments::from_file(&Given::from(file.0.as_path()), false, 64, &stop);
     assert!(matches!(read, Err(Failure::Stopped)));
 }
 
@@ -554,8 +563,13 @@ fn judgments_do_not_depend_on_blocks() {
     let text = "\u{feff}b 0 x 1\r\na 0 y -2\n# c\n\nb 0 y 0\nb 0 z 1";
     let file = TestFile::new(text);
     for block in BLOCKS {
-        let judgments =
-            Judgments::from_file(&file.0, false, block, &Stop::default()).expect("good judgments");
+        let judgments = Judgments::from_file(
+            &Given::from(file.0.as_path()),
+            false,
+            block,
+            &Stop::default(),
+        )
+        .expect("good judgments");
         assert_eq!(judgments.names().collect::<Vec<_>>(), [b"a", b"b"]);
         let grades: Vec<_> = judgments.grades().collect();
         assert_eq!(grades, [vec![(-2, 1)], vec![(1, 2), (0, 1)]]);

@@ -46,10 +46,14 @@ def _first(path: str) -> tuple[list[str], str]:
             start = stream.read(1 << 16)
     except (OSError, EOFError, zlib.error):
         return [], " "
-    lines = start.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    content = (line for line in lines if line.strip() and not line.lstrip().startswith(b"#"))
-    line = next(content, b"").decode("utf-8", "replace")
+    line = content_line(start).decode("utf-8", "replace")
     return line.split(), "\t" if "\t" in line else " "
+
+
+def content_line(text: bytes) -> bytes:
+    """The first line that holds something."""
+    lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return next((x for x in lines if x.strip() and not x.lstrip().startswith(b"#")), b"")
 
 
 @contextmanager
@@ -80,7 +84,9 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
         return None
     fields, between = _first(path)
     header = names_columns(fields)
-    layout = tuple(field.strip('"') for field in fields) if header else _layout(path, kind, fields)
+    layout = (
+        tuple(field.strip('"') for field in fields) if header else layout_of(path, kind, fields)
+    )
     if layout is None:
         return None
     import pyarrow as pa
@@ -109,7 +115,7 @@ def read_plain(path: str, kind: Kind) -> pa.Table | None:
     )
 
 
-def _layout(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
+def layout_of(path: str, kind: Kind, fields: list[str]) -> tuple[str, ...] | None:
     """What the fields are, from those of the first line."""
     count = len(fields)
     if kind == "run" and count == 4 and re.fullmatch(r"-?\d+|L\d+", fields[3]):

@@ -21,7 +21,7 @@ STDIN = "-"
 
 #: The first bytes of compressed files, and of tables that are no text.
 PACKED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
+TABLES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"FEA1": ".feather"}
 
 #: How text begins that is not UTF-8, where it says so itself. (UTF-32 begins as UTF-16 does.)
 _MARKS = {
@@ -71,7 +71,7 @@ class Source:
         while block := stream.read(_BLOCK):
             if not isinstance(block, bytes):
                 raise InputError(f"{name}: is a stream of text, expected one of bytes")
-            if not (blocks or block.startswith((*PACKED, *_TABLES, *_MARKS))) and b"\0" in block:
+            if not (blocks or block.startswith((*PACKED, *TABLES, *_MARKS))) and b"\0" in block:
                 # A device may have no end.
                 raise InputError(f"{name}:1: holds a NUL byte, expected a table")
             blocks.append(block)
@@ -140,7 +140,7 @@ class Source:
     def guessed(self) -> str:
         """The extension that a table would have, of which only the content is known."""
         start = self.start
-        for magic, kind in _TABLES.items():
+        for magic, kind in TABLES.items():
             if start.startswith(magic):
                 return kind
         with self.text() as text:

@@ -14,6 +14,7 @@ from calipers import _core
 from calipers.data import tables, trec_tables
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX, dataset_rows
+from calipers.data.pipes import begin, settled
 from calipers.data.plain import first_line, names_columns, read_plain
 from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
@@ -115,6 +116,8 @@ def read_runs(
     cores = os.cpu_count() or 1
     at_once = max(1, min(len(sources), cores))
     stop = _core.Stop()
+    # Here, where Ctrl-C is understood, and not where other threads would wait for a writer.
+    sources = {n: begin(of) if isinstance(of, str) else of for n, of in sources.items()}
 
     def read(name: str) -> Run:
         threads = cores // at_once
@@ -210,11 +213,12 @@ def taken(
         return path, Origin(name, path)
     if path.startswith(PREFIX):
         return dataset_rows(path, kind), Origin(name, path)
-    data = _read_file(path, kind, also)
-    if isinstance(data, str):
-        return data, Origin(name, path)
-    size, digest = tables.file_digest(path)
-    return data, Origin(name, path, bytes=size, sha256=digest)
+    with settled(source if isinstance(source, str) else path, kind) as place:
+        data = _read_file(place, kind, also)
+        if isinstance(data, str):
+            return data, Origin(name, path)
+        size, digest = tables.file_digest(place)
+        return data, Origin(name, path, bytes=size, sha256=digest)
 
 
 def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:
