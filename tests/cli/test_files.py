@@ -66,7 +66,7 @@ LINES = {
     "convert": ("convert IN1 OUT --force", ("OUT",)),
 }
 #: Those that read no file, or write none.
-WITHOUT = {"trec_eval", "measures", "demo", "plan assumed"}
+WITHOUT = {"check", "trec_eval", "measures", "demo", "plan assumed"}
 
 ALIASES: dict[str, Callable[[Path], Path]] = {
     "the same name": lambda path: path,

@@ -9,6 +9,8 @@ import pytest
 from click.testing import Result
 from in_process import invoke
 
+from calipers import InputError
+
 ROWS = ["y,old,new"] + [
     f"{i % 2},{(i * 7 % 10) / 10},{(i * 7 % 10 + 6 * (i % 2)) / 16:.3f}" for i in range(40)
 ]
@@ -79,3 +81,77 @@ def test_github(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_is_no_requirement(text: str, message: str) -> None:
     assert message in calipers("--require", text, code=2).stderr
+
+
+CHECKS = """
+[{head}.good]
+command = "classification"
+table = "t.csv"
+truth = "y"
+score = ["new", "old"]
+measure = "AUC"
+baseline = "old"
+require = ["AUC >= 0.7", "AUC not worse than baseline"]
+report = "good.html"
+layout = "long"
+keep = false
+
+[{head}.bad]
+command = "compare classification"
+table = "t.csv"
+truth = "y"
+score = ["new", "old"]
+resamples = 200
+"""
+
+
+def check(*line: str, code: int = 0) -> Result:
+    done = invoke(["check", *line])
+    assert done.exit_code == code, (done.stderr, done.exception)
+    return done
+
+
+@pytest.mark.parametrize(
+    ("file", "head"), [("calipers.toml", "check"), ("pyproject.toml", "tool.calipers.check")]
+)
+def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
+    Path(file).write_text(CHECKS.format(head=head))
+    alone = calipers(*BESIDE, *RULES, "--layout", "long").stdout
+    done = check("good")
+    assert done.stdout == f"good\n====\n\n{alone}\n"
+    assert done.stderr.count("pass  AUC") == 2
+    assert Path("good.html").exists()
+    both = check().stdout
+    assert both.startswith(done.stdout + "bad\n===\n\n")
+    Path(file).write_text(CHECKS.format(head=head).replace("0.7", "0.999"))
+    assert "FAIL  AUC >= 0.999" in check(code=1).stderr
+    check("bad")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "c.toml: holds no check; expected [check.NAME]"),
+        ("check = 1", "c.toml: holds no check; expected [check.NAME]"),
+        ("[check]\na = 1", 'c.toml: check a: expected command = "…", such as "classification"'),
+        ("[check.a]\ncommand = 'check'", "c.toml: check a: there is no command 'check'"),
+        ("[check.a]\ncommand = 'compare x'", "c.toml: check a: there is no command 'compare x'"),
+        ("[check.a]\ncommand = 'overlap'\nrums = 'a'", "'rums' says nothing here; did you mean 'runs'?"),
+        ("[check.a]\ncommand = 'ranking'", "c.toml: check a: Missing"),
+        ("[check.a]\ncommand = 'ranking'\nkeep = 'x'", "keep: is 'x', expected true or false"),
+        ("[check.a]\ncommand = 'ranking'\nid = true", "id: is true, expected a value"),
+        ("[check.a]\ncommand = 'ranking'\nid.x = 1", "id: is a table, expected a value or a list"),
+        ("[check.a", "c.toml: Expected ']' at the end of a table declaration"),
+    ],
+)  # fmt: skip
+def test_what_is_no_check(text: str, message: str) -> None:
+    Path("c.toml").write_text(text)
+    error = check("--config", "c.toml", code=1).exception
+    assert isinstance(error, InputError)
+    assert message in str(error)
+
+
+def test_checks_that_are_not_there() -> None:
+    assert "there is no calipers.toml and no pyproject.toml here" in check(code=2).stderr
+    Path("calipers.toml").write_text(CHECKS.format(head="check"))
+    assert "calipers.toml: no check 'god'; did you mean 'good'?" in check("god", code=2).stderr

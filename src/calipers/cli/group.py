@@ -20,6 +20,7 @@ COMMANDS = {
     "ranking": "Evaluate scores that order the rows of groups, in a table.",
     "agreement": "Say how far raters agree about the same items, in a table.",
     "compare": "Say whether systems differ, with intervals and paired tests.",
+    "check": "Run the evaluations of calipers.toml, and what they require.",
     "overlap": "Say how much runs have in common, without judgments.",
     "plan": "Say how many topics or rows are needed, or what those at hand could show.",
     "convert": "Convert judgments or a run to another format.",

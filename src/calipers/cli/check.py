@@ -1,0 +1,172 @@
+"""``calipers check``: evaluations with their requirements, as a file keeps them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import Command, NamedPath
+from calipers.cli.gates import SUMMARY
+from calipers.cli.options import text
+
+if TYPE_CHECKING:
+    from calipers.data.errors import InputError
+
+#: Where checks are looked for, in this order, and under which keys they stand there.
+FILES: Mapping[str, tuple[str, ...]] = {
+    "calipers.toml": ("check",),
+    "pyproject.toml": ("tool", "calipers", "check"),
+}
+
+
+@click.command("check", cls=Command)
+@click.argument("names", nargs=-1, metavar="[NAME]…")
+@text("--config", "FILE.toml", "Read this file instead.", type=NamedPath(dir_okay=False))
+@click.option(
+    "--summary",
+    is_flag=True,
+    help=f"Add every result to the summary of a job on GitHub: to the file that {SUMMARY} names.",
+)
+def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> None:
+    """Run the checks of calipers.toml, or of the table tool.calipers of pyproject.toml: all, or
+    those named.
+
+    A check is a command with its arguments and options, by their names; what may be given several
+    times is a list, and what is switched on is true. Paths are as on the command line. The exit
+    code is 1 where a requirement of any is not met.
+
+    \b
+    Example of calipers.toml:
+      [check.scan]
+      command = "classification"
+      table = "new.csv"
+      truth = "diagnosis"
+      probability = "model"
+      id = "patient"
+      baseline = "last.json"
+      require = ["AUC >= 0.9", "AUC not worse than last by 0.01"]
+    """
+    path, checks = _read(config)
+    for name in names:
+        if name not in checks:
+            from calipers.data.errors import did_you_mean
+
+            raise click.UsageError(f"{path}: no check {name!r}; {did_you_mean(name, checks)}")
+    codes = [
+        _run(f"{path}: check {name}", checks[name], name, summary=summary)
+        for name in names or checks
+    ]
+    if any(codes):
+        raise click.exceptions.Exit(max(codes))
+
+
+def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
+    """The file, and its checks by name."""
+    places = [config] if config is not None else [name for name in FILES if Path(name).exists()]
+    if not places:
+        raise click.UsageError(f"there is no {' and no '.join(FILES)} here; --config names a file")
+    for place in places:
+        found: Any = _toml(place)
+        for key in _keys(place):
+            found = found.get(key, {}) if isinstance(found, Mapping) else {}
+        if found and isinstance(found, Mapping):
+            return place, found
+    expected = " or ".join(f"[{'.'.join(_keys(place))}.NAME]" for place in places)
+    raise _error(f"{', '.join(places)}: holds no check; expected {expected}")
+
+
+def _keys(path: str) -> tuple[str, ...]:
+    """Under which keys the checks of a file stand."""
+    return FILES.get(Path(path).name, FILES["calipers.toml"])
+
+
+def _toml(path: str) -> Any:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
+
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise _error(f"{path}: {error}") from None
+
+
+def _error(message: str) -> InputError:
+    from calipers.data.errors import InputError
+
+    return InputError(message)
+
+
+def _run(where: str, check: Any, name: str, *, summary: bool) -> int:
+    """Runs a check, and gives its exit code."""
+    from calipers.cli.group import cli
+
+    if not isinstance(check, Mapping) or not isinstance(check.get("command"), str):
+        raise _error(f'{where}: expected command = "…", such as "classification"')
+    group: Any = cli
+    for word in check["command"].split():
+        of_group = isinstance(group, click.Group) and word != "check"
+        group = group.get_command(click.Context(group), word) if of_group else None
+        if group is None:
+            raise _error(f"{where}: there is no command {check['command']!r}")
+    line = list(_line(where, group, {k: v for k, v in check.items() if k != "command"}))
+    if summary:
+        line.append("--summary")
+    click.echo(f"{name}\n{'=' * len(name)}\n")
+    try:
+        with group.make_context(f"calipers {check['command']}", line) as context:
+            group.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.UsageError as error:
+        raise _error(f"{where}: {error.format_message()}") from None
+    finally:
+        click.echo()
+    return 0
+
+
+def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Iterator[str]:
+    """The command line that says the same; arguments come last, in their order."""
+    options = {
+        opt.lstrip("-"): p
+        for p in command.params
+        if isinstance(p, click.Option)
+        for opt in (*p.opts, *p.secondary_opts)
+        if opt.startswith("--")
+    }
+    arguments = {str(p.name): p for p in command.params if isinstance(p, click.Argument)}
+    for key, value in given.items():
+        if key in arguments:
+            continue
+        option = options.get(key.replace("_", "-"))
+        if option is None:
+            from calipers.data.errors import did_you_mean
+
+            known = [*arguments, *options]
+            raise _error(f"{where}: {key!r} says nothing here; {did_you_mean(key, known)}")
+        for one in value if isinstance(value, list) else [value]:
+            yield from _option(where, key, option, one)
+    yield "--"
+    for name in arguments:
+        value = given.get(name, [])
+        yield from map(str, value if isinstance(value, list) else [value])
+
+
+def _option(where: str, key: str, option: click.Option, value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        raise _error(f"{where}: {key}: is a table, expected a value or a list of such")
+    flag = next(opt for opt in option.opts if opt.startswith("--"))
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise _error(f"{where}: {key}: is {value!r}, expected true or false")
+        if value:
+            yield flag
+    elif isinstance(value, bool):
+        raise _error(f"{where}: {key}: is {str(value).lower()}, expected a value")
+    else:
+        yield f"{flag}={value}"
