@@ -28,13 +28,17 @@ class Repeats:
     places: npt.NDArray[np.intp] | None = None
 
     @classmethod
-    def of(cls, count: Any, rows: int) -> Repeats:
-        """By a column of counts, checked."""
-        if count is None:
+    def of(cls, count: Any, rows: int, weight: Any = None) -> Repeats:
+        """By a column of counts, checked; a row of weight 0 is no row."""
+        weights = as_weights(weight, rows)
+        if count is None and (weights is None or weights.all()):
             return cls(rows)
-        counts = as_counts(count, "count")
+        counts = np.ones(rows, np.int64) if count is None else as_counts(count, "count")
         same_length(counts, rows, "count")
-        return cls(rows, None if (counts == 1).all() else np.repeat(np.arange(rows), counts))
+        places = np.repeat(np.arange(rows), counts if weights is None else counts * (weights > 0))
+        if not len(places):
+            raise InputError("count: is 0 wherever weight= is not")
+        return cls(rows, None if np.array_equal(places, np.arange(rows)) else places)
 
     def __call__(self, column: Any) -> Any:
         """A column, a table or a dict of them, row by row as often as it counts."""

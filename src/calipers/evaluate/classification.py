@@ -210,7 +210,7 @@ def classification(
             notes=rows.notes, inputs=inputs, ids=rows.names(),
         )  # fmt: skip
     truth = coded(truth, "truth")
-    repeats = Repeats.of(count, len(truth.codes))
+    repeats = Repeats.of(count, len(truth.codes), weight)
     if labels is None:
         check_classes(truth, repeats.number)
     two = labels is not None and names_two(labels, positive, score, probability, threshold)

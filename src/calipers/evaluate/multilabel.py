@@ -204,7 +204,7 @@ def multilabel(
     check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
     names = label_names([of_truth, *given.values()], labels)
     sets = as_sets(of_truth, names, "truth")
-    repeats = Repeats.of(count, len(sets))
+    repeats = Repeats.of(count, len(sets), weight)
     weights, clusters = weights_and_clusters(weight, cluster, len(sets), repeats)
     shared: dict[str, Any] = {"weight": weights, "clusters": clusters, "settings": settings}
     plain = partial(LabelSystem, labels=names, truth=repeats(sets), **shared)

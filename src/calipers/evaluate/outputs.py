@@ -52,7 +52,7 @@ def outputs(
     it where the truth has several columns."""
     own = output_names(truth, names)
     target = as_outputs(truth, "truth", own)
-    repeats = Repeats.of(count, len(target))
+    repeats = Repeats.of(count, len(target), weight)
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
     by_name = named_systems({UNNAMED: given} if _one_system(given, own) else given, "predicted")
     systems = {}

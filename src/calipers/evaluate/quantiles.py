@@ -39,7 +39,7 @@ def quantiles(
     """How near predicted quantiles come to the truth, and how often it is where they say;
     :func:`calipers.regression` calls it where they are given."""
     target = as_quantities(truth, "truth")
-    repeats = Repeats.of(count, len(target))
+    repeats = Repeats.of(count, len(target), weight)
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
     by_name = named_systems({UNNAMED: given} if one_system(given) else given, "quantiles")
     systems: dict[str, Quantiles] = {}

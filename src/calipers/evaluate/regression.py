@@ -154,7 +154,7 @@ def _of_one(
     else:
         predicted = only_column(predicted)
     target = as_quantities(truth, "truth")
-    repeats = Repeats.of(count, len(target))
+    repeats = Repeats.of(count, len(target), weight)
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
     columns = columns_of(predicted, "predicted", len(target), as_quantities)
     truth = repeats(target)

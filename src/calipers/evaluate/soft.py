@@ -42,7 +42,7 @@ def soft(
     if probability is None:
         raise InputError("truth: is a distribution a row, which takes probability= of each class")
     names, target, said = distributions(truth, probability, labels)
-    repeats = Repeats.of(count, len(target))
+    repeats = Repeats.of(count, len(target), weight)
     weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
     given = {
         name: Distributions(name, repeats(target), repeats(table), weights, settings, clusters)
