@@ -61,11 +61,11 @@ def pairs_chart(pairs: Sequence[Difference]) -> Spec:
     axis = {"grid": False, "labelLimit": 160}
     above = {"orient": "top", **axis, "labelAngle": -45 if len(order) > 4 else 0}
     sides = {
-        "x": vega.category("baseline", title="less", **side, axis=above),
+        "x": vega.category("baseline", title="minus", **side, axis=above),
         "y": vega.category("system", title=None, **side, axis=axis),
     }
     tips = vega.tooltip(
-        ("system", "system"), ("baseline", "less"), ("difference", "difference"),
+        ("system", "system"), ("baseline", "minus"), ("difference", "difference"),
         ("p", "p, adjusted"),
     )  # fmt: skip
     up, _, down = vega.sign_colors(pairs[0].higher_is_better)

@@ -61,7 +61,7 @@
   const table = element("div", undefined, "scroll");
   const measure = choice("Measure", measures);
   const first = choice("System", order.map((i) => data.systems[i]));
-  const second = choice("less", order.map((i) => data.systems[i]));
+  const second = choice("minus", order.map((i) => data.systems[i]));
   second.selectedIndex = Math.min(1, order.length - 1);
   for (const part of [matrix, table]) {
     part.tabIndex = 0;
@@ -69,7 +69,7 @@
   }
   matrix.setAttribute("aria-label", "Every pair");
   table.setAttribute("aria-label", "The pair that is chosen");
-  const key = "Row less column: + better, − worse, · not told apart. Click a cell to choose its pair.";
+  const key = "Row minus column: + better, − worse, · not told apart. Click a cell to choose its pair.";
   place.append(bar, matrix, element("p", key, "traits"), table);
 
   const sign = { better: "+", higher: "+", worse: "−", lower: "−", undefined: "?" };
