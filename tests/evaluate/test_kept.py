@@ -124,6 +124,24 @@ def test_rows_are_found_by_their_ids(tmp_path: Path) -> None:
         verb(mixed, "new", baseline=last)
 
 
+def test_rows_of_weight_zero_are_no_rows() -> None:
+    weight = np.arange(N) % 3
+    table = {"id": [f"r{i}" for i in range(N)], "y": LINE, "old": LINE + OLD, "new": LINE + NEW}
+    shared: dict[str, Any] = {"data": {**table, "w": weight}, "weight": "w", "id": "id"}
+    last = cal.keep(cal.regression("y", {"it": "old"}, **shared))
+    assert last.kept is not None
+    assert last.kept.ids == tuple(f"r{i}" for i in range(N) if i % 3)
+    found = cal.regression("y", {"new": "new"}, baseline=last, **shared).comparison
+    both = {"new": table["new"], "last": table["old"]}
+    together = cal.regression(LINE, both, weight=weight).compare("last")
+    assert found is not None
+    for one, other in zip(found, together, strict=True):
+        same(one, other)
+    places = cal.keep(cal.regression(LINE, {"it": table["old"]}, weight=weight))
+    assert places.kept is not None
+    assert (places.kept.ids, places.kept.number) == ((), 40)
+
+
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
     def classified(truth: Any = TRUTH, **more: Any) -> cal.Evaluation:
         return cal.classification(truth, probability={"new": NEW[: len(truth)]}, **more)

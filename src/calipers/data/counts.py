@@ -50,7 +50,11 @@ class Repeats:
 
     def ids(self, names: list[str] | None) -> list[str] | None:
         """The ids of the rows; none of rows without, None where counts stand for several."""
-        return None if self.places is not None else names or []
+        if self.places is None:
+            return names or []
+        if (np.diff(self.places) == 0).any():
+            return None
+        return [names[row] for row in self.places] if names else []
 
     def given(self, column: Any, what: str) -> Any:
         """A column as it was given."""
