@@ -23,6 +23,10 @@ OF_SETS = [np.clip(SETS * by + RANDOM.random((N, 4)) * (1 - by), 0, 1) for by in
 LINE = RANDOM.normal(size=N)
 POINTS = np.eye(3)[OF_THREE] + RANDOM.normal(0, 0.3, (N, 3))
 FOUND = [np.where(RANDOM.random(N) < by, RANDOM.integers(0, 3, N), OF_THREE) for by in (0.3, 0.1)]
+RATINGS = {
+    "item": [f"i{i}" for i in range(N)],
+    **{r: np.where(RANDOM.random(N) < 0.4, RANDOM.integers(1, 5, N), OF_THREE) for r in "abcde"},
+}
 GROUPS, GRADES = np.repeat(np.arange(6), 10), RANDOM.integers(0, 3, N)
 QRELS = {
     f"t{t}": {f"d{d}": int(g) for d, g in enumerate(RANDOM.integers(0, 2, 12))} for t in range(8)
@@ -54,6 +58,7 @@ VERBS: dict[str, tuple[Callable[..., cal.Evaluation], Any, Any]] = {
     "quantiles": (
         lambda s, **o: cal.regression(LINE, quantiles=s, **o), quantiles(OLD), quantiles(NEW),
     ),
+    "raters": (lambda s, **o: cal.agreement(RATINGS, s, item="item", **o), ["a", "b", "c"], ["d", "e"]),
     "clusters": (lambda s, **o: cal.clustering(POINTS, s, OF_THREE, **o), *FOUND),
     "rows in groups": (lambda s, **o: cal.ranking(GROUPS, GRADES, s, **o), OLD, NEW),
     "runs": (lambda s, **o: cal.retrieval(QRELS, s, **o), *RUNS),
@@ -140,6 +145,58 @@ def test_rows_of_weight_zero_are_no_rows() -> None:
     places = cal.keep(cal.regression(LINE, {"it": table["old"]}, weight=weight))
     assert places.kept is not None
     assert (places.kept.ids, places.kept.number) == ((), 40)
+
+
+@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
+def test_other_raters_of_the_same_items(scale: str, tmp_path: Path) -> None:
+    """There may be more of them, with numbers that nobody gives now; items go by their ids."""
+    last, now = tmp_path / "last.json", {**RATINGS, "d": OF_THREE * 2.0, "e": OF_THREE[::-1] * 2.0}
+    then = {"item": RATINGS["item"], **{r: RATINGS[r] - 0.5 for r in "abc"}}
+    order = RANDOM.permutation(N)
+    then = {name: [column[i] for i in order] for name, column in then.items()}
+    then["a"][:20] = [None] * 20
+    last.write_text(cal.keep(cal.agreement(then, item="item")).to_json())
+    by = {"item": "item", "scale": scale}
+    sets = {"new": ["d", "e"], "last": ["a", "b", "c"]}
+    found = cal.agreement(now, {"new": ["d", "e"]}, baseline=last, **by)
+    place = np.argsort(order)
+    whole = now | {r: [then[r][i] for i in place] for r in "abc"}
+    together = cal.agreement(whole, sets, baseline="last", **by)
+    for one, other in zip(found, together, strict=True):
+        assert one.value == pytest.approx(other.value, abs=1e-12)
+    for a, b in zip(found.comparison or (), together.comparison or (), strict=True):
+        assert (a.n, a.p, a.low) == (b.n, pytest.approx(b.p), pytest.approx(b.low))
+    assert [t.system for t in found.label_tables] == [t.system for t in together.label_tables]
+    with pytest.raises(cal.InputError, match="has 60 items, here are 59"):
+        cal.agreement({r: now[r][1:] for r in "de"}, baseline=last)
+    with pytest.raises(
+        cal.InputError, match=r"last.json: items that are there, but not here: 'i0'"
+    ):
+        cal.agreement({r: column[1:] for r, column in now.items()}, ["d", "e"], baseline=last, **by)
+
+
+def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
+    last = tmp_path / "last.json"
+    kept = cal.keep(cal.agreement({"a": ["low", "top", "mid"] * 9, "b": ["low", "top", "low"] * 9}))
+    last.write_text(kept.to_json())
+    now: dict[str, Any] = {"c": ["low", "top", "top"] * 9, "d": ["low", "top", "low"] * 9}
+    with pytest.raises(
+        cal.InputError, match=r"last.json: a rating was 'mid' then, .* say with order"
+    ):
+        cal.agreement(now, baseline=last)
+    three = {"scale": "ordinal", "order": ["low", "mid", "top"]}
+    alpha = cal.agreement({"a": ["low", "top", "mid"] * 9, "b": ["low", "top", "low"] * 9}, **three)
+    found = cal.agreement(now, baseline=last, **three)
+    assert found["last", "Krippendorff-alpha"].value == alpha["Krippendorff-alpha"].value
+    for name, damage in {
+        "codes": [[0, 1, 2]] * 27, "raters": 7, "categories": None, "values": ["x"],
+    }.items():  # fmt: skip
+        for wrong in (damage, [[9, 0]] * 27):
+            data = json.loads(kept.to_json())
+            data["kept"]["systems"]["system"][name] = wrong
+            last.write_text(json.dumps(data))
+            with pytest.raises(cal.InputError, match=r"what was kept.* is damaged"):
+                cal.agreement(now, baseline=last, **three)
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:

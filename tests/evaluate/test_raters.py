@@ -346,3 +346,21 @@ def test_what_is_found_of_raters() -> None:
     assert "'0'" in common.sentence
     agreed = {name: of for name, of in three(60).items() if name != "odd"}
     assert cal.agreement(agreed).findings == ()
+
+
+def test_slices_count_items() -> None:
+    said = {name: [0, 1, 1, 0, 1, 0, 0, 1] for name in "abcd"} | {"kind": ["x", "y"] * 4}
+    sets = {"one": ["a", "b"], "two": ["c", "d"]}
+    text = cal.agreement(said, sets, slices=["kind"]).to_text()
+    within = text[text.index("Systems compared within slices") :]
+    assert "items" in within
+    assert "rows" not in within
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [(["x", "y", "x"], "row 3: the item 'x' is in row 1 already"), (["x", None, "y"], "row 2 has")],
+)
+def test_an_item_has_a_row(items: list[str | None], message: str) -> None:
+    with pytest.raises(cal.InputError, match=message):
+        cal.agreement({"item": items, "a": [0, 1, 1], "b": [0, 1, 0]}, item="item")

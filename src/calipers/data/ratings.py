@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class RatedItems:
     """The category that each rater put each item into (items, raters), −1 for none; categories in
     their order and their numbers, NaN where they are text; sets of raters by name, as positions.
-    ``rows`` is a row of the table for each item, and ``origins`` what was read."""
+    ``rows`` is a row of the table for each item, ``ids`` what its column of items calls them, and
+    ``origins`` what was read."""
 
     raters: tuple[str, ...]
     codes: npt.NDArray[np.int64]
@@ -33,6 +34,7 @@ class RatedItems:
     values: npt.NDArray[np.float64]
     sets: Mapping[str, list[int]]
     rows: pa.Table
+    ids: tuple[str, ...]
     origins: tuple[Origin, ...]
 
 
@@ -69,6 +71,7 @@ def read_ratings(
         none = {*others, long["item"]}
         columns = {n: table.column(n).to_pylist() for n in table.column_names if n not in none}
         rows = table
+    ids = () if long["item"] is None else _ids(rows.column(long["item"]).to_pylist(), where)
     sets = _sets(raters, list(columns), where)
     names = list(dict.fromkeys(name for of in sets.values() for name in of))
     found = {x for name in names for x in columns[name] if not is_missing(x)}
@@ -86,8 +89,24 @@ def read_ratings(
         np.array([math.nan if is_text else float(value) for value in values]),
         {name: [names.index(one) for one in of] for name, of in sets.items()},
         rows,
+        ids,
         origins,
     )
+
+
+def _ids(items: Sequence[Any], where: str) -> tuple[str, ...]:
+    """What items are called, each of which has a row of its own."""
+    seen: dict[str, int] = {}
+    for row, item in enumerate(items, 1):
+        if is_missing(item):
+            raise InputError(f"{where}item: row {row} has none")
+        first = seen.setdefault(name_of(item), row)
+        if first != row:
+            raise InputError(
+                f"{where}row {row}: the item {shown(item)} is in row {first} already; expected a "
+                "row an item"
+            )
+    return tuple(seen)
 
 
 def _sets(given: Mapping[str, Any], known: Sequence[str], where: str) -> dict[str, list[str]]:

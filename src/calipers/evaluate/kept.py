@@ -174,25 +174,29 @@ class Recalled:
         truth, common = like.known()
         self.check_common(common)
         if truth is not None and self.kept.truth is not None:
-            self._check_truth(
-                np.asarray(truth), self._column(self.kept.truth, None, truth)[order], ids
-            )
+            then = self._column(self.kept.truth, None, np.shape(truth)[1:])
+            self._check_truth(np.asarray(truth), then[order], ids)
         said: dict[str, Any] = {}
         for name, kind in like.own.items():
             value = self.said.get(name)
             if kind is not None and value is not None:
-                value = self._column(value, kind, getattr(like, name))[order]
+                value = self._column(value, kind, like.entry(name, self.said))[order]
             said[name] = value
-        return like.saying(self.name, said)
+        try:
+            return like.saying(self.name, said)
+        except InputError as error:
+            raise FileError(f"{self.where}: {error}") from None
+        except (TypeError, ValueError) as error:
+            raise FileError(f"{self.where}: what was kept of {self.name} is damaged") from error
 
-    def _column(self, values: Any, kind: Any, like: Any) -> npt.NDArray[Any]:
-        """An entry for each row, of as many axes as ``like`` has."""
+    def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
+        """An entry for each row, of this shape if any."""
         try:
             column = np.asarray(values, kind)
         except (TypeError, ValueError):
             column = np.zeros(0)
         whole = column.shape[:1] == (self.kept.number,) and column.dtype.kind in "biuf"
-        whole = whole and (like is None or column.shape[1:] == np.shape(like)[1:])
+        whole = whole and entry in (None, column.shape[1:])
         if not whole or np.isnan(column).any():
             raise FileError(f"{self.where}: what was kept is damaged: it is no column of numbers")
         return column
@@ -248,13 +252,13 @@ def _same_judgments(first: Any, second: Any) -> bool:
 
 
 def of_rows(systems: Mapping[str, System], ids: Sequence[str]) -> Kept | None:
-    """What systems say of rows."""
+    """What systems say of rows, or of what else they have."""
     first = next(iter(systems.values()))
     if not first.own:
         return None
     truth, common = first.known()
     return Kept(
-        "rows",
+        first.unit,
         first.number,
         {name: system.answers() for name, system in systems.items()},
         tuple(ids),

@@ -13,6 +13,7 @@ from calipers.data.ratings import read_ratings
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import MeasureNames, choose_measures, make_settings
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.subjects import of_raters
@@ -49,7 +50,7 @@ def agreement(
     slices: Any = None,
     slice_bins: Bins | None = None,
     measures: MeasureNames | None = None,
-    baseline: str | None = None,
+    baseline: Baseline = None,
     primary: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
@@ -131,11 +132,12 @@ def agreement(
         primary=primary,
         slices=cut_by or None,
         slice_bins=slice_bins,
+        ids=found.ids,
         conventions={"scale": scale},
         inputs=[*found.origins, *inputs],
         findings=of_raters,
         notes=_notes(systems.values(), chosen[0]),
-        label_tables=tuple(_tables(systems.values(), chosen, scale)),
+        shown=lambda of: {"label_tables": tuple(_tables(of.values(), chosen, scale))},
     )
 
 

@@ -136,7 +136,7 @@ def of_systems_within(slices: Slices) -> tuple[dict[str, list[Column]], str]:
                 ("systems", KEY, "of.systems"),
                 ("difference", NUMBER, "of.value"),
                 (f"{numbers.percent(slices.level)} interval", NUMBERS, "of.interval"),
-                ("rows", NUMBER, "n"),
+                (slices.unit, NUMBER, "n"),
                 (WITHIN_P, NUMBER, "of.p"),
                 ("verdict", WORDS, "of.outcome.value"),
                 ("remarks", WORDS, "of.remarks"),

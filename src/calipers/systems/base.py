@@ -59,6 +59,8 @@ class System:
     #: Those that are asked for, which are bootstrapped together.
     measures: tuple[Measure, ...]
 
+    #: What its rows are.
+    unit: ClassVar[str] = "rows"
     #: The fields that have an entry for each row, or are None.
     columns: ClassVar[tuple[str, ...]] = ()
     #: What the system itself says: fields, with the type of those that have an entry for each row.
@@ -164,6 +166,11 @@ class System:
     def answers(self) -> dict[str, Any]:
         """What the system says: what :meth:`saying` takes."""
         return {name: getattr(self, name) for name in self.own}
+
+    def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...] | None:
+        """The shape of what a system that says this has for each row; None where any will do."""
+        column = getattr(self, field)
+        return None if column is None else np.shape(column)[1:]
 
     def saying(self, name: str, said: Mapping[str, Any]) -> Self:
         """A system of another name that says something else of the same rows."""

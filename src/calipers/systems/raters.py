@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from calipers.data.errors import InputError, shown
 from calipers.readings.raters import Rated
 from calipers.statistics import FloatArray, IntArray, Ratings
 from calipers.systems.base import System
@@ -28,7 +32,43 @@ class Raters(System):
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
+    unit: ClassVar = "items"
     columns: ClassVar = ("codes",)
+    own: ClassVar = {"codes": np.int64, "raters": None, "categories": None, "values": None}
+
+    def entry(self, field: str, said: Mapping[str, Any]) -> tuple[int, ...]:
+        """An item has a rating of each rater, of whom there need not be as many as here."""
+        raters = said.get("raters")
+        return (len(raters) if isinstance(raters, list | tuple) else 0,)
+
+    def saying(self, name: str, said: Mapping[str, Any]) -> Raters:
+        """Other raters of the same items. Their categories find their places among those here;
+        numbers that were not given here find theirs by size."""
+        names, codes = tuple(said["categories"]), said["codes"]
+        values = np.asarray(said["values"], np.float64)
+        if values.shape != (len(names),) or not ((codes >= -1) & (codes < len(names))).all():
+            raise ValueError("there are ratings of no category")
+        new = [k for k, one in enumerate(names) if one not in self.categories]
+        categories = (*self.categories, *(names[k] for k in new))
+        numbers = np.append(self.values, values[new])
+        place = np.arange(len(categories))
+        if new:
+            if np.isnan(numbers).any() or (np.diff(self.values) <= 0).any():
+                raise InputError(
+                    f"a rating was {shown(names[new[0]])} then, which none is here; say with "
+                    "order= (--order) where it stands"
+                )
+            place = np.argsort(numbers)
+        categories = tuple(categories[k] for k in place)
+        to = np.array([*(categories.index(one) for one in names), -1])
+        return replace(
+            self,
+            name=name,
+            raters=tuple(said["raters"]),
+            codes=to[codes],
+            categories=categories,
+            values=numbers[place],
+        )
 
     def over(self, measure: Measure) -> Rated:
         """How often items were put into each category."""
