@@ -15,6 +15,7 @@ from sklearn import metrics
 import calipers as cal
 from calipers.curves.access import KINDS, OF_THRESHOLD, ScoreCurves
 from calipers.curves.thinning import TOLERANCE, thinned
+from calipers.report.figures.page import figures
 from calipers.results import Curve, Evaluation
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -444,6 +445,87 @@ def test_an_evaluation_without_scores_has_no_curves() -> None:
             cal.curve(ev, "ROC")
     with pytest.raises(cal.InputError, match="no curve 'ROC'; there are 'normal quantiles'"):
         cal.curve(cal.regression([1.0, 2.0], [1.0, 3.0]), "ROC")
+
+
+# --- Predicted labels -----------------------------------------------------------------------------
+
+
+def test_predicted_labels_are_a_point_in_a_box() -> None:
+    truth, score, _ = rows()
+    ev = cal.classification(truth, score >= 0.4, measures=["accuracy"])
+    (point,) = ev.curves
+    assert (point.kind, point.shape, point.at) == ("ROC", "point", "")
+    for wanted, value, box in (
+        (False, point.x, point.band_x),
+        (True, point.y, (point.low[0], point.high[0])),
+    ):
+        own = truth == wanted
+        hits, n = int((score[own] >= 0.4).sum()), int(own.sum())
+        assert value == pytest.approx([hits / n], rel=1e-14)
+        np.testing.assert_allclose(box, stats.binomtest(hits, n).proportion_ci(method="wilson"))
+    assert point.low[0] == point.low[1]
+    assert point.high[0] == point.high[1]
+
+
+@pytest.mark.parametrize("interval", ["auto", "bootstrap", "none"])
+def test_the_box_is_that_of_the_table(interval: str) -> None:
+    truth, score, weight = rows()
+    options: dict[str, Any] = {"weight": weight + 1, "cluster": np.arange(300) // 3}
+    ev = cal.classification(
+        truth, score >= 0.4, measures=["recall", "FPR"], interval=interval, resamples=200, **options
+    )
+    (point,) = ev.curves
+    fpr, tpr = ev["FPR"], ev["recall"]
+    assert (*point.x, *point.y) == (fpr.value, tpr.value)
+    if interval == "none":
+        assert not len(point.band_x)
+    else:
+        assert point.band_x.tolist() == [fpr.low, fpr.high]
+        assert (point.low[0], point.high[0]) == (tpr.low, tpr.high)
+        assert point.method == fpr.method
+
+
+def test_points_share_the_plane_with_the_curves_of_scores() -> None:
+    truth, score, _ = rows()
+    labels = {"hard": score >= 0.4, "b": score >= 0.9}
+    ev = cal.classification(
+        truth, labels, score={"a": score, "b": score}, threshold=0.5, measures=["accuracy"]
+    )
+    first = [(c.system, c.kind, c.shape) for c in ev.curves[:4]]
+    assert first == [
+        ("a", "ROC", "line"),
+        ("b", "ROC", "line"),
+        ("hard", "ROC", "point"),
+        ("a", "PR", "line"),
+    ]
+    back = Evaluation.from_json(ev.to_json(details=True))
+    for made in (ev, back):
+        figure = next(f for f in figures(made) if f.title == "ROC curve")
+        assert "Dots without a curve: systems that predict labels, in boxes" in figure.caption
+        assert figure.rows[-1][0] == "hard"
+        assert all(len(row) == len(figure.head) for row in figure.rows)
+
+
+def test_without_a_class_there_is_no_point() -> None:
+    ev = cal.classification([1, 1, 1], [1, 0, 1], positive=1, measures=["accuracy"])
+    assert [len(c) for c in ev.curves] == [0]
+    assert not [f for f in figures(ev) if "ROC" in f.title]
+
+
+def test_points_alone_are_drawn_in_the_whole_plane() -> None:
+    truth = np.arange(100) < 50
+    ev = cal.classification(
+        truth, {"few": np.arange(100) < 3, "none": np.zeros(100, bool)}, measures=["accuracy"]
+    )
+    (figure,) = (f for f in figures(ev) if "ROC" in f.title)
+    assert figure.title == "Predicted labels in the ROC plane"
+    assert figure.head == ("system", "False positive rate", "True positive rate")
+    dots = figure.spec["layer"][-2]
+    assert [(d["system"], d["x"], d["y"]) for d in dots["data"]["values"]] == [
+        ("few", 0, 0.06),
+        ("none", 0, 0),
+    ]
+    assert all(dots["encoding"][axis]["scale"]["domain"] == [0, 1] for axis in "xy")
 
 
 @pytest.mark.parametrize("interval", ["none", "analytic", "auto"])

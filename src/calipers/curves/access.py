@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, overload
 
 from calipers.curves.calibration import (
@@ -58,12 +59,14 @@ OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
 class ScoreCurves(Sequence[Curve]):
     """The curves of systems, thinned for drawing, each computed when it is first looked at.
 
-    ``read`` gives what they are of. The curves of more than :data:`MOST_BANDS` classes, each
+    ``read`` gives what they are of; ``points`` are those of systems that have no scores, each one
+    point of the ROC plane. The curves of more than :data:`MOST_BANDS` classes, each
     against the rest, have no bands here: nobody could tell them apart. Of more than
     :data:`MOST_CLASSES` only the most frequent are here.
     """
 
     read: Callable[[], Sequence[Scored]]
+    points: Sequence[Callable[[], Curve]] = ()
 
     @cached_property
     def of(self) -> Sequence[Scored]:
@@ -71,21 +74,23 @@ class ScoreCurves(Sequence[Curve]):
         return self.read()
 
     @cached_property
-    def _plan(self) -> list[tuple[Scored, str, dict[str, Any]]]:
+    def _plan(self) -> list[Callable[[], Curve]]:
         drawn, shares = self.of, {s.series: s.share for s in self.of}
         if len(shares) > MOST_BANDS:
             drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
         if self._all_classes:
             most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
             drawn = [s for s in drawn if s.series in most]
-        return [
-            (scored, kind, options)
+        made: list[Callable[[], Curve]] = [
+            partial(KINDS[kind], scored, **options)
             for kind in KINDS
             for scored in drawn
             if (kind in OF_CLASSES or not scored.series)
             and (kind not in OF_PROBABILITIES or scored.probabilities)
             for options in _variants(kind)
         ]
+        made[len(drawn) : len(drawn)] = self.points  # behind the ROC curve of each
+        return made
 
     @cached_property
     def _all_classes(self) -> int:
@@ -106,8 +111,7 @@ class ScoreCurves(Sequence[Curve]):
             return tuple(self[place] for place in range(len(self))[index])
         place = range(len(self))[index]
         if place not in self._made:
-            scored, kind, options = self._plan[place]
-            made = replace(KINDS[kind](scored, **options), classes=self._all_classes)
+            made = replace(self._plan[place](), classes=self._all_classes)
             self._made[place] = thinned(made)
         return self._made[place]
 

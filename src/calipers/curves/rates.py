@@ -5,10 +5,24 @@ Every point is a measure of counts, applied to the confusion matrices of all thr
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.curves.drawn import no_band
 from calipers.curves.scored import GRID, Scored, band_of, curve_of
+from calipers.inference import policy
 from calipers.inference.bands import precision_limits
+from calipers.measures import parse
 from calipers.measures.counts import false_negative_rate, false_positive_rate, precision, recall
 from calipers.results import Curve
+
+if TYPE_CHECKING:
+    from calipers.systems.binary import System
+
+#: The axes of the ROC plane, and the line of chance there.
+_PLANE = ("False positive rate", "True positive rate")
+_CHANCE = ((0.0, 0.0), (1.0, 1.0))
 
 
 def roc_curve(scored: Scored) -> Curve:
@@ -16,11 +30,40 @@ def roc_curve(scored: Scored) -> Curve:
     return curve_of(
         scored,
         "ROC",
-        ("False positive rate", "True positive rate"),
+        _PLANE,
         x=scored.along(false_positive_rate),
         y=scored.along(recall),
-        chance=((0.0, 0.0), (1.0, 1.0)),
+        chance=_CHANCE,
         **scored.roc_band,
+    )
+
+
+def roc_point(system: System) -> Curve:
+    """FPR and TPR of predicted labels, each with the interval that a table has; no point where
+    either is undefined."""
+    readings = [system.reading(parse(name, "counts")) for name in ("FPR", "recall")]
+    made = [policy.interval(reading) for reading in readings]
+    rates = np.array([[reading.value] for reading in readings])
+    x, y = rates if np.isfinite(rates).all() else rates[:, :0]
+    limits = np.array([[of.low, of.high] for of in made])
+    band = no_band()
+    if len(x) and np.isfinite(limits).all():
+        (low, high), method = limits[1], " and ".join(dict.fromkeys(of.method for of in made))
+        band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
+        band["method"] = method
+    return Curve(
+        system.name,
+        "ROC",
+        *_PLANE,
+        x,
+        y,
+        threshold=np.zeros(0),
+        at="",
+        shape="point",
+        level=system.settings.level,
+        chance=_CHANCE,
+        mark=(float(x[0]), float(y[0])) if len(x) else None,
+        **band,
     )
 
 

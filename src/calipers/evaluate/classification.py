@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from calipers.curves.access import ScoreCurves
+from calipers.curves.rates import roc_point
 from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_columns import is_distribution, is_per_class
@@ -334,7 +335,8 @@ def _collapse(classes: Labels) -> tuple[str, ...]:
 
 
 def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    return ScoreCurves(partial(_scored, tuple(systems.values())))
+    points = (partial(roc_point, s) for s in systems.values() if s.score is None)
+    return ScoreCurves(partial(_scored, tuple(systems.values())), tuple(points))
 
 
 def _scored(systems: Sequence[System]) -> list[Scored]:

@@ -28,11 +28,13 @@ class Curve(Written):
     share of what the axes span. ``at`` says what ``threshold`` holds, a rank perhaps; it is empty
     where nothing but ``x`` tells the points apart. ``shape`` says how the points are joined:
     ``"line"``; ``"step"``, where ``y`` holds from the point before up to ``x``; ``"bars"``, where
-    it holds from ``x`` to that of the next point. ``scale`` is ``"linear"``, or ``"deviate"`` where
+    it holds from ``x`` to that of the next point; ``"point"``, where there is one, of a system
+    whose labels are known and not its scores. ``scale`` is ``"linear"``, or ``"deviate"`` where
     both axes are drawn in normal deviates.
 
     ``low`` and ``high`` are a pointwise band over ``band_x``, made by ``method``, and ``wide_low``
-    and ``wide_high`` one that holds for the whole curve at once, made by ``wide_method``.
+    and ``wide_high`` one that holds for the whole curve at once, made by ``wide_method``. Of a
+    single point ``band_x`` is the interval of ``x``, and the band that of ``y``.
 
     ``series`` is the class, where the curve is that of one class. ``chance`` is the line of a
     system that knows nothing, ``references`` are other lines by name. ``cut`` is the threshold in
@@ -58,7 +60,7 @@ class Curve(Written):
     chance: tuple[tuple[float, float], tuple[float, float]] | None = None
     at: str = "threshold"
     series: str = ""
-    shape: Annotated[str, OneOf(("line", "step", "bars"))] = "line"
+    shape: Annotated[str, OneOf(("line", "step", "bars", "point"))] = "line"
     scale: Annotated[str, OneOf(("linear", "deviate"))] = "linear"
     wide_low: FloatArray = field(default_factory=_no_points)
     wide_high: FloatArray = field(default_factory=_no_points)

@@ -37,6 +37,8 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
         hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
     line = [row for c in curves for row in _line_data(c, names[by(c)])]
+    if is_point(curves[0]):
+        legend |= {"symbolType": "circle", "symbolSize": 80}
     layers = [_chance_layer(curves, x, y)] if has_chance(curves) else []
     layers += _reference_layers(curves, x, y)
     for wide, opacity in ((True, 0.08), (False, 0.16)):
@@ -49,6 +51,11 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     layers.append(_hover_layer(x, y, hue, curves[0]))
     return vega.whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
+
+
+def is_point(curve: Curve) -> bool:
+    """Whether it is a point, of a system whose labels are known and not its scores."""
+    return curve.shape == "point"
 
 
 #: Of more lines of chance than these nobody could say whose they are.
@@ -85,7 +92,9 @@ def _line_data(curve: Curve, name: str) -> list[Spec]:
             continue
         shown = math.isfinite(y) and not y < curve.bottom
         datum = {"x": finite(x, 4), "y": finite(y, 4) if shown else None, "system": name}
-        if curve.at and curve.threshold[place] != x:
+        if is_point(curve):
+            datum["threshold"] = threshold_text(math.nan)
+        elif curve.at and curve.threshold[place] != x:
             datum["threshold"] = threshold_text(curve.threshold[place])
         rows.append(datum)
     return rows
@@ -158,7 +167,7 @@ def _axes(curves: Sequence[Curve]) -> tuple[Spec, Spec]:
     if bottoms:
         highest = max([*tops, *(point[1] for point in lines)])
         y["scale"] = {"domain": [finite(min(bottoms)), finite(highest)], "nice": False}
-    if first.at != "threshold" and max(tops, default=1.0) <= _LOW:
+    if first.at != "threshold" and not is_point(first) and max(tops, default=1.0) <= _LOW:
         y["scale"] = {"zero": True}
     # Asked for once a chart: every layer shares the axes.
     x["axis"] = y["axis"] = {"tickCount": 5}
@@ -235,7 +244,7 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
         mark["interpolate"] = "step-before"
-    if curve.at != "threshold":  # few points, which were chosen: show them
+    if curve.at != "threshold" and not is_point(curve):  # few points, which were chosen: show them
         mark["point"] = {"filled": True, "size": 36, "opacity": 1}
     return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from calipers.report import numbers
 from calipers.report.figures import calibration, clusters, residuals
-from calipers.report.figures.curve_chart import curve_chart, has_chance, threshold_text
+from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
 from calipers.report.figures.vega import thinned
@@ -41,6 +41,9 @@ _KINDS = {
     "coverage given prediction": "Coverage of intervals by prediction",
     "coverage given truth": "Coverage of intervals by truth",
 }
+
+#: What ROC curves are called where there are points only: they come behind the curves.
+_POINTS_ONLY = "Predicted labels in the ROC plane"
 
 #: Kinds that have figures of another sort.
 _APART = calibration.KINDS | clusters.KINDS | residuals.KINDS
@@ -84,7 +87,7 @@ def _curve_figure(
     kind: str, system: str, curves: Sequence[Curve], systems: Sequence[str]
 ) -> Figure:
     first = curves[0]
-    title = of_all = _KINDS.get(kind.lower(), short(kind))
+    title = of_all = _POINTS_ONLY if is_point(first) else _KINDS.get(kind.lower(), short(kind))
     if system and len(systems) > 1:
         title = f"{title}: {short(system)}"
     against = "Measures" if kind == "threshold" else visible(first.y_label)
@@ -119,7 +122,7 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
     if first.classes:
         parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
     level = numbers.percent(first.level)
-    if any(math.isfinite(v) for c in curves for v in c.low):
+    if any(math.isfinite(v) for c in curves if not is_point(c) for v in c.low):
         of = " of the thresholds chosen here" if first.kind == "cost" else ""
         parts.append(f"Shaded: {level} pointwise band{of} ({short(first.method)}).")
     if any(len(c.wide_low) for c in curves):
@@ -127,6 +130,7 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
             f"Paler: {level} band for the whole curve at once ({short(first.wide_method)}), which "
             "promises at least that much."
         )
+    parts += _points_said([c for c in curves if is_point(c)], len(curves), level)
     if has_chance(curves):
         parts.append("Dashed: chance.")
     if any(math.isfinite(c.cut) for c in curves):
@@ -135,6 +139,17 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
         elif any(c.mark for c in curves):
             parts.append("Dot: the threshold in use.")
     return " ".join([*parts, *calibration.drawn_within(curves)])
+
+
+def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
+    """What has to be known to read the points of systems that predict labels."""
+    if not points:
+        return
+    where = "Dots" if len(points) == of else "Dots without a curve"
+    boxes = list(dict.fromkeys(short(c.method) for c in points if len(c.low)))
+    said = f", in boxes of the {level} intervals of each rate by itself" if boxes else ""
+    by = f" ({' and '.join(boxes)})" if boxes else ""
+    yield f"{where}: systems that predict labels{said}{by}."
 
 
 #: What has to be known to read a kind of curve.
@@ -167,11 +182,24 @@ def _curve_table(curves: Sequence[Curve]) -> Numbers:
     rows = [
         (
             short(c.y_label if first.kind == "threshold" else c.series or c.system),
-            threshold_text(c.x[i]) if first.kind == "threshold" else f"{c.x[i]:.4f}",
-            "–" if math.isnan(c.y[i]) else f"{c.y[i]:.4f}",
-            *((threshold_text(c.threshold[i]),) if at else ()),
+            *_written(c, i),
+            *((threshold_text(math.nan if is_point(c) else c.threshold[i]),) if at else ()),
         )
         for c in curves
         for i in thinned(list(range(len(c.x))), _POINTS)
     ]
     return (name, first.x_label, of, *filter(None, [at])), tuple(rows)
+
+
+def _written(curve: Curve, i: int) -> tuple[str, str]:
+    """A point in numbers; one that stands by itself with its intervals."""
+    if is_point(curve) and len(curve.low):
+        rates = [
+            (float(curve.x[0]), *curve.band_x.tolist()),
+            (float(curve.y[0]), float(curve.low[0]), float(curve.high[0])),
+        ]
+        digits = numbers.rounding(rates)
+        fpr, tpr = (digits.triple(*rate) for rate in rates)
+        return fpr, tpr
+    x = threshold_text(curve.x[i]) if curve.kind == "threshold" else f"{curve.x[i]:.4f}"
+    return x, "–" if math.isnan(curve.y[i]) else f"{curve.y[i]:.4f}"
