@@ -45,7 +45,7 @@ def at_each_score(data: Data, weighted: bool) -> list[tuple[float, float, float,
     if not weighted:
         weight = np.ones(len(truth))
     out = []
-    for t in sorted(set(score), reverse=True):
+    for t in sorted(set(score[weight > 0]), reverse=True):
         called = score >= t
         cells = [weight[a & b].sum() for b in (called, ~called) for a in (truth, ~truth)]
         out.append((float(t), *map(float, cells)))
