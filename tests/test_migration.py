@@ -102,8 +102,8 @@ def test_every_name_of_scikit_learn_is_read_or_refused_with_what_to_ask_for() ->
     assert needs == {
         "average_precision", "top_k_accuracy", "top_k_accuracy_score",
     }  # fmt: skip
-    # Some are new there, and one is no name of its.
-    assert len(elsewhere) >= len(ELSEWHERE) - 4
+    # Some are new there, and three are no names of its.
+    assert len(elsewhere) >= len(ELSEWHERE) - 6
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,26 @@ def test_every_name_of_scikit_learn_is_read_or_refused_with_what_to_ask_for() ->
 def test_what_is_told_of_a_name(name: str, message: str) -> None:
     with pytest.raises(UnknownMeasureError, match=message):
         parse(name, TASKS["classification"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rmse", 5**0.5), ("SQUARED_ERROR", 5.0), ("MEAN_AVERAGE_ERROR", 2.0), ("mae", 2.0)],
+)
+def test_names_of_ydf_for_losses_of_numbers(name: str, value: float) -> None:
+    assert parse(name, TASKS["regression"])([1.0, 2.0], [2.0, 5.0]) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("rmse_ci95_bootstrap", "it is the interval of RMSE; interval='bootstrap'"),
+        ("num_examples", r"each estimate has its n: evaluation\['RMSE'\].n"),
+    ],
+)
+def test_what_is_told_of_a_name_of_ydf(name: str, message: str) -> None:
+    with pytest.raises(UnknownMeasureError, match=message):
+        parse(name, TASKS["regression"])
 
 
 def missing(tool: str, wanted: set[str], separator: str) -> set[str]:

@@ -49,6 +49,8 @@ ELSEWHERE: Mapping[str, str] = {
     "pair_confusion_matrix": "measures of pairs are Rand, ARI, pair-F1 and Fowlkes-Mallows",
     "silhouette_samples": "it is a value a point; their mean is silhouette",
     "metric_at_thresholds": "of every threshold: calipers.curve(evaluation, 'threshold')",
+    "rmse_ci95_bootstrap": "it is the interval of RMSE; interval='bootstrap' draws the rows for it",
+    "num_examples": "each estimate has its n: evaluation['RMSE'].n",
 }
 
 

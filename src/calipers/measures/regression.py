@@ -115,13 +115,18 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(np.sqrt(m.mean))
 
 
-@loss("MSE", aliases=("mean_squared_error",), rows=_squared, constant=weighted_mean)
+@loss("MSE", aliases=("mean_squared_error", "squared_error"), rows=_squared, constant=weighted_mean)
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual²."""
     return np.asarray(m.mean)
 
 
-@loss("MAE", aliases=("mean_absolute_error",), rows=_absolute, constant=weighted_quantile)
+@loss(
+    "MAE",
+    aliases=("mean_absolute_error", "mean_average_error"),
+    rows=_absolute,
+    constant=weighted_quantile,
+)
 def mean_absolute_error(m: Moments) -> FloatArray:
     """Mean absolute error: mean of |residual|."""
     return np.asarray(m.mean)
