@@ -8,6 +8,7 @@ from math import isnan
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
@@ -51,6 +52,15 @@ def test_counts_are_added_up_over_topics(rel: int) -> None:
         QRELS, RUN, measures=["TP", "FP", "FN", "TN"], rel=rel, collection=COLLECTION
     )
     assert [e.value for e in evaluation] == [tp, fp, fn, tn]
+    means = ["mean-TP", "mean-FP", "mean-FN", "mean-TN"]
+    of_topic = cal.retrieval(QRELS, RUN, measures=means, rel=rel, collection=COLLECTION)
+    by_topic = np.array([metrics.confusion_matrix(*both(t, rel)).ravel() for t in TOPICS])
+    for found, one in zip(of_topic, by_topic.T[[3, 1, 2, 0]], strict=True):
+        assert found.value == pytest.approx(one.mean())
+        half = stats.t.ppf(0.975, 3) * one.std(ddof=1) / 2
+        low, high = max(one.mean() - half, 0), one.mean() + half
+        [student] = cal.retrieval(QRELS, RUN, measures=[found.measure], interval="student")
+        assert (student.low, student.high) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +149,7 @@ def test_all_trec_is_what_trec_eval_prints() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
+    ["mean-TP", "mean-FP", "mean-FN", "mean-TN(collection=40)", "SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
      "SetMCC(collection=40)", "SetAcc(collection=40)", "fallout(collection=40)", "micro-SetP",
      "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-fallout(collection=40)"],
 )  # fmt: skip

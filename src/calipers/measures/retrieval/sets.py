@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.lazily import numpy as np
 from calipers.measures import counts
-from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking
+from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking, unbounded
 from calipers.statistics import FloatArray, JudgedRankings
 
 ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
@@ -86,6 +86,36 @@ def set_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
 def set_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """Number of documents neither retrieved nor relevant, in a collection of known size, over all
     topics."""
+    return r.confusion(rel, collection=collection).tn
+
+
+@unbounded("mean-SetTP", aliases=("mean-TP", "mean_TP"), ties="none")
+def mean_true_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Number of relevant documents retrieved for a topic, in the mean."""
+    return r.confusion(rel).tp
+
+
+@unbounded(
+    "mean-SetFP", aliases=("mean-FP", "mean_FP"), higher_is_better=False, perfect=0.0, ties="none"
+)
+def mean_false_positives(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Number of documents retrieved for a topic that are not relevant, judged or not, in the
+    mean."""
+    return r.confusion(rel).fp
+
+
+@unbounded(
+    "mean-SetFN", aliases=("mean-FN", "mean_FN"), higher_is_better=False, perfect=0.0, ties="none"
+)
+def mean_false_negatives(r: JudgedRankings, rel: int = 1) -> FloatArray:
+    """Number of relevant documents not retrieved for a topic, in the mean."""
+    return r.confusion(rel).fn
+
+
+@unbounded("mean-SetTN", aliases=("mean-TN", "mean_TN"), undefined=COLLECTION, ties="none")
+def mean_true_negatives(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Number of documents neither retrieved for a topic nor relevant to it, in the mean: of those
+    of a collection of known size."""
     return r.confusion(rel, collection=collection).tn
 
 
