@@ -13,7 +13,7 @@ import pytest
 from in_process import invoke
 
 from calipers.cli import COMMANDS, cli
-from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile
+from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile, OutFolder
 
 #: Each command with inputs, which are called IN1, IN2, …, and the options that write.
 #: What evaluations write.
@@ -158,7 +158,7 @@ def test_every_command_says_which_of_its_files_are_read_and_which_written() -> N
         }
         for param in command.params:
             if isinstance(param.type, click.Path):
-                assert isinstance(param.type, InFile | OutFile), (name, param.name)
+                assert isinstance(param.type, InFile | OutFile | OutFolder), (name, param.name)
         assert any(isinstance(p.type, InFile | NamedFile) for p in command.params), name
 
 

@@ -146,9 +146,38 @@ def test_checks_are_kept_in_a_file(file: str, head: str) -> None:
 )  # fmt: skip
 def test_what_is_no_check(text: str, message: str) -> None:
     Path("c.toml").write_text(text)
-    error = check("--config", "c.toml", code=1).exception
-    assert isinstance(error, InputError)
-    assert message in str(error)
+    done = invoke(["check", "--config", "c.toml"])
+    assert done.exit_code == (1 if isinstance(done.exception, InputError) else 3)
+    assert message in (done.stderr or str(done.exception))
+
+
+def test_a_check_that_fails_does_not_keep_the_others() -> None:
+    Path("calipers.toml").write_text(
+        '[check.a]\ncommand = "overlap"\nruns = ["none.run"]\n' + CHECKS.format(head="check")
+    )
+    done = check(code=3)
+    assert done.stderr.startswith("calipers: calipers.toml: check a: there is one run only")
+    assert "good\n====" in done.stdout
+    assert "bad\n===" in done.stdout
+
+
+def test_checks_write_to_files_of_their_own() -> None:
+    text = CHECKS.format(head="check") + 'report = "good.html"\n'
+    Path("calipers.toml").write_text(text)
+    error = check(code=1).exception
+    assert str(error) == "calipers.toml: check bad: report: 'good' writes good.html too"
+
+
+def test_the_summary_of_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("calipers.toml").write_text(CHECKS.format(head="check"))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    check("good", "--summary")
+    assert "| ✅ pass | AUC &gt;= 0.7 |" in Path("summary.md").read_text()
+
+
+def test_rules_without_intervals_are_about_the_others_too() -> None:
+    done = calipers(*BESIDE, "--interval", "none", "--require", "AUC >= 0.7")
+    assert [line.split(":")[1] for line in done.stderr.splitlines()] == [" new"]
 
 
 def test_checks_that_are_not_there() -> None:

@@ -234,3 +234,15 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
     assert list(trec_files(slashes, slashes.per_unit)) == ["x_y.eval", "X_y_.eval", "run.eval"]
 
     assert trec_lines(ev, ev.per_unit, *ev.systems) == "RR\t\\x1b[31m\\t1\t1.0\nRR\tall\t1.0\n"
+
+
+def test_files_of_many_runs_are_no_inputs(folder: Path) -> None:
+    """A run that is called as the file of its values would be."""
+    run = (folder / "a.json").rename(folder / "a.eval.json")
+    target = folder / "topics"
+    target.mkdir()
+    (target / "a.eval.eval").hardlink_to(run)
+    before = run.read_text()
+    done = calipers("--per-topic-dir", str(target), "-m", "AP", runs=("a.eval.json",), code=2)
+    assert "are the same file: the input would be written over" in done.stderr
+    assert run.read_text() == before

@@ -56,6 +56,9 @@ def test_when_a_difference_is_as_asked() -> None:
     assert [met("better than b", d) for d in (gain, noise, loss)] == [True, False, False]
     assert met("better than b by 0.09", gain)
     assert not met("better than b by 0.1", gain)  # its interval begins there
+    same = difference(0.0, math.nan, math.nan, no_interval="no_spread")  # no unit differs
+    assert met("not worse than b by 0.001", same)
+    assert not met("better than b", same)
     # Of losses less is better.
     turned = [replace(d, higher_is_better=False) for d in (gain, loss)]
     assert [met("better than b", d) for d in turned] == [False, True]

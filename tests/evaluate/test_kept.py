@@ -241,9 +241,9 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
     fewer = {t: {d: g for d, g in of.items() if d != "d3"} for t, of in QRELS.items()}
     with pytest.raises(cal.InputError, match="the judgments differ from today's"):
         cal.retrieval(fewer, {"new": RUNS[1]}, baseline=last)
-    with pytest.raises(cal.InputError, match="scores were read as float64 then, now as float32"):
+    with pytest.raises(cal.InputError, match="the scores were 'float64', now 'float32'"):
         cal.retrieval(QRELS, {"new": RUNS[1]}, float32=True, baseline=last)
-    with pytest.raises(cal.InputError, match=r"needs? GroupedRankings, which was not kept"):
+    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
         cal.retrieval(SUBTOPICS, {"new": RUNS[1]}, measures=["alpha_nDCG@5"], baseline=last)
     assert kept.kept is not None
     text = kept.kept.systems["it"]["JudgedRankings"]
@@ -260,3 +260,68 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
         last.write_text(json.dumps(data))
         with pytest.raises(cal.InputError, match=r"^last|last\.json"):
             cal.regression(LINE, {"new": LINE + 1}, baseline=last)
+
+
+def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
+    """As many of each grade as before, and on other documents."""
+    last = cal.keep(cal.retrieval(QRELS, {"it": RUNS[0]}, measures=["AP"]))
+    moved = {t: dict(zip(of, reversed(of.values()), strict=True)) for t, of in QRELS.items()}
+    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+        cal.retrieval(moved, {"new": RUNS[0]}, measures=["AP"], baseline=last)
+    mixed = dict(reversed(QRELS.items()))
+    cal.retrieval(mixed, {"new": RUNS[0]}, measures=["AP"], baseline=last)
+    ranked = cal.keep(cal.ranking(GROUPS, GRADES, {"it": OLD}))
+    rolled = np.concatenate([np.roll(GRADES[:10], 1), GRADES[10:]])
+    with pytest.raises(cal.InputError, match="the judgments differ from today's"):
+        cal.ranking(GROUPS, rolled, {"new": NEW}, baseline=ranked)
+
+
+def test_from_day_to_day(tmp_path: Path) -> None:
+    """What was a baseline itself is not compared with again."""
+    last = cal.keep(cal.regression(LINE, {"model": LINE + OLD}))
+    (tmp_path / "monday.json").write_text(last.to_json())
+    tuesday = cal.regression(LINE, {"model": LINE + NEW}, baseline=tmp_path / "monday.json")
+    (tmp_path / "tuesday.json").write_text(cal.keep(tuesday).to_json())
+    found = cal.regression(LINE, {"model": LINE}, baseline=tmp_path / "tuesday.json")
+    assert found.systems == ("model", "tuesday")
+    assert found["tuesday", "RMSE"].value == tuesday["model", "RMSE"].value
+    with pytest.raises(cal.InputError, match="keeps nothing to compare with"):
+        cal.regression(LINE, LINE, baseline=cal.from_json(cal.regression(LINE, LINE).to_json()))
+    both = cal.regression(LINE, {"a": LINE + OLD, "b": LINE + NEW})
+    with pytest.raises(cal.InputError, match="has the systems a, b; give one of a single system"):
+        cal.regression(LINE, LINE, baseline=both)
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "value"),
+    [
+        ("classes", "score", [[1.0, 2.0]] * N),
+        ("classes", "predicted", [7] * N),
+        ("classes", "predicted", [1.5] * N),
+        ("labels", "predicted", [1] * N),
+        ("probabilities", "score", ["inf"] * N),
+        ("clusters", "cluster", [99] * N),
+        ("clusters", "cluster", [-5] * N),
+        ("clusters", "cluster", [10**30] * N),
+        ("clusters", "names", None),
+        ("clusters", "names", ["a"]),
+        ("numbers", "ids", ["a", "a", *map(str, range(N - 2))]),
+        ("numbers", "ids", ["a"]),
+        ("numbers", "truth", None),
+        ("numbers", "other", [1.0] * N),
+    ],
+)
+def test_damage(tmp_path: Path, what: str, field: str, value: object) -> None:
+    verb, old, new = VERBS[what]
+    data = json.loads(cal.keep(verb({"it": old})).to_json())
+    place = data["kept"] if field in ("ids", "truth") else data["kept"]["systems"]["it"]
+    place[field] = value
+    (tmp_path / "last.json").write_text(json.dumps(data))
+    with pytest.raises(cal.InputError, match=r"^.*last\.json: "):
+        verb({"new": new}, baseline=tmp_path / "last.json")
+
+
+def test_other_kinds_of_answers_are_told() -> None:
+    last = cal.keep(cal.regression(LINE, {"it": LINE}))
+    with pytest.raises(cal.InputError, match="has predicted of each system, here are values"):
+        cal.regression(LINE, quantiles={"q": quantiles(NEW)}, baseline=last)

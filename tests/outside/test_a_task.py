@@ -160,7 +160,7 @@ def test_the_command(task: ModuleType, tmp_path: Path) -> None:
         cli, [*line, "-m", "pair-agreement", "--report", page, "--require", "pair-agreement>=0.99"]
     )
     assert done.exit_code == 1
-    assert "required pair-agreement>=0.99 is not met: a: pair-agreement 0." in done.output
+    assert "FAIL  pair-agreement>=0.99: a: pair-agreement 0." in done.output
     assert "<html" in Path(page).read_text("utf-8")
     assert CliRunner().invoke(cli, [*line, "-o", result]).exit_code == 0
     found = cal.from_json(Path(result).read_text("utf-8"))

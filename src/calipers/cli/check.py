@@ -12,6 +12,7 @@ import click
 from calipers.cli.files import Command, NamedPath
 from calipers.cli.gates import SUMMARY
 from calipers.cli.options import text
+from calipers.cli.process import EXIT_BAD_INPUT, say
 
 if TYPE_CHECKING:
     from calipers.data.errors import InputError
@@ -21,6 +22,10 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "calipers.toml": ("check",),
     "pyproject.toml": ("tool", "calipers", "check"),
 }
+
+
+#: What a check may write to, which no other may.
+OUTPUTS = ("output", "report", "junit")
 
 
 @click.command("check", cls=Command)
@@ -56,12 +61,34 @@ def command(names: tuple[str, ...], config: str | None, *, summary: bool) -> Non
             from calipers.data.errors import did_you_mean
 
             raise click.UsageError(f"{path}: no check {name!r}; {did_you_mean(name, checks)}")
-    codes = [
-        _run(f"{path}: check {name}", checks[name], name, summary=summary)
-        for name in names or checks
-    ]
+    asked = {name: checks[name] for name in names or checks}
+    _check_outputs(path, asked)
+    codes = [_told(f"{path}: check {name}", of, name, summary) for name, of in asked.items()]
     if any(codes):
         raise click.exceptions.Exit(max(codes))
+
+
+def _check_outputs(path: str, checks: Mapping[str, Any]) -> None:
+    """That no check writes over what another has written."""
+    written: dict[str, str] = {}
+    for name, check in checks.items():
+        for key in OUTPUTS:
+            file = check.get(key) if isinstance(check, Mapping) else None
+            if file is not None and written.setdefault(str(file), name) != name:
+                raise _error(
+                    f"{path}: check {name}: {key}: {written[str(file)]!r} writes {file} too"
+                )
+
+
+def _told(where: str, check: Any, name: str, summary: bool) -> int:
+    """Runs a check, and gives its exit code; what is wrong with one does not keep the others."""
+    from calipers.data.errors import InputError
+
+    try:
+        return _run(where, check, name, summary=summary)
+    except InputError as error:
+        say(f"calipers: {'' if str(error).startswith(where) else f'{where}: '}{error}")
+        return EXIT_BAD_INPUT
 
 
 def _read(config: str | None) -> tuple[str, Mapping[str, Any]]:
@@ -91,7 +118,7 @@ def _toml(path: str) -> Any:
         import tomli as tomllib  # type: ignore[import-not-found, unused-ignore]
 
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise _error(f"{path}: {error}") from None
 
@@ -114,9 +141,8 @@ def _run(where: str, check: Any, name: str, *, summary: bool) -> int:
         group = group.get_command(click.Context(group), word) if of_group else None
         if group is None:
             raise _error(f"{where}: there is no command {check['command']!r}")
-    line = list(_line(where, group, {k: v for k, v in check.items() if k != "command"}))
-    if summary:
-        line.append("--summary")
+    given = {k: v for k, v in check.items() if k != "command"}
+    line = list(_line(where, group, {**given, **({"summary": True} if summary else {})}))
     click.echo(f"{name}\n{'=' * len(name)}\n")
     try:
         with group.make_context(f"calipers {check['command']}", line) as context:
@@ -154,7 +180,10 @@ def _line(where: str, command: click.Command, given: Mapping[str, Any]) -> Itera
     yield "--"
     for name in arguments:
         value = given.get(name, [])
-        yield from map(str, value if isinstance(value, list) else [value])
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, str):
+                raise _error(f"{where}: {name}: is {one!r}, expected text")
+            yield one
 
 
 def _option(where: str, key: str, option: click.Option, value: Any) -> Iterator[str]:

@@ -165,11 +165,9 @@ def written(options: dict[str, Any]) -> tuple[str, str | None, str | None, str |
 
 def _called(baseline: str | None, evaluation: Evaluation) -> str | None:
     """What the baseline is called in the evaluation: the file of an earlier one gives a name."""
-    if baseline is None or baseline in evaluation.systems:
-        return baseline
-    from calipers.evaluate.kept import called
+    from calipers.evaluate.kept import name_in
 
-    return next((name for name in called(baseline) if name in evaluation.systems), baseline)
+    return name_in(evaluation, baseline)
 
 
 def _column(table: str, name: str | None) -> Any:

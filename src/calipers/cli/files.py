@@ -93,6 +93,13 @@ class OutFile(NamedPath):
         return super().convert(value, param, ctx)
 
 
+class OutFolder(NamedPath):
+    """A folder for files that are written; it is made where it is not there."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False)
+
+
 class _Debug:
     """A command with --debug, which :func:`calipers.cli.process.run` looks for."""
 

@@ -46,6 +46,7 @@ class Gate:
     rules: tuple[str, ...]
     junit: str | None
     summary: str | None
+    baseline: str | None = None
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Gate:
@@ -70,7 +71,7 @@ class Gate:
                     raise click.UsageError(f"--require {error}") from None
         elif junit:
             raise click.UsageError("--junit goes with --require")
-        return cls(rules, junit, summary)
+        return cls(rules, junit, summary, options.get("baseline"))
 
     def rulings(self, evaluation: Evaluation) -> tuple[Ruling, ...]:
         """What comes of the rules."""
@@ -78,9 +79,11 @@ class Gate:
             return ()
         from calipers.data.errors import InputError
         from calipers.evaluate.gates import require
+        from calipers.evaluate.kept import name_in
 
         try:
-            return require(evaluation, self.rules)
+            baseline = name_in(evaluation, self.baseline)
+            return require(evaluation, self.rules, baseline=baseline)
         except InputError as error:
             raise click.UsageError(f"--require {error}") from None
 

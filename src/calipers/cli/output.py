@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH, OutFile
+from calipers.cli.files import DASH, OutFile, check_files
 from calipers.cli.options import Command, Option, stacked, text
 
 if TYPE_CHECKING:
@@ -145,14 +145,19 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str
         write_out(texts[kind](), output)
 
 
-def write_trec_files(evaluation: Evaluation, folder: str) -> None:
-    """What trec_eval -q prints of each system, in a file of its own."""
+def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str]) -> None:
+    """What trec_eval -q prints of each system, in a file of its own, which is no input."""
     from calipers.report.per_topic import trec_files
 
     assert evaluation.per_unit is not None
     os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-    for name, lines in trec_files(evaluation, evaluation.per_unit).items():
-        write_out(lines, os.path.join(folder, name))  # noqa: PTH118
+    made = {
+        os.path.join(folder, name): lines  # noqa: PTH118
+        for name, lines in trec_files(evaluation, evaluation.per_unit).items()
+    }
+    check_files([("the input", file) for file in inputs], [("--per-topic-dir", to) for to in made])
+    for path, lines in made.items():
+        write_out(lines, path)
 
 
 def print_tables(evaluation: Evaluation) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options
-from calipers.cli.files import Command, InFile
+from calipers.cli.files import Command, InFile, OutFolder
 from calipers.cli.options import MOST, choice, preset, switch, text
 from calipers.cli.output import FORMATS, UNIT_FORMATS, write_trec_files
 from calipers.cli.slices import topic_columns, topic_options
@@ -60,7 +60,7 @@ from calipers.cli.slices import topic_columns, topic_options
     "--per-topic-dir",
     "DIR",
     "Write the lines of trec_eval -q of every run into DIR as well, a file RUN.eval each.",
-    type=click.Path(file_okay=False),
+    type=OutFolder(),
 )
 @partial(output_options, formats=tuple(dict.fromkeys((*FORMATS, *UNIT_FORMATS))))
 def command(
@@ -104,5 +104,5 @@ def command(
 
     evaluation = retrieval(qrels, list(runs), measures=measures or None, **about, **options)
     if per_topic_dir is not None:
-        write_trec_files(evaluation, per_topic_dir)
+        write_trec_files(evaluation, per_topic_dir, [qrels, *runs])
     output.finish(evaluation)

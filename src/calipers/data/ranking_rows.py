@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -43,6 +44,13 @@ class RankingRows:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         return cls(tuple(names[i] for i in order), place[named.codes], grade)
+
+    def digest(self, ids: list[str] | None) -> str:
+        """What tells other grades from these, of rows by their ids, or by their places."""
+        order = np.arange(len(self.grade)) if ids is None else np.argsort(ids, kind="stable")
+        digest = sha256("\n".join(self.groups).encode("utf-8", "surrogatepass"))
+        digest.update(np.column_stack([self.group, self.grade])[order].astype("<i8").tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def _judged(self) -> dict[str, Any]:

@@ -117,9 +117,9 @@ def _sets(given: Mapping[str, Any], known: Sequence[str], where: str) -> dict[st
         if isinstance(of, str) or not isinstance(of, Sequence):
             raise InputError(f"{where}raters: found {shown(of)}, expected names of raters")
         for one in of:
-            if one not in known:
-                told = did_you_mean(str(one), known)
-                raise InputError(f"{where}raters: there is no rater {one!r}; {told}")
+            if not isinstance(one, str) or one not in known:
+                told = did_you_mean(one, known) if isinstance(one, str) else "expected names"
+                raise InputError(f"{where}raters: there is no rater {shown(one)}; {told}")
         if len(set(of)) < 2:
             who = "one rater only" if len(of) else "no rater"
             who = f"there is {who}" if len(given) == 1 else f"raters {name!r}: there is {who}"

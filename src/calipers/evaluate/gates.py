@@ -57,7 +57,7 @@ class OfValue:
     def met(self, estimate: Estimate) -> bool:
         """Whether it is kept; what is undefined, or has no interval, does not."""
         value = estimate.value if self.end is None else getattr(estimate, self.end)
-        return _RELATIONS[self.relation](value, self.bound)
+        return bool(_RELATIONS[self.relation](value, self.bound))
 
     def of(self, evaluation: Evaluation, systems: Iterable[str]) -> Iterator[Ruling]:
         """For each system."""
@@ -86,7 +86,8 @@ class OfDifference:
         if not self.better:
             if self.margin is None:
                 return found is not verdict.Outcome.WORSE
-            return d.p_not_inferior <= verdict.most(d.level)
+            same = d.value == 0 and d.no_interval == "no_spread"  # nothing differs in any unit
+            return same or bool(d.p_not_inferior <= verdict.most(d.level))
         ahead = d.low if d.higher_is_better else -d.high
         far = self.margin is None or (d.has_interval and ahead > self.margin)
         return found is verdict.Outcome.BETTER and far

@@ -28,6 +28,9 @@ S = TypeVar("S", bound="System")
 #: A system here, an evaluation of another day, or the file that it was written to.
 Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
 
+#: Of what there are digests, where there are; measures against a truth need no points.
+DIGESTS = ("points", "judgments")
+
 #: So many ids of rows or topics are named in messages.
 _NAMED = 3
 
@@ -81,7 +84,6 @@ class Recalled:
     said: Mapping[str, Any]
     kept: Kept
     where: str
-    conventions: Mapping[str, Any]
 
     @classmethod
     def of(cls, baseline: Baseline, systems: Sequence[str], task: str) -> Recalled | None:
@@ -89,7 +91,8 @@ class Recalled:
         if baseline is None or (isinstance(baseline, str) and baseline in systems):
             return None
         if isinstance(baseline, Evaluation):
-            return cls._chosen(keep(baseline), task, "baseline", "last", None, systems)
+            there = baseline if baseline.sources is None else keep(baseline)
+            return cls._chosen(there, task, "baseline", "last", None, systems)
         path, name = _parted(os.fspath(baseline))
         if not path.lower().endswith(".json"):
             raise InputError(f"baseline {path!r} is no system; {did_you_mean(path, systems)}")
@@ -122,20 +125,19 @@ class Recalled:
                 "calipers.keep(evaluation).to_json()"
             )
         there = tuple(kept.systems)
-        if name is None and len(there) != 1:
-            raise FileError(
-                f"{where}: has the systems {', '.join(there)}; say which, as in "
-                f"{where}:{there[0] if there else 'NAME'}"
-            )
-        name = there[0] if name is None else name
+        before = None if found.comparison is None else found.comparison.baseline
+        new = [one for one in there if one != before]
+        if name is None and len(new) != 1:
+            which = f"say which, as in {where}:{there[0] if there else 'NAME'}"
+            how = "give one of a single system" if where == "baseline" else which
+            raise FileError(f"{where}: has the systems {', '.join(there)}; {how}")
+        called = called if name is None else f"{called}:{name}"
+        name = new[0] if name is None else name
         if name not in kept.systems:
             raise FileError(f"{where}: has no system {name!r}; {did_you_mean(name, there)}")
-        called = called if len(there) == 1 else f"{called}:{name}"
         if called in systems:
             raise FileError(f"{where}: there is a system {called!r} here too; rename one of them")
-        conventions = found.provenance.get("conventions")
-        told = conventions if isinstance(conventions, Mapping) else {}
-        return cls(called, kept.systems[name], kept, where, told)
+        return cls(called, kept.systems[name], kept, where)
 
     def order(self, ids: Sequence[str] | None, number: int) -> npt.NDArray[np.intp]:
         """The place among what was kept of each unit that there is now."""
@@ -161,19 +163,31 @@ class Recalled:
 
     def check_common(self, now: Mapping[str, Any]) -> None:
         """That what has to be the same is."""
-        for what, value in now.items():
-            then = self.kept.common.get(what, value)
-            if then != value:
-                if isinstance(value, str):  # a digest
-                    raise FileError(f"{self.where}: the {what} were others then")
+        for what in {**now, **self.kept.common}:
+            value, then = now.get(what), self.kept.common.get(what)
+            if what in DIGESTS:
+                if then and value and then != value:
+                    raise FileError(
+                        f"{self.where}: the {what} differ from today's, and systems are compared "
+                        "on the same ones"
+                    )
+            elif then != value:
                 raise FileError(f"{self.where}: the {what} were {shown(then)}, now {shown(value)}")
 
     def as_system(self, like: S, ids: Sequence[str] | None) -> S:
         """The system, on the rows of another."""
+        if self.kept.ids and len(set(self.kept.ids)) != self.kept.number:
+            raise self._damaged("its ids are not one a row")
+        if set(self.said) != set(like.own):
+            has, here = ", ".join(self.said), ", ".join(like.own)
+            raise FileError(f"{self.where}: has {has} of each system, here are {here}")
         order = self.order(ids, like.number)
         truth, common = like.known()
         self.check_common(common)
-        if truth is not None and self.kept.truth is not None:
+        if (truth is None) != (self.kept.truth is None):
+            when = "then" if truth is None else "now"
+            raise FileError(f"{self.where}: the truth is known {when} alone")
+        if truth is not None:
             then = self._column(self.kept.truth, None, np.shape(truth)[1:])
             self._check_truth(np.asarray(truth), then[order], ids)
         said: dict[str, Any] = {}
@@ -186,20 +200,26 @@ class Recalled:
             return like.saying(self.name, said)
         except InputError as error:
             raise FileError(f"{self.where}: {error}") from None
-        except (TypeError, ValueError) as error:
-            raise FileError(f"{self.where}: what was kept of {self.name} is damaged") from error
+        except (TypeError, ValueError, LookupError) as error:
+            raise self._damaged(f"{type(error).__name__}: {error}") from error
+
+    def _damaged(self, why: str) -> FileError:
+        return FileError(f"{self.where}: what was kept of {self.name} is damaged: {why}")
 
     def _column(self, values: Any, kind: Any, entry: Any) -> npt.NDArray[Any]:
         """An entry for each row, of this shape if any."""
         try:
-            column = np.asarray(values, kind)
-        except (TypeError, ValueError):
+            column = np.asarray(values)
+        except (TypeError, ValueError, OverflowError):
             column = np.zeros(0)
-        whole = column.shape[:1] == (self.kept.number,) and column.dtype.kind in "biuf"
-        whole = whole and entry in (None, column.shape[1:])
-        if not whole or np.isnan(column).any():
-            raise FileError(f"{self.where}: what was kept is damaged: it is no column of numbers")
-        return column
+        if column.shape[:1] != (self.kept.number,) or column.dtype.kind not in "biuf":
+            raise self._damaged("it is no column of numbers")
+        whole = kind in (None, float) or column.dtype.kind in ("b" if kind is bool else "biu")
+        if not (whole and np.isfinite(column).all()):
+            raise self._damaged("it holds other numbers than it can")
+        if entry not in (None, column.shape[1:]):
+            raise self._damaged("or it has tables of another width than there are here")
+        return column if kind is None else column.astype(kind)
 
     def _check_truth(
         self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Sequence[str] | None
@@ -239,8 +259,16 @@ class Recalled:
         try:
             packed = base64.b64decode(text, validate=True)
             return kind.from_bytes(zlib.decompress(packed)).take(order)
-        except (TypeError, ValueError, LookupError, OSError, BadZipFile, zlib.error) as error:
-            raise FileError(f"{self.where}: what was kept of {self.name} is damaged") from error
+        except (
+            TypeError,
+            ValueError,
+            LookupError,
+            OSError,
+            EOFError,
+            BadZipFile,
+            zlib.error,
+        ) as error:
+            raise self._damaged("it cannot be read") from error
 
 
 def _same_judgments(first: Any, second: Any) -> bool:
@@ -267,7 +295,12 @@ def of_rows(systems: Mapping[str, System], ids: Sequence[str]) -> Kept | None:
     )
 
 
-def of_topics(unit: str, topics: Sequence[str], systems: Mapping[str, Statistics]) -> Kept:
+def of_topics(
+    unit: str,
+    topics: Sequence[str],
+    systems: Mapping[str, Statistics],
+    common: Mapping[str, str | None],
+) -> Kept:
     """Where documents stand on topics, as statistics have it."""
     said = {
         name: {
@@ -276,7 +309,7 @@ def of_topics(unit: str, topics: Sequence[str], systems: Mapping[str, Statistics
         }
         for name, of in systems.items()
     }
-    return Kept(unit, len(topics), said, tuple(topics))
+    return Kept(unit, len(topics), said, tuple(topics), common=dict(common))
 
 
 def with_topics(
@@ -284,17 +317,15 @@ def with_topics(
     baseline: Baseline,
     task: str,
     topics: Sequence[str],
-    scores: str | None = None,
+    common: Mapping[str, str | None],
 ) -> tuple[dict[str, Statistics], str | None]:
     """The statistics of runs, with those of another day if the baseline is such; and the name of
-    the baseline. ``scores`` is how these were read."""
+    the baseline. ``common`` is what has to be the same."""
     found = Recalled.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    then = found.conventions.get("scores", scores)
-    if then != scores:
-        raise FileError(f"{found.where}: scores were read as {then} then, now as {scores}")
+    found.check_common(common)
     like = next(iter(systems.values()))
     return {**systems, found.name: found.as_statistics(like, topics)}, found.name
 
@@ -306,11 +337,13 @@ def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
     return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
 
 
-def called(baseline: str) -> tuple[str, ...]:
-    """What the system of a file may be called in an evaluation."""
+def name_in(evaluation: Evaluation, baseline: str | None) -> str | None:
+    """What a baseline is called in an evaluation that was made with it."""
+    if baseline is None or baseline in evaluation.systems:
+        return baseline
     path, name = _parted(baseline)
     stem = Path(path).stem
-    return (stem,) if name is None else (f"{stem}:{name}", stem)
+    return next((n for n in (f"{stem}:{name}", stem) if n in evaluation.systems), baseline)
 
 
 def _parted(text: str) -> tuple[str, str | None]:

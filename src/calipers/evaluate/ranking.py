@@ -156,10 +156,11 @@ def ranking(
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
+    common = {"judgments": rows.digest(found.names())}
     given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
-    given, against = with_topics(given, baseline, "ranking", rows.groups)
+    given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
-    whole = _scores(rows, rankings, chosen, settings, zero=zero)
+    whole = _scores(rows, rankings, chosen, settings, common, zero=zero)
     source = whole.weighted(_weights(rows, weight))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
@@ -204,12 +205,15 @@ def _scores(
     systems: Mapping[str, JudgedRankings],
     chosen: list[Measure],
     settings: Settings,
+    common: Mapping[str, str | None],
     *,
     zero: bool,
 ) -> TopicScores:
     """The values of each group, and those of a system that tells no row from another."""
     statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
-    made = TopicScores.of(rows.groups, statistics, chosen, settings, zero=zero, unit="groups")
+    made = TopicScores.of(
+        rows.groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
+    )
     same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
     known = [m for m in chosen if _knows_ties(m)]
     constant = np.full((len(rows.groups), len(chosen)), np.nan)

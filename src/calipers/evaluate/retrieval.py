@@ -14,7 +14,16 @@ from calipers.curves.ranks import RankCurves
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
 from calipers.data.topic_table import read_topic_table
-from calipers.data.trec import Origin, Run, TrecSource, check_stdin, read_qrels, read_runs, run_name
+from calipers.data.trec import (
+    Origin,
+    Run,
+    TrecSource,
+    check_stdin,
+    judgments_digest,
+    read_qrels,
+    read_runs,
+    run_name,
+)
 from calipers.data.trec_tables import holds_columns, is_ids
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
@@ -150,10 +159,7 @@ def retrieval(
     >>> round(ev["AP"].value, 4), ev["RR"].value
     (0.6667, 0.75)
     """
-    if topics not in ("qrels", "both"):
-        raise InputError(f"topics is {topics!r}, expected 'qrels' or 'both'")
-    if undefined not in ("nan", "zero"):
-        raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
+    _check_words(topics, undefined)
     unknown = _unknown(unfound, max_grade, collection, incomplete=incomplete)
     settings = make_settings(interval, level, resamples, seed)
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
@@ -179,10 +185,12 @@ def retrieval(
         **({"weight": weight} if isinstance(weight, str) else {}),
         **parameters,
     }
-    systems, against = with_topics(systems, baseline, "retrieval", names, conventions["scores"])
+    common = {"scores": conventions["scores"], "judgments": judgments_digest(qrels, origin)}
+    systems, against = with_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     weights = unit_weights(weight, names, table)
-    source = TopicScores.of(names, systems, chosen, settings, zero=zero).weighted(weights)
+    source = TopicScores.of(names, systems, chosen, settings, zero=zero, common=common)
+    source = source.weighted(weights)
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
     by_slice = None
@@ -210,6 +218,13 @@ def retrieval(
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+
+
+def _check_words(topics: str, undefined: str) -> None:
+    if topics not in ("qrels", "both"):
+        raise InputError(f"topics is {topics!r}, expected 'qrels' or 'both'")
+    if undefined not in ("nan", "zero"):
+        raise InputError(f"undefined is {undefined!r}, expected 'nan' or 'zero'")
 
 
 def _spelling(

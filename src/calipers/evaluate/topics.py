@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,8 @@ class TopicScores:
     kept: IntArray | None = None
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    #: What has to be the same where systems of another day are compared with these.
+    common: Mapping[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -63,6 +66,7 @@ class TopicScores:
         *,
         zero: bool,
         unit: str = "topics",
+        common: Mapping[str, str | None] = MappingProxyType({}),
     ) -> TopicScores:
         """Measure the systems; ``zero`` puts 0 where a value is undefined."""
         values, reasons, weights = {}, {}, {}
@@ -84,7 +88,7 @@ class TopicScores:
                 if m.definition.weight is not None
             }
         made = cls(topics, measures, values, reasons, weights, settings, unit)
-        return replace(made, statistics=systems)
+        return replace(made, statistics=systems, common=common)
 
     def weighted(self, importance: FloatArray | None) -> TopicScores:
         """Topics that count for as much as that in means; those of weight 0 are left out of all but
@@ -181,9 +185,9 @@ class TopicScores:
         """What comparisons with later systems need."""
         if self.whole is not None:
             return self.whole.to_keep()
-        return (
-            keeping.of_topics(self.unit, self.topics, self.statistics) if self.statistics else None
-        )
+        if not self.statistics:
+            return None
+        return keeping.of_topics(self.unit, self.topics, self.statistics, self.common)
 
     def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:
         """What curves of means over these topics take, from the rankings of all of them."""

@@ -142,7 +142,9 @@ class ClassSystem(base.System):
 
     def saying(self, name: str, said: Mapping[str, Any]) -> Self:
         """A system of another name that says something else of the same rows."""
-        table = said["score"]
+        table, codes = said["score"], said["predicted"]
+        if codes is not None and not ((codes >= 0) & (codes < len(self.problem.names))).all():
+            raise ValueError("it predicts what is no class")
         rows = None if table is None else ClassRows.of(self.problem.truth, table)
         own = {"predicted": said["predicted"], "is_probability": said["is_probability"]}
         return self._with(name=name, rows=rows, **own)

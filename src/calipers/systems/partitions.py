@@ -75,7 +75,10 @@ class Clustering(System):
 
     def saying(self, name: str, said: Mapping[str, Any]) -> Self:
         """Another clustering of the same points."""
-        return self._with(name=name, **{**said, "names": tuple(said["names"])}, stability=None)
+        names, cluster = tuple(map(str, said["names"])), said["cluster"]
+        if not ((cluster >= 0) & (cluster < len(names))).all():
+            raise ValueError("it has points in no cluster")
+        return self._with(name=name, cluster=cluster, names=names, stability=None)
 
     def over(self, measure: Measure) -> Any:
         """How clusters meet the true classes, or how their points lie."""
