@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ def pictures(result: Mapping[str, Any], kinds: Mapping[str, tuple[str, str]]) ->
         if row.measure == "AUC"
         and row.world["size"] == "20 + 180 rows"
         and not row.test
-        and row.world["design"].startswith("binormal")
+        and re.fullmatch(r"binormal, AUC [\d.]+", row.world["design"])
     ]
     tests = [
         row
