@@ -276,6 +276,15 @@ def test_judgments_that_moved_are_others(tmp_path: Path) -> None:
         cal.ranking(GROUPS, rolled, {"new": NEW}, baseline=ranked)
 
 
+def test_thresholds_that_differ_are_told() -> None:
+    last = cal.keep(cal.classification(TRUTH, score={"it": OLD}, threshold=0.9))
+    found = cal.classification(TRUTH, score={"new": OLD}, threshold=0.4, baseline=last)
+    assert "last has the threshold 0.9, as it had then; new has the threshold 0.4." in found.notes
+    assert found["last", "recall"].value < found["new", "recall"].value
+    same = cal.classification(TRUTH, score={"new": OLD}, threshold=0.9, baseline=last)
+    assert not any("threshold" in note for note in same.notes)
+
+
 def test_from_day_to_day(tmp_path: Path) -> None:
     """What was a baseline itself is not compared with again."""
     last = cal.keep(cal.regression(LINE, {"model": LINE + OLD}))

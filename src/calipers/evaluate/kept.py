@@ -337,6 +337,20 @@ def earlier(baseline: Baseline, name: str | None) -> dict[str, str]:
     return {"baseline": "an evaluation" if isinstance(baseline, Evaluation) else str(baseline)}
 
 
+def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | None) -> list[str]:
+    """That a system of another day has another threshold than those of today, if so."""
+    if name is None or not earlier(baseline, name):
+        return []
+    then, now = (
+        getattr(systems[n], "threshold", getattr(systems[n], "thresholds", None))
+        for n in (name, next(iter(systems)))
+    )
+    if then == now:
+        return []
+    was, is_now = ("no threshold" if at is None else f"the threshold {at}" for at in (then, now))
+    return [f"{name} has {was}, as it had then; {next(iter(systems))} has {is_now}."]
+
+
 def name_in(evaluation: Evaluation, baseline: str | None) -> str | None:
     """What a baseline is called in an evaluation that was made with it."""
     if baseline is None or baseline in evaluation.systems:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from calipers.data.counts import Repeats
 from calipers.evaluate.cuts import Bins, cuts
-from calipers.evaluate.kept import Baseline, earlier, with_baseline
+from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import as_clusters, glossary, provenance
@@ -90,6 +90,7 @@ def evaluated(
         definitions=glossary(measures),
         notes=(
             *notes,
+            *at_thresholds(systems, baseline, against),
             *(() if clusters is None else clusters.notes()),
             *how,
             *(() if by_slice is None else (*of_slices, *untold(by_slice, comparison))),
