@@ -104,6 +104,11 @@ def clustering(
     given = {
         n: coded(of, column_name("labels", n)) for n, of in named_systems(labels, "labels").items()
     }
+    if noise == "drop" and not (baseline is None or baseline in given):
+        raise InputError(
+            "noise='drop' leaves out what is noise in any clustering, which is not known of one of "
+            "another day; give both together"
+        )
     rows = len(next(iter(given.values())).codes)
     for name, column in given.items():
         same_length(column.codes, rows, column_name("labels", name))
