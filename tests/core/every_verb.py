@@ -277,19 +277,24 @@ def until_signal(*names: str) -> None:
     set_up_long()
     for name in names:
         pressed: list[float] = []
+        over = threading.Event()
 
-        def press(pressed: list[float] = pressed) -> None:
+        def press(pressed: list[float] = pressed, over: threading.Event = over) -> None:
             time.sleep(0.3)
-            pressed.append(time.monotonic())
-            os.kill(os.getpid(), signal.SIGINT)
+            while not over.is_set():  # what is raised in a weak reference's callback, Python drops
+                pressed.append(time.monotonic())
+                os.kill(os.getpid(), signal.SIGINT)
+                over.wait(5)
 
         pressing = threading.Thread(target=press)
         pressing.start()
         try:
             LONG[name]()
+            over.set()
             pressing.join()
         except KeyboardInterrupt:
-            waited = time.monotonic() - pressed[0]
+            over.set()
+            waited = time.monotonic() - pressed[-1]
         else:
             raise AssertionError(f"{name} was over before it could be stopped")
         pressing.join()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,7 +65,7 @@ class TopicScores:
         *,
         zero: bool,
         unit: str = "topics",
-        common: Mapping[str, str | None] = MappingProxyType({}),
+        common: Mapping[str, str | None] | None = None,
     ) -> TopicScores:
         """Measure the systems; ``zero`` puts 0 where a value is undefined."""
         values, reasons, weights = {}, {}, {}
@@ -88,7 +87,7 @@ class TopicScores:
                 if m.definition.weight is not None
             }
         made = cls(topics, measures, values, reasons, weights, settings, unit)
-        return replace(made, statistics=systems, common=common)
+        return replace(made, statistics=systems, common=common or {})
 
     def weighted(self, importance: FloatArray | None) -> TopicScores:
         """Topics that count for as much as that in means; those of weight 0 are left out of all but
