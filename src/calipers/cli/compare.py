@@ -126,7 +126,9 @@ def of_evaluation(name: str) -> click.Command:
         interval, primary = taken_interval(options), options.pop("primary")
 
         def compared(evaluation: Evaluation) -> None:
-            baseline = _called(options["baseline"], evaluation)
+            from calipers.evaluate.kept import name_in
+
+            baseline = name_in(evaluation, options["baseline"])
             if design["design"] is None:
                 made = evaluation.compare(baseline, primary=primary, interval=interval, **wanted)
             else:
@@ -161,13 +163,6 @@ def written(options: dict[str, Any]) -> tuple[str, str | None, str | None, str |
     """The format, the file, the page and the layout, taken out of the options."""
     kind, path = format_and_file(options, FORMATS, "a comparison")
     return kind, path, options.pop("report"), layout_of(options, kind)
-
-
-def _called(baseline: str | None, evaluation: Evaluation) -> str | None:
-    """What the baseline is called in the evaluation: the file of an earlier one gives a name."""
-    from calipers.evaluate.kept import name_in
-
-    return name_in(evaluation, baseline)
 
 
 def _column(table: str, name: str | None) -> Any:
