@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import column_names, is_frame, missing_rows, taken
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, several
 from calipers.data.label_columns import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
 
@@ -238,10 +238,8 @@ def _repeated(ids: pa.Array) -> pa.Array:
 
 def _several(ids: Any, what: str) -> str:
     """``the ids 'a', 'b', 'c' and 4 more are``."""
-    shown = ", ".join(repr(value.as_py()) for value in ids[:3])
-    if len(ids) == 1:
-        return f"the {what} {shown} is"
-    return f"the {what}s {shown}" + (f" and {len(ids) - 3} more" if len(ids) > 3 else "") + " are"
+    named = several(ids.to_pylist())
+    return f"the {what} {named} is" if len(ids) == 1 else f"the {what}s {named} are"
 
 
 def _values(table: pa.Table, what: str, wide: Collection[str]) -> Any:

@@ -43,6 +43,12 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
 
 
+def several(names: Sequence[Any]) -> str:
+    """``'a', 'b', 'c' and 4 more``: the first three, and how many others there are."""
+    first, more = ", ".join(map(repr, names[:3])), len(names) - 3
+    return first + (f" and {more} more" if more > 0 else "")
+
+
 def twice(names: Sequence[str]) -> str:
     """The first name that stands there more than once."""
     return next(name for name in names if names.count(name) > 1)

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from calipers.data.errors import FileError, InputError, did_you_mean, shown
+from calipers.data.errors import FileError, InputError, did_you_mean, several, shown
 from calipers.evaluate.arguments import verb
 from calipers.results import Evaluation, Kept
 
@@ -30,9 +30,6 @@ Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
 
 #: Of what there are digests, where there are; measures against a truth need no points.
 DIGESTS = ("points", "judgments")
-
-#: So many ids of rows or topics are named in messages.
-_NAMED = 3
 
 
 @verb
@@ -154,10 +151,8 @@ class Recalled:
 
     def _refuse(self, ids: Sequence[str], how: str) -> None:
         if ids:
-            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-            named = ", ".join(repr(name) for name in ids[:_NAMED])
             raise FileError(
-                f"{self.where}: {self.kept.unit} that are {how}: {named}{more}; systems are "
+                f"{self.where}: {self.kept.unit} that are {how}: {several(ids)}; systems are "
                 f"compared on the same {self.kept.unit}"
             )
 
@@ -352,7 +347,8 @@ def at_thresholds(systems: Mapping[str, Any], baseline: Baseline, name: str | No
 
 
 def name_in(evaluation: Evaluation, baseline: str | None) -> str | None:
-    """What a baseline is called in an evaluation that was made with it."""
+    """What a baseline is called in an evaluation that was made with it: the file of an earlier one
+    gives a name."""
     if baseline is None or baseline in evaluation.systems:
         return baseline
     path, name = _parted(baseline)
