@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.curves.drawn import no_band
+from calipers.curves.drawn import no_band, of_system
 from calipers.curves.scored import GRID, Scored, band_of, curve_of
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
@@ -51,19 +51,9 @@ def roc_point(system: System) -> Curve:
         (low, high), method = limits[1], " and ".join(dict.fromkeys(of.method for of in made))
         band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
         band["method"] = method
-    return Curve(
-        system.name,
-        "ROC",
-        *_PLANE,
-        x,
-        y,
-        threshold=np.zeros(0),
-        at="",
-        shape="point",
-        level=system.settings.level,
-        chance=_CHANCE,
-        mark=(float(x[0]), float(y[0])) if len(x) else None,
-        **band,
+    mark = (float(x[0]), float(y[0])) if len(x) else None
+    return of_system(
+        system, "ROC", *_PLANE, x=x, y=y, shape="point", chance=_CHANCE, mark=mark, **band
     )
 
 
