@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.lazily import numpy as np
+from calipers.once import kept
 from calipers.statistics import ConfusionMatrix, NumberMoments
 
 if TYPE_CHECKING:
@@ -115,10 +116,8 @@ def _by_class(measure: Any, matrix: ConfusionMatrix) -> tuple[FloatArray, FloatA
     """What each class counts for, and its value: that is taken once for the mean, for its reasons
     and for other means of it."""
     each, plain = matrix.one_vs_rest(), measure.plain
-    kept = each.__dict__.setdefault("_values", {})
-    if plain not in kept:
-        kept[plain] = plain.apply(each)
-    return each.averaging(measure.average) * measure.picked(matrix.labels), kept[plain]
+    values = kept(each, ("values", plain), lambda: plain.apply(each))
+    return each.averaging(measure.average) * measure.picked(matrix.labels), values
 
 
 def of_outputs(statistic: Any) -> bool:

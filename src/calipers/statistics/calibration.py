@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from calipers.lazily import numpy as np
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.statistics.base import FloatArray, IntArray, dot
 from calipers.statistics.scores import ScoreTable
 
@@ -41,15 +41,16 @@ class Levels:
     def of(cls, table: ScoreTable, place: tuple[int, ...] = ()) -> Self:
         """The levels of a table of probabilities, of one place of its leading axes where it has
         any; the same each time, so that what several measures need is fitted once."""
-        kept: dict[tuple[int, ...], Self] = vars(table).setdefault("_levels", {})
-        if place not in kept:
-            # The scores of tables that were put together are the means of each.
-            scores = table.scores if table.scores.ndim == 1 else table.scores[place]
-            positive = table.positive[place][::-1]
-            total = positive + table.negative[place][::-1]
-            some = total > 0
-            kept[place] = cls(scores[::-1][some], positive[some], total[some])
-        return kept[place]
+        return kept(table, ("levels", place), lambda: cls._of(table, place))
+
+    @classmethod
+    def _of(cls, table: ScoreTable, place: tuple[int, ...]) -> Self:
+        # The scores of tables that were put together are the means of each.
+        scores = table.scores if table.scores.ndim == 1 else table.scores[place]
+        positive = table.positive[place][::-1]
+        total = positive + table.negative[place][::-1]
+        some = total > 0
+        return cls(scores[::-1][some], positive[some], total[some])
 
     def __len__(self) -> int:
         return len(self.total)
@@ -84,11 +85,11 @@ class Levels:
         """The same with probabilities moved into [Δ, 1 − Δ]."""
         if delta == 0:
             return self
-        kept: dict[float, Self] = vars(self).setdefault("_clipped", {})
-        if delta not in kept:
-            moved = np.clip(self.probability, delta, 1 - delta)
-            kept[delta] = type(self)(moved, self.positive, self.total)
-        return kept[delta]
+        return kept(self, ("clipped", delta), lambda: self._clipped(delta))
+
+    def _clipped(self, delta: float) -> Self:
+        moved = np.clip(self.probability, delta, 1 - delta)
+        return type(self)(moved, self.positive, self.total)
 
     @cached_property
     def isotonic(self) -> IntArray:
