@@ -7,11 +7,13 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeAlias
 
 from calipers.data.errors import InputError, did_you_mean
 from calipers.evaluate.arguments import verb
 from calipers.report import verdict
-from calipers.results import Difference, Estimate, Evaluation
+from calipers.results import Comparison, Difference, Estimate, Evaluation
 
 #: What stands in a rule for whatever the baseline is called.
 BASELINE = "baseline"
@@ -29,6 +31,9 @@ _RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "≥": operator.ge, "≤": operator.le,
     ">": operator.gt, "<": operator.lt,
 }  # fmt: skip
+
+#: The differences of all systems from another one, with a margin for one measure or none.
+Compared: TypeAlias = Callable[[str, tuple[str, float] | None], Comparison]
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,9 @@ class OfValue:
         value = estimate.value if self.end is None else getattr(estimate, self.end)
         return bool(_RELATIONS[self.relation](value, self.bound))
 
-    def of(self, evaluation: Evaluation, systems: Iterable[str]) -> Iterator[Ruling]:
+    def of(
+        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+    ) -> Iterator[Ruling]:
         """For each system."""
         for system in systems:
             estimate = evaluation[system, self.measure]
@@ -92,16 +99,18 @@ class OfDifference:
         far = self.margin is None or (d.has_interval and ahead > self.margin)
         return found is verdict.Outcome.BETTER and far
 
-    def of(self, evaluation: Evaluation, systems: Iterable[str]) -> Iterator[Ruling]:
+    def of(
+        self, evaluation: Evaluation, systems: Iterable[str], compared: Compared
+    ) -> Iterator[Ruling]:
         """For each system but the other one."""
-        margin = None if self.better or self.margin is None else {self.measure: self.margin}
-        compared = evaluation.compare(self.other, margin=margin)
-        own = [d for d in compared if d.measure == self.measure]
+        margin = None if self.better or self.margin is None else (self.measure, self.margin)
+        differences = compared(self.other, margin)
+        own = [d for d in differences if d.measure == self.measure]
         if any(d.higher_is_better is None for d in own) or not own:
             raise InputError(f"{self.text!r}: no value of {self.measure} is better than another")
         for d in own:
             if d.system in systems:
-                adjusted = verdict.adjusted_word(compared, d.measure)
+                adjusted = verdict.adjusted_word(differences, d.measure)
                 said = verdict.sentence(d, adjusted=adjusted)
                 yield Ruling(self.text, d.system, self.met(d), said)
 
@@ -197,4 +206,9 @@ def require(
     against |= {name for name in (baseline, compared) if name is not None}
     systems = [name for name in evaluation.systems if name not in against]
     systems = systems or list(evaluation.systems)
-    return tuple(ruling for one in made for ruling in one.of(evaluation, systems))
+
+    @cache
+    def differences(other: str, margin: tuple[str, float] | None) -> Comparison:
+        return evaluation.compare(other, margin=None if margin is None else dict([margin]))
+
+    return tuple(ruling for one in made for ruling in one.of(evaluation, systems, differences))
