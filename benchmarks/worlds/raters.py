@@ -14,6 +14,7 @@ from worlds.world import Evaluate, Floats, Random, World
 MEASURES = ("Krippendorff-alpha", "Fleiss-kappa", "percent-agreement")
 ORDINAL = ("Krippendorff-alpha(scale='ordinal')",)
 
+RARE = "two categories, one of a tenth"
 #: Of each design the shares of the true categories, and how often a rater says the truth and not
 #: any category by these shares.
 DESIGNS: Mapping[str, tuple[tuple[float, ...], float]] = {
@@ -21,7 +22,7 @@ DESIGNS: Mapping[str, tuple[tuple[float, ...], float]] = {
     "fair": ((0.25, 0.25, 0.25, 0.25), 0.6),
     "good": ((0.25, 0.25, 0.25, 0.25), 0.85),
     "nearly perfect": ((0.25, 0.25, 0.25, 0.25), 0.98),
-    "two categories, one of a tenth": ((0.9, 0.1), 0.8),
+    RARE: ((0.9, 0.1), 0.8),
 }
 RATERS = 3
 
@@ -51,6 +52,11 @@ def at_infinity(word: str, measures: tuple[str, ...]) -> dict[str, float]:
     return {name: float(cal.measure(name).apply(r)) for name in measures}
 
 
+def _large(items: int, word: str) -> bool:
+    """Whether intervals are to hold as often as they say."""
+    return items >= 50 and word != RARE
+
+
 def raters(items: int, word: str) -> World:
     """Three raters."""
     measures = (*MEASURES, *ORDINAL)
@@ -64,7 +70,7 @@ def raters(items: int, word: str) -> World:
         size=f"{items} items",
         found=lambda: at_infinity(word, measures),
         draw=draw,
-        large=items >= 50 and word != "two categories, one of a tenth",
+        large=_large(items, word),
     )
 
 
@@ -84,7 +90,7 @@ def two_sets(items: int, word: str) -> World:
         size=f"{items} items",
         found=lambda: dict.fromkeys(measures, 0.0),
         draw=draw,
-        large=items >= 50 and word != "two categories, one of a tenth",
+        large=_large(items, word),
         tests=("t", "normal"),
     )
 

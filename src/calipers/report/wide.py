@@ -13,7 +13,7 @@ from calipers.report.headlines import MANY_SYSTEMS, by_value, gains, listed, of_
 from calipers.report.letters import AS_BEST, BETTER, MARKS, WORSE, keys, marks, named, signs
 from calipers.report.names import joined, labels, short
 from calipers.report.rows import arrow, definitions_of, remarks, used
-from calipers.report.verdict import adjustment_text, outcome, pairs
+from calipers.report.verdict import adjustment_text, most, outcome, pairs
 from calipers.results import Comparison, Difference, Estimate, Evaluation
 
 #: Of no more systems than these a caption names each.
@@ -337,7 +337,7 @@ def _tests(comparison: Comparison | None) -> Iterator[str]:
     """The tests, the level and what accounts for their number."""
     if comparison is None or not len(comparison):
         return
-    level = numbers.percent(round(1 - comparison.level, 12))
+    level = numbers.percent(most(comparison.level))
     tests = list(dict.fromkeys(short(d.test) for d in comparison if d.test != "none"))
     if tests:
         yield f"Tested at {level} by {joined(tests)}."
