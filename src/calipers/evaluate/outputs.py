@@ -9,14 +9,11 @@ from typing import Any
 
 from calipers.curves.residuals import ResidualCurves
 from calipers.data.class_columns import columns_of_classes, is_table
-from calipers.data.columns import Gathered
-from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.outputs import as_outputs, output_names
+from calipers.evaluate.number_rows import NumberRows
 from calipers.evaluate.shared import MeasureNames, column_name, named_systems, names_of
-from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_outputs
-from calipers.inference.settings import Settings
 from calipers.measures import TASKS, Measure, parse
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
@@ -32,48 +29,28 @@ MOST_SHOWN = 10
 OF_MANY = ("macro-R2", "variance-weighted-R2")
 
 
-def outputs(
-    truth: Any,
-    given: Any,
-    names: Sequence[Any] | None,
-    *,
-    weight: Any,
-    count: Any,
-    cluster: Any,
-    slices: Any,
-    settings: Settings,
-    measures: MeasureNames | None,
-    curves: bool,
-    rows: Gathered,
-    notes: Sequence[str] = (),
-    **parts: Any,
-) -> Evaluation:
+def outputs(truth: Any, given: Any, names: Sequence[Any] | None, how: NumberRows) -> Evaluation:
     """How near predictions of several outputs come to the truth; :func:`calipers.regression` calls
     it where the truth has several columns."""
     own = output_names(truth, names)
     target = as_outputs(truth, "truth", own)
-    repeats = Repeats.of(count, len(target), weight)
-    weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
+    repeats, shared = how.written(len(target))
     by_name = named_systems({UNNAMED: given} if _one_system(given, own) else given, "predicted")
     systems = {}
     for name, table in by_name.items():
         said = as_outputs(table, column_name("predicted", name), own, len(target))
-        tables = repeats(target), repeats(said)
-        systems[name] = Outputs(name, own, *tables, weights, settings, clusters)
+        systems[name] = Outputs(name, own, repeats(target), repeats(said), *shared)
     many = len(own) > MOST_SHOWN
     each = () if many else own
-    chosen = chosen_of(measures, own, OF_MANY if many else DEFAULT_MEASURES)
-    return evaluated(
-        "regression",
-        asked_of(systems, chosen),
+    chosen = chosen_of(how.measures, own, OF_MANY if many else DEFAULT_MEASURES)
+    return how.evaluated(
+        systems,
         chosen,
-        slices=repeats.sliced(slices),
+        repeats,
+        partial(of_outputs, each),
+        lambda of: _curves(of, each) if each else (),
         conventions={"outputs": list(own)},
-        notes=[*notes, *_in_units(chosen)],
-        findings=partial(of_outputs, lambda row: rows.named(repeats.place(row)), each),
-        ids=repeats.ids(rows.names()),
-        shown=lambda of: {"curves": _curves(of, each) if curves and each else ()},
-        **parts,
+        notes=[*how.rows.notes, *_in_units(chosen)],
     )
 
 

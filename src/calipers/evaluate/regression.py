@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from calipers.curves.residuals import ResidualCurves
 from calipers.data.arrays import as_quantities
-from calipers.data.columns import Gathered, gather
-from calipers.data.counts import Repeats
+from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.outputs import by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.kept import Baseline
+from calipers.evaluate.number_rows import NumberRows
 from calipers.evaluate.outputs import outputs as of_outputs
 from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
-from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_numbers
-from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
 
@@ -112,66 +109,37 @@ def regression(
     several = _several(truth, outputs)
     if several and quantiles is not None:
         raise InputError("quantiles= are of one output; the truth has several")
-    rest: dict[str, Any] = {
-        "weight": weight,
-        "count": count,
-        "cluster": cluster,
-        "slices": cut_by,
-        "settings": settings,
-        "measures": measures,
-        "curves": curves,
-        "rows": rows,
+    parts = {
         "baseline": baseline,
         "primary": primary,
         "slice_bins": slice_bins,
         "inputs": inputs,
         "notes": rows.notes,
     }
+    how = NumberRows(rows, weight, count, cluster, cut_by, settings, measures, curves, parts)
     if several:
-        return of_outputs(truth, predicted, outputs, **rest)
+        return of_outputs(truth, predicted, outputs, how)
     if quantiles is not None:
-        return of_quantiles(truth, quantiles, **rest)
-    return _of_one(only_column(truth), predicted, **rest)
+        return of_quantiles(truth, quantiles, how)
+    return _of_one(only_column(truth), predicted, how)
 
 
-def _of_one(
-    truth: Any,
-    predicted: Any,
-    *,
-    weight: Any,
-    count: Any,
-    cluster: Any,
-    slices: Any,
-    settings: Settings,
-    measures: MeasureNames | None,
-    curves: bool,
-    rows: Gathered,
-    **parts: Any,
-) -> Evaluation:
+def _of_one(truth: Any, predicted: Any, how: NumberRows) -> Evaluation:
     """Of one number a row."""
     if isinstance(predicted, Mapping):
         predicted = {name: only_column(column) for name, column in predicted.items()}
     else:
         predicted = only_column(predicted)
     target = as_quantities(truth, "truth")
-    repeats = Repeats.of(count, len(target), weight)
-    weights, clusters = weights_and_clusters(weight, cluster, len(target), repeats)
+    repeats, shared = how.written(len(target))
     columns = columns_of(predicted, "predicted", len(target), as_quantities)
     truth = repeats(target)
     systems = {
-        name: Predictions(name, truth, repeats(column), weights, settings, clusters)
-        for name, column in columns.items()
+        name: Predictions(name, truth, repeats(column), *shared) for name, column in columns.items()
     }
-    chosen = choose_measures(measures, DEFAULT_MEASURES, "regression")
-    return evaluated(
-        "regression",
-        asked_of(systems, chosen),
-        chosen,
-        slices=repeats.sliced(slices),
-        findings=partial(of_numbers, lambda row: rows.named(repeats.place(row))),
-        ids=repeats.ids(rows.names()),
-        shown=lambda of: {"curves": ResidualCurves({"": list(of.values())}) if curves else ()},
-        **parts,
+    chosen = choose_measures(how.measures, DEFAULT_MEASURES, "regression")
+    return how.evaluated(
+        systems, chosen, repeats, of_numbers, lambda of: ResidualCurves({"": list(of.values())})
     )
 
 

@@ -151,7 +151,7 @@ def of_numbers(
 
 
 def of_outputs(
-    named: Callable[[int], str], outputs: Sequence[str], task: str, source: Rows, told: Told
+    outputs: Sequence[str], named: Callable[[int], str], task: str, source: Rows, told: Told
 ) -> tuple[Finding, ...]:
     """Of systems that predict several numbers of each row; ``outputs`` are those that are looked at
     one by one."""
