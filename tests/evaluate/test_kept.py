@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import calipers as cal
@@ -260,6 +263,30 @@ def test_other_judgments_and_damage(tmp_path: Path) -> None:
         last.write_text(json.dumps(data))
         with pytest.raises(cal.InputError, match=r"^last|last\.json"):
             cal.regression(LINE, {"new": LINE + 1}, baseline=last)
+
+
+def test_digests_and_ids_are_made_when_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def later(*_: Any) -> Any:
+        raise AssertionError("nobody asked for it yet")
+
+    ids = [f"r{i}" for i in range(60)]
+    data = pa.table({"id": ids, "group": GROUPS, "grade": GRADES, "old": OLD, "truth": LINE})
+    with monkeypatch.context() as patched:
+        patched.setattr("calipers.data.trec.sha256", later)
+        patched.setattr("calipers.evaluate.kept.texts", later)
+        patched.setattr("calipers.data.ranking_rows.RankingRows.digest", later)
+        made = [
+            cal.retrieval(QRELS, RUNS[0], measures=["AP"]),
+            cal.ranking("group", "grade", "old", data=data, id="id", curves=False),
+            cal.regression("truth", "old", data=data.slice(5), id="id", curves=False),
+        ]
+    found: Any = [cal.keep(pickle.loads(pickle.dumps(one))).kept for one in made]
+    runs, groups, rows = found
+    told = sha256(json.dumps({t: {d: str(g) for d, g in of.items()} for t, of in QRELS.items()},
+                             sort_keys=True).encode())  # fmt: skip
+    assert runs.common["judgments"] == told.hexdigest()
+    assert len(str(groups.common["judgments"])) == 64
+    assert rows.ids == tuple(ids[5:])
 
 
 def test_judgments_that_moved_are_others(tmp_path: Path) -> None:

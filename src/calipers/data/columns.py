@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,14 @@ MAY_MISS = ("slices",)
 
 Mask = npt.NDArray[np.bool_]
 
+#: Ids of rows, as a table has them or as texts.
+Ids: TypeAlias = "pa.Array | Sequence[str]"
+
+
+def texts(ids: Ids) -> list[str]:
+    """What rows are called."""
+    return [str(name) for name in (ids.to_pylist() if hasattr(ids, "to_pylist") else ids)]
+
 
 @dataclass(frozen=True)
 class Gathered:
@@ -36,12 +44,10 @@ class Gathered:
     left: npt.NDArray[np.intp] | None = None
     ids: pa.Array | None = None
 
-    def names(self) -> list[str] | None:
-        """The ids of the rows that are left, where rows have such."""
-        if self.ids is None:
-            return None
-        ids = [str(value) for value in self.ids.to_pylist()]
-        return ids if self.left is None else [ids[row] for row in self.left]
+    def names(self) -> Ids | None:
+        """The ids of the rows that are left, where rows have such, as they are in the table:
+        :func:`texts` says what they are called, which is rarely asked."""
+        return self.ids if self.ids is None or self.left is None else taken(self.ids, self.left)
 
     def named(self, row: int) -> str:
         """What a row is called: by its id, or by its place in what was given."""

@@ -14,6 +14,8 @@ from calipers.data.errors import InputError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from calipers.data.columns import Ids
+
 #: Counts may add up to so many rows. At the peak each takes some 30 bytes where one system predicts
 #: labels, 110 where one has probabilities or two have scores: 3 to 11 GB.
 MOST_ROWS = 100_000_000
@@ -48,13 +50,13 @@ class Repeats:
         """Which row was given that is written here."""
         return row if self.places is None else int(self.places[row])
 
-    def ids(self, names: list[str] | None) -> list[str] | None:
+    def ids(self, names: Ids | None) -> Ids | None:
         """The ids of the rows; none of rows without, None where counts stand for several."""
         if self.places is None:
-            return names or []
+            return () if names is None else names
         if (np.diff(self.places) == 0).any():
             return None
-        return [names[row] for row in self.places] if names else []
+        return () if names is None else taken(names, self.places)
 
     def given(self, column: Any, what: str) -> Any:
         """A column as it was given."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -223,19 +224,24 @@ def taken(
         return data, Origin(name, path, bytes=size, sha256=digest)
 
 
-def judgments_digest(source: TrecSource, origin: Origin) -> str | None:
-    """What tells other judgments from these: of a file its own digest, of a dict that of what it
-    says in any order; None of what has no such."""
+def judgments_digest(source: TrecSource, origin: Origin) -> Callable[[], str | None]:
+    """Tells when it is called what tells other judgments from these: of a file its own digest, of a
+    dict that of what it says in any order; None of what has no such."""
     if origin.sha256 is not None or not isinstance(source, Mapping):
-        return origin.sha256
-    if trec_tables.holds_columns(source):
-        return None
+        return partial(_known, origin.sha256)
+    return partial(_known, None) if trec_tables.holds_columns(source) else partial(_of_dict, source)
 
+
+def _known(digest: str | None) -> str | None:
+    return digest
+
+
+def _of_dict(judgments: Mapping[str, Any]) -> str:
     def plain(part: Any) -> Any:
         nested = isinstance(part, Mapping)
         return {str(key): plain(value) for key, value in part.items()} if nested else str(part)
 
-    return sha256(json.dumps(plain(source), sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(plain(judgments), sort_keys=True).encode()).hexdigest()
 
 
 def noted(origin: Origin, stored: Mapping[str, Any]) -> Origin:

@@ -15,7 +15,7 @@ from calipers.curves.scored import Scored, scored
 from calipers.data.arrays import as_numbers, same_length
 from calipers.data.class_columns import is_distribution, is_per_class
 from calipers.data.classes import Coded, check_classes, coded
-from calipers.data.columns import gather
+from calipers.data.columns import Ids, gather
 from calipers.data.confusions import of_cells
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
@@ -262,7 +262,7 @@ def _of_two(
     baseline: Baseline,
     primary: str | None,
     notes: Sequence[str],
-    ids: Sequence[str] | None,
+    ids: Ids | None,
     curves: bool,
     inputs: Sequence[Any],
 ) -> Evaluation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from calipers.data.columns import Ids, texts
 from calipers.data.errors import FileError, InputError, did_you_mean, several, shown
 from calipers.evaluate.arguments import verb
 from calipers.results import Evaluation, Kept
@@ -27,6 +28,10 @@ S = TypeVar("S", bound="System")
 
 #: A system here, an evaluation of another day, or the file that it was written to.
 Baseline: TypeAlias = "str | os.PathLike[str] | Evaluation | None"
+
+#: What has to be the same where systems of another day are compared with these: told when asked, as
+#: digests take a while.
+Common: TypeAlias = Callable[[], Mapping[str, "str | None"]]
 
 #: Of what there are digests, where there are; measures against a truth need no points.
 DIGESTS = ("points", "judgments")
@@ -136,10 +141,11 @@ class Recalled:
             raise FileError(f"{where}: there is a system {called!r} here too; rename one of them")
         return cls(called, kept.systems[name], kept, where)
 
-    def order(self, ids: Sequence[str] | None, number: int) -> npt.NDArray[np.intp]:
+    def order(self, given: Ids | None, number: int) -> npt.NDArray[np.intp]:
         """The place among what was kept of each unit that there is now."""
         unit, mine = self.kept.unit, self.kept.ids
-        if mine and ids:
+        if mine and given is not None and len(given):
+            ids = texts(given)
             place = {name: i for i, name in enumerate(mine)}
             here = set(ids)
             self._refuse([n for n in ids if n not in place], "not there, but here")
@@ -169,7 +175,7 @@ class Recalled:
             elif then != value:
                 raise FileError(f"{self.where}: the {what} were {shown(then)}, now {shown(value)}")
 
-    def as_system(self, like: S, ids: Sequence[str] | None) -> S:
+    def as_system(self, like: S, ids: Ids | None) -> S:
         """The system, on the rows of another."""
         if self.kept.ids and len(set(self.kept.ids)) != self.kept.number:
             raise self._damaged("its ids are not one a row")
@@ -216,15 +222,14 @@ class Recalled:
             raise self._damaged("or it has tables of another width than there are here")
         return column if kind is None else column.astype(kind)
 
-    def _check_truth(
-        self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Sequence[str] | None
-    ) -> None:
+    def _check_truth(self, now: npt.NDArray[Any], then: npt.NDArray[Any], ids: Ids | None) -> None:
         if now.shape != then.shape:
             raise FileError(f"{self.where}: the truth had another shape then")
         other = (now != then).reshape(len(now), -1).any(axis=1)
         if other.any():
             row = int(np.argmax(other))
-            name = f"row {row}" if not ids else repr(ids[row])
+            called = [] if ids is None else texts(ids[row : row + 1])
+            name = repr(called[0]) if called else f"row {row}"
             raise FileError(
                 f"{self.where}: the truth differs from today's in {int(other.sum())} of "
                 f"{len(now)} rows, the first is {name}; systems are compared against the same truth"
@@ -274,7 +279,7 @@ def _same_judgments(first: Any, second: Any) -> bool:
     return all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
 
-def of_rows(systems: Mapping[str, System], ids: Sequence[str]) -> Kept | None:
+def of_rows(systems: Mapping[str, System], ids: Ids) -> Kept | None:
     """What systems say of rows, or of what else they have."""
     first = next(iter(systems.values()))
     if not first.own:
@@ -284,7 +289,7 @@ def of_rows(systems: Mapping[str, System], ids: Sequence[str]) -> Kept | None:
         first.unit,
         first.number,
         {name: system.answers() for name, system in systems.items()},
-        tuple(ids),
+        tuple(texts(ids)),
         truth,
         common,
     )
@@ -312,15 +317,15 @@ def with_topics(
     baseline: Baseline,
     task: str,
     topics: Sequence[str],
-    common: Mapping[str, str | None],
+    common: Common,
 ) -> tuple[dict[str, Statistics], str | None]:
     """The statistics of runs, with those of another day if the baseline is such; and the name of
-    the baseline. ``common`` is what has to be the same."""
+    the baseline. ``common`` tells what has to be the same."""
     found = Recalled.of(baseline, tuple(systems), task)
     if found is None:
         assert baseline is None or isinstance(baseline, str)
         return dict(systems), baseline
-    found.check_common(common)
+    found.check_common(common())
     like = next(iter(systems.values()))
     return {**systems, found.name: found.as_statistics(like, topics)}, found.name
 
@@ -363,7 +368,7 @@ def _parted(text: str) -> tuple[str, str | None]:
 
 
 def with_baseline(
-    systems: Mapping[str, S], baseline: Baseline, task: str, ids: Sequence[str] | None
+    systems: Mapping[str, S], baseline: Baseline, task: str, ids: Ids | None
 ) -> tuple[dict[str, S], str | None]:
     """The systems, with that of another day if the baseline is such; and the baseline's name."""
     found = Recalled.of(baseline, tuple(systems), task)

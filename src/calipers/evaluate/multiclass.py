@@ -11,6 +11,7 @@ from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
+from calipers.data.columns import Ids
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.confusions import confusions
@@ -58,7 +59,7 @@ def multiclass(
     baseline: Baseline = None,
     primary: str | None = None,
     notes: Sequence[str] = (),
-    ids: Sequence[str] | None = (),
+    ids: Ids | None = (),
     curves: bool = True,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:

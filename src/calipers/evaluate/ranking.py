@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.ranks import CutoffCurves
 from calipers.data.arrays import as_numbers, same_length, taken
-from calipers.data.columns import gather
+from calipers.data.columns import Ids, gather, texts
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.kept import Baseline, earlier, with_topics
+from calipers.evaluate.kept import Baseline, Common, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -156,7 +157,7 @@ def ranking(
         name: JudgedRankings(**rows.arrays(column.astype(np.float64)), averaged=True)
         for name, column in columns.items()
     }
-    common = {"judgments": rows.digest(found.names())}
+    common = partial(_common, rows, found.names())
     given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
     given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
@@ -175,6 +176,11 @@ def ranking(
     )
     told = tuple(evaluation.estimates), evaluation.comparison, by_slice
     return replace(evaluation, findings=of_rankings(source, told, systems, rows.grade, columns))
+
+
+def _common(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
+    """What has to be the same for systems of another day."""
+    return {"judgments": rows.digest(None if ids is None else texts(ids))}
 
 
 def _check(measure: Measure) -> None:
@@ -205,7 +211,7 @@ def _scores(
     systems: Mapping[str, JudgedRankings],
     chosen: list[Measure],
     settings: Settings,
-    common: Mapping[str, str | None],
+    common: Common,
     *,
     zero: bool,
 ) -> TopicScores:

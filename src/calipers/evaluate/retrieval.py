@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,7 @@ def retrieval(
         **({"weight": weight} if isinstance(weight, str) else {}),
         **parameters,
     }
-    common = {"scores": conventions["scores"], "judgments": judgments_digest(qrels, origin)}
+    common = partial(_common, conventions["scores"], judgments_digest(qrels, origin))
     systems, against = with_topics(systems, baseline, "retrieval", names, common)
     table = None if topic_table is None else read_topic_table(topic_table)
     weights = unit_weights(weight, names, table)
@@ -218,6 +218,11 @@ def retrieval(
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+
+
+def _common(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:
+    """What has to be the same for systems of another day."""
+    return {"scores": scores, "judgments": judgments()}
 
 
 def _check_words(topics: str, undefined: str) -> None:

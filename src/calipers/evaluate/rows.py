@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.columns import Ids
 from calipers.engines.local import Local
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import of_rows
@@ -30,7 +31,7 @@ class Rows:
     notes: tuple[str, ...] = ()
     #: The ids of the rows; () where they are told by their places, None of those that only counts
     #: are known of.
-    ids: Sequence[str] | None = ()
+    ids: Ids | None = ()
 
     @property
     def systems(self) -> tuple[str, ...]:

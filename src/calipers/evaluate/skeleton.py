@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from calipers.data.columns import Ids
 from calipers.data.counts import Repeats
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
@@ -51,7 +52,7 @@ def evaluated(
     primary: str | None = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
-    ids: Sequence[str] | None = (),
+    ids: Ids | None = (),
     shown: Callable[[Any], Mapping[str, Any]] = lambda systems: {},
     conventions: Mapping[str, Any] = MappingProxyType({}),
     inputs: Sequence[Any] = (),

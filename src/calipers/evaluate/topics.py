@@ -19,6 +19,7 @@ from calipers.results import Estimate, Evaluation, Kept, PerUnit
 from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
+    from calipers.evaluate.kept import Common
     from calipers.evaluate.shared import Statistics
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
@@ -52,8 +53,8 @@ class TopicScores:
     kept: IntArray | None = None
     #: What the values came from, by system.
     statistics: Mapping[str, Statistics] = field(default_factory=dict)
-    #: What has to be the same where systems of another day are compared with these.
-    common: Mapping[str, str | None] = field(default_factory=dict)
+    #: Tells what has to be the same where systems of another day are compared with these.
+    common: Common = dict
 
     @classmethod
     def of(
@@ -65,7 +66,7 @@ class TopicScores:
         *,
         zero: bool,
         unit: str = "topics",
-        common: Mapping[str, str | None] | None = None,
+        common: Common = dict,
     ) -> TopicScores:
         """Measure the systems; ``zero`` puts 0 where a value is undefined."""
         values, reasons, weights = {}, {}, {}
@@ -87,7 +88,7 @@ class TopicScores:
                 if m.definition.weight is not None
             }
         made = cls(topics, measures, values, reasons, weights, settings, unit)
-        return replace(made, statistics=systems, common=common or {})
+        return replace(made, statistics=systems, common=common)
 
     def weighted(self, importance: FloatArray | None) -> TopicScores:
         """Topics that count for as much as that in means; those of weight 0 are left out of all but
@@ -186,7 +187,7 @@ class TopicScores:
             return self.whole.to_keep()
         if not self.statistics:
             return None
-        return keeping.of_topics(self.unit, self.topics, self.statistics, self.common)
+        return keeping.of_topics(self.unit, self.topics, self.statistics, self.common())
 
     def of_curves(self, rankings: Mapping[str, Any], *, zero: bool) -> dict[str, Any]:
         """What curves of means over these topics take, from the rankings of all of them."""
