@@ -63,10 +63,12 @@ LINES = {
     "plan agreement": ("plan agreement IN1 --raters p,q --half-width 0.1", ("-o",)),
     "plan ranking": ("plan ranking IN1 --group q --truth y --score s -m AP", ("-o",)),
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
+    "show": ("show IN1", ("-o", "--report")),
+    "diff": ("diff IN1 IN2", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
 }
 #: Those that read no file, or write none.
-WITHOUT = {"check", "trec_eval", "measures", "demo", "plan assumed"}
+WITHOUT = {"check", "trec_eval", "measures", "demo", "completion", "plan assumed"}
 
 ALIASES: dict[str, Callable[[Path], Path]] = {
     "the same name": lambda path: path,

@@ -147,7 +147,7 @@ def command(
             data=rows,
             id=systems.by,
             measures=measures or None,
-            curves=output.report is not None,
+            curves=output.page.wanted,
             inputs=systems.origins(table),
             **options,
         )
@@ -161,7 +161,7 @@ def _check_look(output: Output, confusion: str | None) -> None:
             "--confusion goes with a table on the standard output; other formats have the counts"
         )
     shown = output.kind == "markdown" or (output.kind == "table" and output.path is None)
-    if asked("orientation") and not (shown or output.report):
+    if asked("orientation") and not (shown or output.page.wanted):
         raise click.UsageError(
             "--orientation goes with a table on the standard output, Markdown or --report"
         )

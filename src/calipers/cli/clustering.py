@@ -86,7 +86,7 @@ def command(
             **row_columns(rows, table, options),
             **slice_columns(rows, table, options),
             measures=options.pop("measures") or None,
-            curves=output.report is not None,
+            curves=output.page.wanted,
             per_point=per_point,
             inputs=[read(table).origin],
             **options,

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.completion import measure_names
 from calipers.cli.files import Earlier
 from calipers.cli.gates import Gate, gate_options
 from calipers.cli.options import SHARE, Command, choice, preset, stacked, text, texts
 from calipers.cli.output import (
     FORMATS,
     UNIT_FORMATS,
+    Page,
     format_and_file,
     format_options,
     layout_of,
@@ -46,6 +48,7 @@ measure_options = stacked(
         "NAME",
         "A measure such as nDCG@10; repeatable. `calipers measures` lists them; 'default' stands "
         "for those that are shown if none is named.",
+        shell_complete=measure_names,
     ),
     text(
         "--baseline",
@@ -92,7 +95,7 @@ class Output:
 
     kind: str
     path: str | None
-    report: str | None
+    page: Page
     gate: Gate
     units: bool = False
     layout: str | None = None
@@ -109,7 +112,7 @@ class Output:
         if keep and (kind != "json" or units):
             raise click.UsageError("--keep goes with -o FILE.json or --format json")
         gate = Gate.take(options)
-        return cls(kind, path, options.pop("report"), gate, units, layout, keep, then)
+        return cls(kind, path, Page.take(options), gate, units, layout, keep, then)
 
     def finish(self, evaluation: Evaluation, **look: Any) -> None:
         """Write the result, and exit with 1 when a requirement is not met; ``look`` is for the
@@ -119,20 +122,20 @@ class Output:
             return
         rulings = self.gate.rulings(evaluation)
         if self.units:
-            write_units(evaluation, self.kind, self.path, self.report)
+            write_units(evaluation, self.kind, self.path, self.page)
         else:
             if self.kind == "json":
                 from calipers.evaluate.kept import keep, worth_keeping
 
                 to_file = self.path is not None and worth_keeping(evaluation)
                 evaluation = keep(evaluation) if self.keep or to_file else evaluation
-            write(evaluation, self.kind, self.path, self.report, self.layout, **look)
+            write(evaluation, self.kind, self.path, self.page, self.layout, **look)
         self.gate.close(evaluation, rulings)
 
 
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
-    {"format_", "output", "layout", "report", "requirements", "junit", "summary", "keep"}
+    {"format_", "output", "layout", "report", "open_", "requirements", "junit", "summary", "keep"}
     | {"per_topic", "per_topic_dir", "per_group"}
     | {"per_point", "by_label", "by_cluster"}
     | {

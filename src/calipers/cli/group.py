@@ -22,10 +22,13 @@ COMMANDS = {
     "compare": "Say whether systems differ, with intervals and paired tests.",
     "check": "Run the evaluations of calipers.toml, and what they require.",
     "overlap": "Say how much runs have in common, without judgments.",
+    "show": "Show a result again that was written as JSON, in any format; or a page.",
+    "diff": "Say what changed between two evaluations that were written as JSON.",
     "plan": "Say how many topics or rows are needed, or what those at hand could show.",
     "convert": "Convert judgments or a run to another format.",
     "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",
+    "completion": "Complete commands, measures and columns with the TAB key.",
     "demo": "Evaluate small real cases and write their reports.",
 }
 

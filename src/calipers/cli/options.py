@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from calipers.cli.completion import column_names
+
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
@@ -34,12 +36,18 @@ def parameters(options: Option) -> list[click.Parameter]:
 
 def text(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """A text; ``flags`` may have the name of the parameter behind them."""
-    return click.option(*flags.split(), metavar=metavar, help=text, **more)
+    return click.option(*flags.split(), metavar=metavar, help=text, **_of(metavar), **more)
 
 
 def texts(flags: str, metavar: str, text: str, **more: Any) -> Option:
     """Texts, one each time."""
-    return click.option(*flags.split(), multiple=True, metavar=metavar, help=text, **more)
+    told = {"metavar": metavar, "help": text, **_of(metavar), **more}
+    return click.option(*flags.split(), multiple=True, **told)
+
+
+def _of(metavar: str) -> dict[str, Any]:
+    """What the TAB key offers for an option of columns."""
+    return {"shell_complete": column_names} if "COL" in metavar else {}
 
 
 def choice(flags: str, values: Sequence[str], text: str) -> Option:

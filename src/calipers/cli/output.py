@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.files import DASH, OutFile, check_files
-from calipers.cli.options import Command, Option, stacked, text
+from calipers.cli.options import Command, Option, stacked, switch, text
+from calipers.cli.process import say
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -53,6 +55,9 @@ def format_options(
         "systems; csv is long unless asked.",
     )
     page = text("--report", "FILE.html", "Write an HTML report as well.", type=OutFile(page=True))
+    shown = switch(
+        "--open open_", "Show the report in a browser; without --report it is a temporary file."
+    )
     return stacked(
         click.option(
             "--format",
@@ -61,8 +66,48 @@ def format_options(
             help="Format of the result; by the suffix of -o, else table.",
         ),
         text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
-        *([layout, page] if report else []),
+        *([layout, page, shown] if report else []),
     )(command)
+
+
+@dataclass(frozen=True)
+class Page:
+    """An HTML report that was asked for: the file, if it was named, and whether to show it."""
+
+    path: str | None
+    shown: bool
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Page:
+        """Take it out of a command's options."""
+        return cls(options.pop("report"), options.pop("open_"))
+
+    @property
+    def wanted(self) -> bool:
+        """Whether there is to be a page."""
+        return self.path is not None or self.shown
+
+    def write(self, html: Callable[[], str]) -> None:
+        """Write the page that ``html`` makes, if it was asked for."""
+        path = self.path
+        if not self.wanted:
+            return
+        if path is None:
+            import tempfile
+
+            path = os.path.join(tempfile.mkdtemp(prefix="calipers-"), "report.html")  # noqa: PTH118
+        write_out(html(), path)
+        if self.shown:
+            show_page(path)
+
+
+def show_page(path: str) -> None:
+    """A page in the browser that the user has set, or that is found."""
+    import webbrowser
+    from pathlib import Path
+
+    if not webbrowser.open(Path(path).resolve().as_uri()):
+        say(f"calipers: no browser could be started; the page is {path}")
 
 
 def format_and_file(
@@ -98,15 +143,14 @@ def write(
     result: Evaluation | Comparison,
     kind: str,
     output: str | None,
-    page: str | None,
+    page: Page,
     layout: str | None = None,
     **look: Any,
 ) -> None:
     """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
     is for the page and Markdown."""
     laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
-    if page is not None:
-        write_out(result.to_html(**look), page)
+    page.write(lambda: result.to_html(**look))
     if kind == "table" and output is None:
         from calipers.report.text import print_result
 
@@ -118,15 +162,14 @@ def write(
         write_out(getattr(result, f"to_{kind}")(**own), output)
 
 
-def write_units(evaluation: Evaluation, kind: str, output: str | None, page: str | None) -> None:
+def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Page) -> None:
     """The value on every unit in one format, to a file or to stdout, and the page if asked."""
     from calipers.report.per_topic import print_units, trec_lines
     from calipers.report.text import printed
 
     values = evaluation.per_unit
     assert values is not None
-    if page is not None:
-        write_out(evaluation.to_html(), page)
+    page.write(evaluation.to_html)
     if kind == "parquet":
         from pyarrow import parquet
 

@@ -131,7 +131,7 @@ def _assumed(measure: str, **options: Any) -> None:
 
     kind, path = format_and_file(options, FORMATS, "a plan")
     options["paired"] = not options.pop("independent")
-    _write([plan(measure, **options)], kind, path)
+    _made([plan(measure, **options)], kind, path)
 
 
 assumed: click.Command = Command(
@@ -164,7 +164,7 @@ def _of_pilot(name: str) -> click.Command:
                 "resamples": options["resamples"],
                 "seed": options["seed"],
             }
-            _write([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
+            _made([plan(m, evaluation, **goals, **shared) for m in names], kind, path)
 
         # As the other command has them when nobody gives them.
         evaluate(**options, then=planned)
@@ -182,13 +182,18 @@ def _of_pilot(name: str) -> click.Command:
     )
 
 
-def _write(plans: Sequence[Plan], kind: str, path: str | None) -> None:
-    """The plans in one format; JSON has an object for one and a list for several."""
+def _made(plans: Sequence[Plan], kind: str, path: str | None) -> None:
+    """The plans, once what was asked for says something about them."""
     if all(math.isnan(row.power) and math.isnan(row.detectable) for p in plans for row in p.table):
         for name in filter(asked, ("power", "test")):
             raise click.UsageError(
                 f"--{name}: nothing is tested where an interval of one system's value is planned"
             )
+    write_plans(plans, kind, path)
+
+
+def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
+    """The plans in one format; JSON has an object for one and a list for several."""
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)

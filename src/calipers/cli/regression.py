@@ -79,7 +79,7 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
             data=rows,
             id=systems.by,
             measures=measures or None,
-            curves=output.report is not None,
+            curves=output.page.wanted,
             inputs=systems.origins(table),
             **options,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -257,18 +257,33 @@ class Recalled:
 
     def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
         try:
-            packed = base64.b64decode(text, validate=True)
-            return kind.from_bytes(zlib.decompress(packed)).take(order)
-        except (
-            TypeError,
-            ValueError,
-            LookupError,
-            OSError,
-            EOFError,
-            BadZipFile,
-            zlib.error,
-        ) as error:
+            return _unpacked(kind, text).take(order)
+        except _UNREADABLE as error:
             raise self._damaged("it cannot be read") from error
+
+
+#: What comes of reading a statistic that is none.
+_UNREADABLE = (
+    *(TypeError, ValueError, LookupError, OSError, EOFError),
+    *(BadZipFile, zlib.error),
+)
+
+
+def _unpacked(kind: Any, text: Any) -> Any:
+    """A statistic, of what :func:`of_topics` made of it."""
+    return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
+
+
+def statistics_of(kept: Kept, name: str, kinds: Iterable[type]) -> dict[Any, Any]:
+    """The statistics of a system over the topics that were kept, of these kinds."""
+    made: dict[Any, Any] = {}
+    for kind in kinds:
+        text = kept.systems.get(name, {}).get(kind.__name__)
+        try:
+            made[kind] = _unpacked(kind, text)
+        except _UNREADABLE as error:
+            raise InputError(f"what was kept of {name} has no {kind.__name__}") from error
+    return made
 
 
 def _same_judgments(first: Any, second: Any) -> bool:

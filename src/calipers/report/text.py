@@ -165,6 +165,15 @@ def print_plan(planned: Plan, file: TextIO) -> None:
     print_columns(columns, console, [columns[0].name])
 
 
+def print_changes(columns: Sequence[Column], notes: Iterable[str], file: TextIO) -> None:
+    """What changed between two evaluations: a table, and what else was different."""
+    console = console_of(file)
+    if columns[0].cells:
+        print_columns(columns, console)
+        console.file.write("\n")
+    print_lines(notes, console)
+
+
 def print_slices(slices: Slices, file: TextIO) -> None:
     """Print the slices, a table a column that they are cut by."""
     _print_slices(slices, console_of(file))

@@ -1,0 +1,140 @@
+"""``calipers completion``, and what the TAB key offers: commands, options, measures, columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+#: Where each shell looks for the completions of a command: the variable that says, what holds
+#: where it is not set, and the file below.
+HOMES = {
+    "bash": ("XDG_DATA_HOME", ".local/share", "bash-completion/completions/calipers"),
+    "zsh": ("ZDOTDIR", "", ".zfunc/_calipers"),
+    "fish": ("XDG_CONFIG_HOME", ".config", "fish/completions/calipers.fish"),
+}
+#: What the shell sets when it asks for completions, by which a script of ours is known, too.
+_ASKED = "_CALIPERS_COMPLETE"
+
+#: What a name begins with that asks for an average.
+_AVERAGES = ("macro-", "micro-", "weighted-")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(tuple(HOMES)), required=False)
+@click.option("--install", is_flag=True, help="Write it to where the shell looks for it.")
+def command(shell: str | None, *, install: bool) -> None:
+    """Complete commands, options, names of measures and columns of tables with the TAB key.
+
+    Prints the script for SHELL (bash, zsh or fish; the one in use unless named), or installs it.
+
+    \b
+    Example:
+      calipers completion --install
+    """
+    from click.shell_completion import get_completion_class
+
+    from calipers.cli.group import cli
+
+    shell = shell or Path(os.environ.get("SHELL", "")).name
+    made = get_completion_class(shell) if shell in HOMES else None
+    if made is None:
+        raise click.UsageError(f"say for which shell: {', '.join(HOMES)}")
+    script = made(cli, {}, "calipers", _ASKED).source()
+    if not install:
+        click.echo(script.rstrip())
+        return
+    path = _home(shell)
+    if path.exists() and _ASKED not in path.read_text("utf-8", "replace"):
+        raise click.UsageError(f"{path} is there already, and not from here; it is left as it is")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    from calipers.report.files import replacing
+
+    with replacing(os.fspath(path)) as stream:
+        stream.write(f"{script.rstrip()}\n".encode())
+    click.echo(f"written to {path}", err=True)
+    if shell == "zsh":
+        click.echo(f"~/.zshrc has to have, before compinit: fpath=({path.parent} $fpath)", err=True)
+    click.echo("it works in the next shell", err=True)
+
+
+def _home(shell: str) -> Path:
+    variable, usual, below = HOMES[shell]
+    named = os.environ.get(variable)
+    return (Path(named) if named else Path.home() / usual) / below
+
+
+def measure_names(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The measures of the task of the command that begin so, each with what it is."""
+    from click.shell_completion import CompletionItem
+
+    from calipers.measures import TASKS, definitions
+
+    average = next((a for a in _AVERAGES if incomplete.lower().startswith(a)), "")
+    begun = incomplete[len(average) :].lower()
+    families = TASKS.get(ctx.info_name or "", [f for of in TASKS.values() for f in of])
+    found = [
+        CompletionItem(average + spelling, help=d.title.rstrip(":"))
+        for family in families
+        for d in definitions(family)
+        for spelling in _spelt(str(d.example()), d.spellings, begun)
+    ]
+    return found + [CompletionItem(a) for a in _AVERAGES if begun and a.startswith(begun)]
+
+
+def _spelt(name: str, spellings: tuple[str, ...], begun: str) -> Iterator[str]:
+    """The name if it begins so; else those aliases that do."""
+    if name.lower().startswith(begun):
+        yield name
+    elif begun:
+        yield from (other for other in spellings if other.lower().startswith(begun))
+
+
+def column_names(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The columns of the table that the command line names, that begin so."""
+    from click.shell_completion import CompletionItem, split_arg_string
+
+    # Of arguments before an option that still lacks its value, click knows nothing yet.
+    words = split_arg_string(os.environ.get("COMP_WORDS", ""))
+    table = next((word for word in words[1:] if Path(word).is_file()), None)
+    name, equals, begun = incomplete.rpartition("=")
+    return [
+        CompletionItem(name + equals + column)
+        for column in ([] if table is None else _columns(table))
+        if column.startswith(begun)
+    ]
+
+
+def _columns(path: str) -> list[str]:
+    """The names of its columns; none of a table that cannot be read, which is told by whoever
+    evaluates it."""
+    import pyarrow as pa
+    from pyarrow import csv, dataset
+
+    from calipers.data.tables import extension
+
+    kind, _ = extension(path)
+    formats = {
+        ".csv": "csv",
+        ".tsv": dataset.CsvFileFormat(csv.ParseOptions(delimiter="\t")),
+        ".parquet": "parquet",
+        ".feather": "feather",
+        ".arrow": "ipc",
+        ".jsonl": "json",
+        ".ndjson": "json",
+    }
+    try:
+        names: list[str] = dataset.dataset(path, format=formats.get(kind, "csv")).schema.names
+    except (OSError, ValueError, pa.ArrowException):
+        return []
+    return names

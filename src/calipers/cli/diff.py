@@ -1,0 +1,132 @@
+"""``calipers diff``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import switch
+from calipers.cli.output import format_and_file, format_options, write_out
+
+if TYPE_CHECKING:
+    from calipers.evaluate.changes import Change
+    from calipers.report.tables import Column
+    from calipers.results import Evaluation
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+
+@click.command("diff", cls=Command)
+@click.argument("before", type=InFile())
+@click.argument("after", type=InFile())
+@switch("--all every", "Also the numbers that stayed as they were.")
+@lambda command: format_options(command, FORMATS, report=False)
+def command(before: str, after: str, *, every: bool, **options: Any) -> None:
+    """Say what changed between two evaluations that were written with -o FILE.json.
+
+    Of topics and groups each change has a paired interval and p-value, as `calipers compare` gives
+    them; of rows, `--baseline BEFORE.json` does so with the data of today. Settings, files and
+    systems that differ are named.
+
+    \b
+    Example:
+      calipers diff monday.json tuesday.json
+    """
+    from calipers.data.errors import FileError, InputError
+    from calipers.evaluate.changes import changes
+
+    kind, path = format_and_file(options, FORMATS, "a difference")
+    first, second = _evaluation(before), _evaluation(after)
+    try:
+        found, notes = changes(first, second)
+    except InputError as error:
+        raise FileError(f"{before}, {after}: {error}") from None
+    shown = [change for change in found if every or change.differs]
+    if kind == "json":
+        made = {"changes": [change.row() for change in shown], "notes": notes}
+        write_out(json.dumps(made, indent=2, ensure_ascii=False), path)
+    elif kind == "csv":
+        from calipers.report.text import csv_text
+
+        write_out(csv_text([change.row() for change in shown], _CSV), path)
+    elif kind == "markdown":
+        write_out(_markdown(_columns(shown), notes, len(found) - len(shown)), path)
+    else:
+        _print(_columns(shown), notes, len(found) - len(shown), path)
+
+
+_CSV = ("system", "measure", "before", "after", "change", "low", "high", "p", "test")
+
+
+def _evaluation(file: str) -> Evaluation:
+    from calipers.cli.show import read_result
+    from calipers.data.errors import FileError
+    from calipers.results import Evaluation
+
+    found = read_result(file)
+    if not isinstance(found, Evaluation):
+        raise FileError(f"{file}: is no evaluation")
+    return found
+
+
+def _columns(changes: list[Change]) -> list[Column]:
+    """The changes as people read them."""
+    from calipers.report.names import short
+    from calipers.report.numbers import p_digits, rounding, single
+    from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
+
+    cells: dict[str, list[str]] = {name: [] for name in _HEADS}
+    for change in changes:
+        pair = (change.before, change.after)
+        digits = rounding([(e.value, e.low, e.high) for e in pair])
+        d = change.difference
+        of = (
+            single(change.value)
+            if d is None
+            else rounding([(d.value, d.low, d.high)], keep_sign=True)
+        )
+        texts = (
+            short(change.system),
+            short(change.measure),
+            *(digits.triple(e.value, e.low, e.high) for e in pair),
+            f"{'+' if change.value > 0 else ''}{of(change.value)}",
+            "" if d is None else of.interval(d.low, d.high),
+            "" if d is None else p_digits(change.p),
+        )
+        for name, text in zip(_HEADS, texts, strict=True):
+            cells[name].append(text)
+    kinds = (KEY, KEY, NUMBERS, NUMBERS, NUMBER, NUMBERS, NUMBER)
+    return [Column(n, kind, cells[n]) for n, kind in zip(_HEADS, kinds, strict=True)]
+
+
+_HEADS = ("system", "measure", "before", "after", "change", "interval", "p")
+
+
+def _same(number: int) -> list[str]:
+    """How many numbers are not shown, because they stayed."""
+    if not number:
+        return []
+    stayed = "1 number is as it was" if number == 1 else f"{number:,} numbers are as they were"
+    return [f"{stayed} (--all shows them)."]
+
+
+def _markdown(columns: list[Column], notes: list[str], same: int) -> str:
+    from calipers.report.markup import bullets, escape, table
+
+    texts = [*notes, *_same(same)]
+    rows = [*table(columns), ""] if columns[0].cells else []
+    return "\n".join([*rows, *bullets([escape(text) for text in texts])])
+
+
+def _print(columns: list[Column], notes: list[str], same: int, path: str | None) -> None:
+    from calipers.report.text import print_changes, printed
+
+    texts = [*notes, *_same(same)]
+    if path is None:
+        print_changes(columns, texts, sys.stdout)
+    else:
+        write_out(printed(print_changes, columns, texts), path)

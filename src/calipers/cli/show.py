@@ -1,0 +1,91 @@
+"""``calipers show``."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import DASH, Command, InFile, asked
+from calipers.cli.output import (
+    FORMATS,
+    Page,
+    format_and_file,
+    format_options,
+    layout_of,
+    show_page,
+    write,
+)
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Definition, Evaluation, Plan
+
+_PAGES = (".html", ".htm")
+
+
+@click.command("show", cls=Command)
+@click.argument("file", type=InFile())
+@format_options
+def command(file: str, **options: Any) -> None:
+    """Show a result again that was written with -o FILE.json: an evaluation, a comparison or
+    plans; as a table, or in any other format. A page is opened in the browser.
+
+    \b
+    Examples:
+      calipers show last.json
+      calipers show last.json --format latex
+      calipers show last.json --report last.html --open
+    """
+    if file.lower().endswith(_PAGES):
+        if any(map(asked, options)):
+            raise click.UsageError(f"{file} is a page, which is opened as it is, without options")
+        show_page(file)
+        return
+    kind, path = format_and_file(options, FORMATS, "this result")
+    page, layout = Page.take(options), layout_of(options, kind)
+    found = read_result(file)
+    if isinstance(found, tuple):
+        from calipers.cli.plan import write_plans
+
+        if page.wanted or layout is not None:
+            raise click.UsageError("a plan has no page and one layout only")
+        write_plans(found, kind, path)
+    else:
+        write(found, kind, path, page, layout)
+
+
+def read_result(file: str) -> Evaluation | Comparison | tuple[Plan, ...]:
+    """What a file holds that was written as JSON."""
+    from calipers.data.errors import FileError, InputError
+    from calipers.results import Comparison, Evaluation, Plan, from_json
+
+    try:
+        found = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
+    except InputError as error:
+        raise FileError(f"{file}: {error}" if file == DASH else str(error)) from None
+    plans = (found,) if isinstance(found, Plan) else found
+    if isinstance(plans, tuple) and all(isinstance(each, Plan) for each in plans):
+        return plans
+    if isinstance(found, Evaluation):
+        return found if found.definitions else replace(found, definitions=_known(found))
+    if isinstance(found, Comparison):
+        return found
+    what = getattr(type(found), "__name__", "something else")
+    raise FileError(f"{file}: holds {what}, expected an evaluation, a comparison or a plan")
+
+
+def _known(evaluation: Evaluation) -> tuple[Definition, ...]:
+    """What the catalogue says of the measures, which a file leaves out: such as which way is
+    better."""
+    from calipers.evaluate.shared import glossary
+    from calipers.measures import TASKS, UnknownMeasureError, parse
+
+    found = []
+    for name in dict.fromkeys(e.measure for e in evaluation.estimates):
+        with suppress(UnknownMeasureError):  # one that was registered then, or values by its name
+            found.append(parse(name, TASKS.get(evaluation.task)))
+    return glossary(found)
