@@ -422,7 +422,7 @@ def test_curves_come_back_from_json() -> None:
     ("arguments", "message"),
     [
         (("ROCK", "a"), "no curve 'ROCK'"),
-        (("ROC",), "name the system"),
+        (("ROCK",), "no curve 'ROCK'; did you mean 'ROC'"),
         (("ROC", "c"), "no system 'c'"),
         (("net benefit", "a"), "a: net benefit needs probabilities"),
         (("density", "a"), "name the class"),
@@ -435,9 +435,48 @@ def test_what_cannot_be_drawn_is_refused(arguments: tuple[str, ...], message: st
         cal.curve(ev, *arguments)
 
 
+def test_of_several_systems_all_are_given() -> None:
+    truth, score, _ = rows()
+    score_of = {"a": score, "b": -score}
+    ev = cal.classification(truth, predicted={"hard": score > 0.5}, score=score_of)
+    curves = cal.curve(ev, "roc")
+    assert [c.system for c in curves] == ["a", "b", "hard"]
+    assert curves["b"].x.tolist() == cal.curve(ev, "ROC", "b").x.tolist()
+    assert len(curves.chart().figures) == 1  # all in one plane
+    assert len(curves.to_frame()) == sum(map(len, curves))
+    with pytest.raises(KeyError, match="systems: a, b, hard"):
+        curves["c"]
+    with pytest.raises(cal.InputError, match="hard: PR needs scores"):
+        cal.curve(ev, "PR", "hard")
+
+
+def test_predicted_labels_give_their_point() -> None:
+    ev = cal.classification([0, 0, 1, 1], [0, 1, 1, 1], measures=["recall", "FPR"])
+    point = cal.curve(ev, "ROC")
+    assert (point.shape, point.x.tolist(), point.y.tolist()) == ("point", [0.5], [1.0])
+    assert "ROC" in repr(point)
+
+
+def test_only_the_curve_that_is_asked_for_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.curves import residuals
+
+    def fails(*_: Any) -> None:
+        raise AssertionError
+
+    truth, said = np.arange(50.0), np.arange(50.0) + np.tile([0.0, 1.0], 25)
+    whole = list(cal.regression(truth, {"a": said, "b": said + 1}).curves)
+    monkeypatch.setattr(residuals, "_normal_band", fails)
+    ev = cal.regression(truth, {"a": said, "b": said + 1})
+    one = cal.curve(ev, "Residuals", "b")
+    (same,) = (c for c in whole if (c.kind, c.system) == ("residuals", "b"))
+    assert (one.x.tolist(), one.y.tolist()) == (same.x.tolist(), same.y.tolist())
+    assert ev.curves.kinds == [c.kind for c in whole]  # type: ignore[attr-defined]
+    assert ev.chart("residuals").figures
+
+
 def test_an_evaluation_without_scores_has_no_curves() -> None:
     for ev in (
-        cal.classification([0, 1, 1], [0, 1, 0]),
+        cal.classification(list("abc"), list("abb")),
         cal.regression([1.0, 2.0], [1.0, 3.0], curves=False),
         cal.classification([0, 1], score=[0.1, 0.2], measures=["AUC"], curves=False),
     ):

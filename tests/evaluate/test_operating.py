@@ -243,8 +243,9 @@ def test_one_rule_for_each_system() -> None:
     chosen = cal.operating_point(ev, system="b", rule="recall@FPR=0.2")
     table = ScoreTable.from_rows(truth, score)
     assert chosen["threshold"].value == float(cal.measure("recall@FPR=0.2").threshold(table))
+    assert cal.operating_point(ev).systems == ("a", "b")
     with pytest.raises(InputError, match="several systems"):
-        cal.operating_point(ev)
+        cal.rule_in_rule_out(ev, ppv=0.5)
 
 
 def test_results_travel_as_json() -> None:

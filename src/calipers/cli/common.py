@@ -136,7 +136,7 @@ class Output:
 #: Options that say what becomes of an evaluation, or what it shows besides the numbers themselves.
 _OF_OUTPUT = frozenset(
     {"format_", "output", "layout", "report", "open_", "requirements", "junit", "summary", "keep"}
-    | {"per_topic", "per_topic_dir", "per_group"}
+    | {"charts", "chart_formats", "per_topic", "per_topic_dir", "per_group"}
     | {"per_point", "by_label", "by_cluster"}
     | {
         "confusion",

@@ -141,6 +141,9 @@ class Group(_Debug, click.Group):
             formatter.write_dl([*self._lines.items(), *added])
 
 
+_INPUTS = InFile | NamedFile | Earlier
+
+
 class Command(_Debug, click.Command):
     """A command that looks at its files before it does anything."""
 
@@ -153,8 +156,7 @@ class Command(_Debug, click.Command):
                 f"- stands for {dashes[0]} and for {dashes[1]}, and the standard input can be read "
                 "only once"
             )
-        inputs = InFile | NamedFile | Earlier
-        check_files(_given(ctx, self.params, inputs), _given(ctx, self.params, OutFile))
+        check_files(_given(ctx, self.params, _INPUTS), _given(ctx, self.params, OutFile))
         return super().invoke(ctx)
 
 
@@ -178,6 +180,14 @@ def _given(
             values = value if param.multiple or param.nargs == -1 else (value,)
             found += [(label, file) for each in values for file in param.type.files(each)]
     return found
+
+
+def check_more(label: str, paths: Iterable[str]) -> None:
+    """The same of files whose names are known only when there is a result."""
+    ctx = click.get_current_context(silent=True)
+    inputs = [] if ctx is None else _given(ctx, ctx.command.params, _INPUTS)
+    outputs = [] if ctx is None else _given(ctx, ctx.command.params, OutFile)
+    check_files(inputs, [*outputs, *((label, path) for path in paths)])
 
 
 def check_files(inputs: Iterable[tuple[str, str]], outputs: Sequence[tuple[str, str]]) -> None:

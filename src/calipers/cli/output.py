@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.charts import Charts, chart_options
 from calipers.cli.files import DASH, OutFile, check_files
 from calipers.cli.options import Command, Option, stacked, switch, text
 from calipers.cli.process import say
@@ -66,37 +67,41 @@ def format_options(
             help="Format of the result; by the suffix of -o, else table.",
         ),
         text("-o --output", "FILE", "Write there, not to stdout.", type=OutFile()),
-        *([layout, page, shown] if report else []),
+        *([layout, page, shown, chart_options] if report else []),
     )(command)
 
 
 @dataclass(frozen=True)
 class Page:
-    """An HTML report that was asked for: the file, if it was named, and whether to show it."""
+    """What shows charts: an HTML report, its file, if that was named, and whether to show it; and
+    a folder of charts."""
 
     path: str | None
     shown: bool
+    charts: Charts | None
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Page:
         """Take it out of a command's options."""
-        return cls(options.pop("report"), options.pop("open_"))
+        return cls(options.pop("report"), options.pop("open_"), Charts.take(options))
 
     @property
     def wanted(self) -> bool:
-        """Whether there is to be a page."""
-        return self.path is not None or self.shown
+        """Whether there is to be a page, or charts."""
+        return self.path is not None or self.shown or self.charts is not None
 
-    def write(self, html: Callable[[], str]) -> None:
-        """Write the page that ``html`` makes, if it was asked for."""
+    def write(self, result: Evaluation | Comparison, **look: Any) -> None:
+        """Write the page and the charts of a result, where asked; ``look`` is for both."""
         path = self.path
-        if not self.wanted:
+        if self.charts is not None:
+            self.charts.write(result, **look)
+        if path is None and not self.shown:
             return
         if path is None:
             import tempfile
 
             path = os.path.join(tempfile.mkdtemp(prefix="calipers-"), "report.html")  # noqa: PTH118
-        write_out(html(), path)
+        write_out(result.to_html(**look), path)
         if self.shown:
             show_page(path)
 
@@ -150,7 +155,7 @@ def write(
     """The result in one format, to a file or to stdout, and as a page if that was asked; ``look``
     is for the page and Markdown."""
     laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
-    page.write(lambda: result.to_html(**look))
+    page.write(result, **look)
     if kind == "table" and output is None:
         from calipers.report.text import print_result
 
@@ -169,7 +174,7 @@ def write_units(evaluation: Evaluation, kind: str, output: str | None, page: Pag
 
     values = evaluation.per_unit
     assert values is not None
-    page.write(evaluation.to_html)
+    page.write(evaluation)
     if kind == "parquet":
         from pyarrow import parquet
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 from calipers.curves.calibration import (
     binned_calibration_curve,
@@ -13,6 +13,7 @@ from calipers.curves.calibration import (
     probability_histogram,
 )
 from calipers.curves.decisions import cost_curve, gain_curve, lift_curve, net_benefit_curve
+from calipers.curves.planned import Planned, PlannedCurves
 from calipers.curves.rates import det_curve, precision_recall_curve, roc_curve
 from calipers.curves.scored import Scored
 from calipers.curves.thinning import thinned
@@ -56,17 +57,17 @@ OF_THRESHOLD = ("accuracy", "precision", "recall", "F1", "MCC", "volume")
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreCurves(Sequence[Curve]):
+class ScoreCurves(PlannedCurves):
     """The curves of systems, thinned for drawing, each computed when it is first looked at.
 
-    ``read`` gives what they are of; ``points`` are those of systems that have no scores, each one
-    point of the ROC plane. The curves of more than :data:`MOST_BANDS` classes, each
+    ``read`` gives what they are of; ``points`` are those of systems that have no scores, by their
+    names, each one point of the ROC plane. The curves of more than :data:`MOST_BANDS` classes, each
     against the rest, have no bands here: nobody could tell them apart. Of more than
     :data:`MOST_CLASSES` only the most frequent are here.
     """
 
     read: Callable[[], Sequence[Scored]]
-    points: Sequence[Callable[[], Curve]] = ()
+    points: Mapping[str, Callable[[], Curve]] = field(default_factory=dict)
 
     @cached_property
     def of(self) -> Sequence[Scored]:
@@ -74,22 +75,26 @@ class ScoreCurves(Sequence[Curve]):
         return self.read()
 
     @cached_property
-    def _plan(self) -> list[Callable[[], Curve]]:
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
         drawn, shares = self.of, {s.series: s.share for s in self.of}
         if len(shares) > MOST_BANDS:
             drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
         if self._all_classes:
             most = set(sorted(shares, key=lambda series: -shares[series])[:MOST_CLASSES])
             drawn = [s for s in drawn if s.series in most]
-        made: list[Callable[[], Curve]] = [
-            partial(KINDS[kind], scored, **options)
+        made = [
+            Planned(partial(KINDS[kind], scored, **options), kind, scored.system, scored.series)
             for kind in KINDS
             for scored in drawn
             if (kind in OF_CLASSES or not scored.series)
             and (kind not in OF_PROBABILITIES or scored.probabilities)
             for options in _variants(kind)
         ]
-        made[len(drawn) : len(drawn)] = self.points  # behind the ROC curve of each
+        # Behind the ROC curve of each.
+        made[len(drawn) : len(drawn)] = [
+            Planned(make, "ROC", system) for system, make in self.points.items()
+        ]
         return made
 
     @cached_property
@@ -98,25 +103,9 @@ class ScoreCurves(Sequence[Curve]):
         classes = len({s.series for s in self.of})
         return classes if classes > MOST_CLASSES else 0
 
-    @cached_property
-    def _made(self) -> dict[int, Curve]:
-        return {}
-
-    @overload
-    def __getitem__(self, index: int) -> Curve: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
-        if isinstance(index, slice):
-            return tuple(self[place] for place in range(len(self))[index])
-        place = range(len(self))[index]
-        if place not in self._made:
-            made = replace(self._plan[place](), classes=self._all_classes)
-            self._made[place] = thinned(made)
-        return self._made[place]
-
-    def __len__(self) -> int:
-        return len(self._plan)  # known before they are computed
+    def finished(self, curve: Curve) -> Curve:
+        """The curve as it is drawn."""
+        return thinned(replace(curve, classes=self._all_classes))
 
     def find(self, system: str | None, series: str | None) -> Scored:
         """What the curves of one system, and of one class, are made of."""

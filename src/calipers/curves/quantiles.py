@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.drawn import of_system
+from calipers.curves.planned import Planned, PlannedCurves
 from calipers.curves.residuals import bins
 from calipers.inference import policy
 from calipers.measures import parse
-from calipers.once import Made, cached_property
+from calipers.once import cached_property
 from calipers.results import Curve
 from calipers.statistics.quantiles import NoLevelError, coverages
 
@@ -33,25 +35,24 @@ LEVELS = "quantile coverage"
 
 
 @dataclass(frozen=True, eq=False)
-class QuantileCurves(Made[Curve]):
-    """The curves of systems that predict quantiles, computed when they are first looked at."""
+class QuantileCurves(PlannedCurves):
+    """The curves of systems that predict quantiles, each computed when it is first looked at."""
 
     systems: Sequence[Quantiles]
 
     @cached_property
-    def _made(self) -> tuple[Curve, ...]:
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
         shares = coverages(self.systems[0].levels)
-        made = [by_level(s) for s in self.systems]
+        made = [Planned(partial(by_level, s), LEVELS, s.name) for s in self.systems]
+        named = [f"{100 * share:.4g}%" if len(shares) > 1 else "" for share in shares]
         for kind in GIVEN:
             made += [
-                by_size(s, kind, share, f"{100 * share:.4g}%" if len(shares) > 1 else "")
+                Planned(partial(by_size, s, kind, share, series), kind, s.name, series)
                 for s in self.systems
-                for share in shares
+                for share, series in zip(shares, named, strict=True)
             ]
-        return tuple(made)
-
-    def __len__(self) -> int:
-        return len(self.systems) * (1 + len(GIVEN) * len(coverages(self.systems[0].levels)))
+        return made
 
 
 def _curve(

@@ -88,6 +88,15 @@ class CutoffCurves(MeanCurves):
     def __len__(self) -> int:
         return len(self.whole)
 
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each, known before they are computed."""
+        return [f"{self._named} at ranks"] * len(self)
+
+    @property
+    def _named(self) -> str:
+        return str(self.measure).rpartition("@")[0]
+
     @cached_property
     def _made(self) -> tuple[Curve, ...]:
         from calipers.results import Curve
@@ -96,7 +105,7 @@ class CutoffCurves(MeanCurves):
         ranks = range(1, max(DEEPEST, own["cutoff"]) + 1)
         measures = [d.bind({**own, "cutoff": rank}) for rank in ranks]
         x, made = np.array(ranks, np.float64), []
-        name = str(self.measure).rpartition("@")[0]
+        name = self._named
         same = self._counting(next(iter(self.whole.values()))).unordered()
         constant = self._means([m.apply(same) for m in measures])
         for system, ranking in self.whole.items():
@@ -140,6 +149,11 @@ class RankCurves(MeanCurves):
 
     def __len__(self) -> int:
         return 2 * len(self.whole)  # known before they are computed
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each, known before they are computed."""
+        return [kind for kind in _KINDS.values() for _ in self.whole]
 
     def averaged(
         self, at: str, *, interpolated: bool, points: Sequence[float] | None = None

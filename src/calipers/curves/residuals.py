@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.curves.drawn import of_system
+from calipers.curves.planned import Planned, PlannedCurves
 from calipers.inference import intervals
-from calipers.once import Made, cached_property
+from calipers.once import cached_property
 from calipers.results import Curve
 from calipers.statistics import Moments
 
@@ -40,31 +42,37 @@ CONDITIONAL: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualCurves(Made[Curve]):
-    """The curves of systems that predict numbers, computed when they are first looked at; by what
+class ResidualCurves(PlannedCurves):
+    """The curves of systems that predict numbers, each computed when it is first looked at; by what
     outputs are called, ``""`` where there is one."""
 
     systems: Mapping[str, Sequence[Predictions]]
 
     @cached_property
-    def _made(self) -> tuple[Curve, ...]:
-        made = {output: _curves(systems) for output, systems in self.systems.items()}
-        return tuple(replace(c, output=output) for output, of in made.items() for c in of)
+    def plan(self) -> list[Planned]:
+        """The curves that there are."""
+        return [
+            replace(one, make=partial(_of_output, one.make, output), output=output)
+            for output, systems in self.systems.items()
+            for one in _planned(systems)
+        ]
 
-    def __len__(self) -> int:
-        each = len(CONDITIONAL) + 3  # known before they are computed
-        return sum(each * len(systems) + 1 for systems in self.systems.values())
+
+def _of_output(make: Callable[[], Curve], output: str) -> Curve:
+    return replace(make(), output=output)
 
 
-def _curves(systems: Sequence[Predictions]) -> list[Curve]:
-    """Those of one output."""
-    made = [normal_quantiles(s) for s in systems]
-    made += _histograms("residuals", "Residual", [(s, s.predicted - s.truth) for s in systems])
-    values = [*((s, s.predicted) for s in systems), (systems[0], systems[0].truth)]
+def _planned(systems: Sequence[Predictions]) -> list[Planned]:
+    """The curves of one output."""
+    made = [Planned(partial(normal_quantiles, s), "normal quantiles", s.name) for s in systems]
+    for place, s in enumerate(systems):
+        made.append(Planned(partial(_residuals, systems, place), "residuals", s.name))
     named = [*(s.name or "prediction" for s in systems), "truth"]
-    made += _histograms("values", "Value", values, named)
+    for place, name in enumerate(named):
+        s = systems[place % len(systems)]
+        made.append(Planned(partial(_values, systems, place, name), "values", s.name, name))
     for kind in CONDITIONAL:
-        made += [conditional(s, kind) for s in systems]
+        made += [Planned(partial(conditional, s, kind), kind, s.name) for s in systems]
     return made
 
 
@@ -135,24 +143,33 @@ def _normal_band(n: int, places: Any, level: float, seed: int) -> tuple[FloatArr
 # --- Histograms -----------------------------------------------------------------------------------
 
 
-def _histograms(
-    kind: str,
-    x_label: str,
-    columns: Sequence[tuple[Predictions, FloatArray]],
-    series: Sequence[str] | None = None,
-) -> list[Curve]:
-    """Shares of rows in bars of equal width, the same for all."""
-    low = min(float(column.min()) for _, column in columns)
-    high = max(float(column.max()) for _, column in columns)
+def _residuals(systems: Sequence[Predictions], place: int) -> Curve:
+    """Those of one system, in the bars of all."""
+    columns = [s.predicted - s.truth for s in systems]
+    return _histogram(systems[place], columns, place, ("residuals", "Residual"))
+
+
+def _values(systems: Sequence[Predictions], place: int, series: str) -> Curve:
+    """What one system predicts, or behind the last of them the truth, in the bars of all."""
+    columns = [*(s.predicted for s in systems), systems[0].truth]
+    system = systems[place % len(systems)]  # the truth is drawn with the first
+    return _histogram(system, columns, place, ("values", "Value"), series=series)
+
+
+def _histogram(
+    system: Predictions,
+    columns: Sequence[FloatArray],
+    place: int,
+    names: tuple[str, str],
+    **parts: str,
+) -> Curve:
+    """Shares of rows in bars of equal width, the same for all columns."""
+    low, high = min(float(c.min()) for c in columns), max(float(c.max()) for c in columns)
     edges = np.linspace(low, high if high > low else low + 1, BARS + 1)
-    made = []
-    for k, (system, column) in enumerate(columns):
-        share = np.histogram(column, edges, weights=_weights(system))[0]
-        y = np.append(share / share.sum(), 0.0)
-        own = {} if series is None else {"series": series[k]}
-        parts = {"x": edges, "y": y, "shape": "bars", **own}
-        made.append(of_system(system, kind, x_label, "Share of rows", **parts))
-    return made
+    share = np.histogram(columns[place], edges, weights=_weights(system))[0]
+    y = np.append(share / share.sum(), 0.0)
+    bars: dict[str, Any] = {"x": edges, "y": y, "shape": "bars", **parts}
+    return of_system(system, *names, "Share of rows", **bars)
 
 
 # --- Means given a number -------------------------------------------------------------------------

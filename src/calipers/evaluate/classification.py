@@ -335,8 +335,8 @@ def _collapse(classes: Labels) -> tuple[str, ...]:
 
 
 def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    points = (partial(roc_point, s) for s in systems.values() if s.score is None)
-    return ScoreCurves(partial(_scored, tuple(systems.values())), tuple(points))
+    points = {s.name: partial(roc_point, s) for s in systems.values() if s.score is None}
+    return ScoreCurves(partial(_scored, tuple(systems.values())), points)
 
 
 def _scored(systems: Sequence[System]) -> list[Scored]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from calipers.curves.access import BINNED, KINDS, OF_PROBABILITIES, ScoreCurves, only
+from calipers.curves.planned import PlannedCurves
 from calipers.curves.quantiles import QuantileCurves
 from calipers.curves.ranks import RankCurves
 from calipers.curves.residuals import ResidualCurves
 from calipers.curves.thinning import thinned
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.measures.parameters import PARAMETERS
-from calipers.results import Curve, Evaluation
+from calipers.results import Curve, Curves, Evaluation
+from calipers.results.asked import meant
 
 
 @verb
@@ -28,9 +30,9 @@ def curve(
     bins: int | None = None,
     binning: str | None = None,
     thin: bool = False,
-) -> Curve:
-    """One curve of an evaluation by rows: of scores or probabilities at every distinct score, of
-    residuals, or of predicted quantiles.
+) -> Curve | Curves:
+    """One kind of curve of an evaluation by rows: of scores or probabilities at every distinct
+    score, of residuals, or of predicted quantiles.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ def curve(
         against its level; ``"coverage given prediction"`` and ``"coverage given truth"``: that of a
         central interval in tenths of the rows.
     system
-        Which system, where there are several.
+        Which system; all of them unless one is named.
     measure
         For ``"threshold"``: any measure of counts.
     series
@@ -70,16 +72,17 @@ def curve(
 
     Returns
     -------
-    Curve
+    Curve, or Curves of several systems
         ``x``, ``y`` and ``threshold`` have one element a point; ``to_frame()`` makes a table of
-        them. ROC and PR have a pointwise and a simultaneous band: see
-        :func:`calipers.inference.bands.roc_limits`.
+        them, ``chart()`` a figure, of all systems together; ``curves["forest"]`` is that of one. Of
+        a system that predicts labels only, ``"ROC"`` is a point. ROC and PR have a pointwise and a
+        simultaneous band: see :func:`calipers.inference.bands.roc_limits`.
 
     Raises
     ------
     InputError
-        For an unknown kind, system, class or measure, one that has to be named, and an evaluation
-        without scores.
+        For an unknown kind, system, class or measure, a class that has to be named, and an
+        evaluation without curves.
 
     Examples
     --------
@@ -93,15 +96,58 @@ def curve(
     """
     curves = evaluation.curves
     if isinstance(curves, ResidualCurves | QuantileCurves):
-        return _of_numbers(curves, kind, system, series, output)
-    if not isinstance(curves, ScoreCurves) or not curves.of:
+        return _each(system, curves, lambda name: _of_numbers(curves, kind, name, series, output))
+    if not isinstance(curves, ScoreCurves) or not curves.plan:
         raise InputError(
             "curves are made of the scores of a classification, or of predicted numbers; this "
             "evaluation has none"
         )
-    if kind not in KINDS:
-        raise InputError(f"no curve {kind!r}; {did_you_mean(kind, KINDS)}")
-    scored = curves.find(system, None if kind == "density" else series)
+    options: dict[str, Any] = {
+        "measure": measure,
+        "series": series,
+        "bins": bins,
+        "binning": binning,
+    }
+    found = _each(
+        system,
+        curves,
+        lambda name: _of_scores(curves, meant("curve", kind, KINDS), name, **options),
+    )
+    if not thin:
+        return found
+    return thinned(found) if isinstance(found, Curve) else Curves(map(thinned, found))
+
+
+def _each(
+    system: str | None, curves: PlannedCurves, make: Callable[[str | None], Curve]
+) -> Curve | Curves:
+    """The curve of the system asked for, or else that of each."""
+    names = list(dict.fromkeys(one.system for one in curves.plan))
+    if system is not None or len(names) == 1:
+        return make(system)
+    return Curves(make(name) for name in names)
+
+
+def _of_scores(
+    curves: ScoreCurves,
+    kind: str,
+    system: str | None,
+    *,
+    measure: str,
+    series: str | None,
+    bins: int | None,
+    binning: str | None,
+) -> Curve:
+    """The curve of one system; of one without scores its point of the ROC plane."""
+    name = only("system", system, [one.system for one in curves.plan])
+    if name in curves.points:
+        if kind != "ROC":
+            raise InputError(
+                f"{name}: {kind} needs scores or probabilities; of predicted labels there is a "
+                "point of 'ROC'"
+            )
+        return curves.points[name]()
+    scored = curves.find(name, None if kind == "density" else series)
     options: dict[str, Any] = {}
     if kind == "threshold":
         options["measure"] = measure
@@ -113,8 +159,7 @@ def curve(
         raise InputError(f"bins= and binning= are about {BINNED!r}, not about {kind!r}")
     if kind in OF_PROBABILITIES and not scored.probabilities:
         raise InputError(f"{scored.system}: {kind} needs probabilities, not scores")
-    whole = KINDS[kind](scored, **options)
-    return thinned(whole) if thin else whole
+    return KINDS[kind](scored, **options)
 
 
 def _of_numbers(
@@ -124,17 +169,14 @@ def _of_numbers(
     series: str | None,
     output: str | None,
 ) -> Curve:
-    """One of the curves that a page draws of predicted numbers or quantiles."""
-    kinds = dict.fromkeys(c.kind for c in curves)
-    if kind not in kinds:
-        raise InputError(f"no curve {kind!r}; {did_you_mean(kind, kinds)}")
-    of_kind = [c for c in curves if c.kind == kind]
-    wanted = only("output", output, [c.output for c in of_kind])
-    of_kind = [c for c in of_kind if c.output == wanted]
-    named = only("system", system, [c.system for c in of_kind])
-    of_system = [c for c in of_kind if c.system == named]
-    wanted = only("series", series, [c.series for c in of_system])
-    return next(c for c in of_system if c.series == wanted)
+    """One of the curves that a page draws of predicted numbers or quantiles; no other is
+    computed."""
+    kind = meant("curve", kind, dict.fromkeys(curves.kinds))
+    there = [(place, one) for place, one in enumerate(curves.plan) if one.kind == kind]
+    for name, asked in (("output", output), ("system", system), ("series", series)):
+        wanted = only(name, asked, [getattr(one, name) for _, one in there])
+        there = [(place, one) for place, one in there if getattr(one, name) == wanted]
+    return curves[there[0][0]]
 
 
 def _binned(bins: int | None, binning: str | None) -> dict[str, Any]:

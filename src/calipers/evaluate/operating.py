@@ -51,7 +51,7 @@ def operating_point(
         be best. ``"recall@precision=0.9"`` and its like are read off the scores. Of several
         thresholds that are equally good, the highest.
     system
-        Which system of an evaluation of several.
+        Which system of an evaluation of several; all that have scores unless one is named.
     prevalence
         The share of positives where the system will be used: PPV and NPV there are added, and
         costs are expected there.
@@ -122,21 +122,20 @@ def operating_point(
 
 
 def _of_evaluation(evaluation: Evaluation, name: str | None) -> dict[str, Any]:
-    """The columns of a system of an evaluation."""
+    """The columns of a system of an evaluation, or of all that have scores."""
     systems: Mapping[str, Any] = getattr(evaluation.sources, "by_name", {})
-    if name is None and len(systems) > 1:
-        raise InputError(f"there are several systems; say which: system={next(iter(systems))!r}")
-    one = next(iter(systems.values()), None) if name is None else systems.get(name)
-    if one is None and systems:
+    if name is not None and systems and name not in systems:
         raise InputError(f"there is no system {name!r}, only {', '.join(systems)}")
-    if getattr(one, "score", None) is None:
+    asked = systems.values() if name is None else [systems[name]] if systems else []
+    scored = [one for one in asked if getattr(one, "score", None) is not None]
+    if not scored:
         raise InputError("an operating point needs an evaluation of two classes, made from scores")
-    assert one is not None
+    one = scored[0]
     names = np.array(one.labels.names)
     return {
         "truth": names[one.labels.positive.astype(np.intp)],
         "positive": one.labels.names[1],
-        "score": {one.name: one.score},
+        "score": {each.name: each.score for each in scored},
         "weight": one.weight,
         "cluster": None if one.clusters is None else one.clusters.code,
     }
@@ -194,6 +193,9 @@ def rule_in_rule_out(
     """
     if isinstance(score, Mapping) and len(score) != 1:
         raise InputError(f"score: holds {len(score)} systems, expected one")
+    if isinstance(truth, Evaluation) and system is None and len(truth.systems) > 1:
+        first = truth.systems[0]
+        raise InputError(f"there are several systems; say which: system={first!r}")
     options: dict[str, Any] = {
         "positive": positive, "weight": weight, "count": count, "cluster": cluster,
         "measures": measures, "interval": interval, "level": level, "resamples": resamples,

@@ -131,15 +131,15 @@ _NOTHING = {
 def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
     """A page with these figures."""
     chosen = (content.get("comparison") or {}).get("pairs")
-    scripts = [_markup(javascript()), _markup(_resource("page.js"))] if drawn else []
-    scripts += [_markup(_resource("pairs.js"))] * bool(chosen)
-    return _render(
+    scripts = [_markup(javascript()), _markup(resource("page.js"))] if drawn else []
+    scripts += [_markup(resource("pairs.js"))] * bool(chosen)
+    return rendered(
         "page.html.j2",
         **(_NOTHING | content),
         places=by_choice(drawn),
         scripts=scripts,
         policy=_policy(scripts),
-        css=_markup(_resource("table.css") + _resource("page.css")),
+        css=_markup(resource("table.css") + resource("page.css")),
         provenance=provenance_rows(provenance),
     )
 
@@ -160,19 +160,19 @@ def _unshown(comparison: Comparison, missing: int) -> str:
 
 def fragment(evaluation: Evaluation) -> str:
     """The verdict and the tables, for a notebook: scoped style, no JavaScript."""
-    return _render("fragment.html.j2", **_content(evaluation), css=_markup(_resource("table.css")))
+    return rendered("fragment.html.j2", **_content(evaluation), css=_markup(resource("table.css")))
 
 
 def comparison_fragment(comparison: Comparison) -> str:
     """The differences, for a notebook."""
-    return _render(
+    return rendered(
         "fragment.html.j2",
         heading="Comparison",
         headlines=comparison_headlines(comparison, _isolated),
         **_NOTHING | {"others": other_measures(comparison, _isolated)},
         notes=(),
         comparison=_compared(comparison),
-        css=_markup(_resource("table.css")),
+        css=_markup(resource("table.css")),
     )
 
 
@@ -344,7 +344,8 @@ def _policy(scripts: Iterable[str]) -> str:
     )
 
 
-def _resource(name: str) -> str:
+def resource(name: str) -> str:
+    """A file of the templates."""
     file = resources.files("calipers.report").joinpath("templates").joinpath(name)
     # A checkout may have given the file other line ends, which would change its hash.
     return file.read_text(encoding="utf-8").replace("\r\n", "\n")
@@ -357,7 +358,8 @@ def _markup(text: str) -> Markup:
     return Markup(text)
 
 
-def _render(template: str, **content: Any) -> str:
+def rendered(template: str, **content: Any) -> str:
+    """A template filled in; every text is escaped."""
     return _environment().get_template(template).render(**content)
 
 
@@ -367,7 +369,7 @@ def _environment() -> Environment:
 
     return Environment(
         autoescape=True,
-        loader=FunctionLoader(_resource),
+        loader=FunctionLoader(resource),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

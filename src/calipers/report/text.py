@@ -44,7 +44,7 @@ from calipers.report.wide import (
     primary_of,
 )
 from calipers.report.wide import of_comparison as of_pairs
-from calipers.results import Comparison, Estimate, Evaluation, Plan, Slices
+from calipers.results import Comparison, Curve, Estimate, Evaluation, Plan, Slices
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,6 +70,19 @@ def estimate_sentence(estimate: Estimate) -> str:
         parts.append(f"(all judged: {judgments(e, digits)})")
     why = remarks(e)
     return " ".join(parts) + (f" ({why})" if why else "")
+
+
+def curve_sentence(curve: Curve) -> str:
+    """``ROC of forest: 61 points of True positive rate against False positive rate``."""
+    of = [short(name) for name in (curve.series, curve.system, curve.output) if name]
+    who = f" of {', '.join(of)}" if of else ""
+    axes = f"{short(curve.y_label)} against {short(curve.x_label)}"
+    if curve.shape == "point" and len(curve):
+        return f"{short(curve.kind)}{who}: {curve.y[0]:.4g} at {curve.x[0]:.4g}, {axes}"
+    band = ""
+    if len(curve.low):
+        band = f", {numbers.percent(curve.level)} band by {short(curve.method)}"
+    return f"{short(curve.kind)}{who}: {numbers.count(len(curve), 'points')} of {axes}{band}"
 
 
 def printed(show: Callable[..., None], *what: Any, **how: Any) -> str:

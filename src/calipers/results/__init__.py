@@ -11,8 +11,8 @@ from calipers.lazily import loading
 
 if TYPE_CHECKING:
     from calipers.results.comparison import Comparison, Overall
-    from calipers.results.confusion import NORMALISED, AnyConfusion, Confusion
-    from calipers.results.curve import Curve
+    from calipers.results.confusion import NORMALISED, AnyConfusion, Confusion, Confusions
+    from calipers.results.curve import Curve, Curves, kinds_in, of_kinds
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
     from calipers.results.evaluation import Evaluation
     from calipers.results.fields import NAN, FloatArray
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "comparison": "Comparison, Overall",
-    "confusion": "NORMALISED, AnyConfusion, Confusion",
-    "curve": "Curve",
+    "confusion": "NORMALISED, AnyConfusion, Confusion, Confusions",
+    "curve": "Curve, Curves, kinds_in, of_kinds",
     "estimate": "NO_INTERVAL, Difference, Estimate",
     "evaluation": "Evaluation",
     "finding": "SEVERITIES, Definition, Finding",
@@ -59,7 +59,9 @@ __all__ = [
     "AnyConfusion",
     "Comparison",
     "Confusion",
+    "Confusions",
     "Curve",
+    "Curves",
     "Definition",
     "Difference",
     "Estimate",
@@ -81,6 +83,8 @@ __all__ = [
     "Tidy",
     "from_json",
     "json_schema",
+    "kinds_in",
+    "of_kinds",
 ]
 
 if not TYPE_CHECKING:  # type checkers know the names from above, and find misspelt ones

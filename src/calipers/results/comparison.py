@@ -16,6 +16,8 @@ from calipers.results.written import LAYOUTS, Written, checked_layout, repeated,
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from calipers.report.charts import Chart
+
 
 @dataclass(frozen=True, slots=True)
 class Overall(Written):
@@ -162,6 +164,20 @@ class Comparison(Written, Tidy):
 
         return saved(comparison_page(self), path)
 
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """The names of all charts that :meth:`chart` draws."""
+        from calipers.report.charts import comparison_charts
+
+        return comparison_charts(self)
+
+    def chart(self, name: str = "differences", of: str | None = None) -> Chart:
+        """A figure of the page, by name, as :meth:`Evaluation.chart`: ``"differences"``,
+        ``"pairs"``, ``"ranks"``, ``"units"``; ``of`` is the measure where each has its own."""
+        from calipers.report.charts import comparison_chart
+
+        return comparison_chart(self, name, of)
+
     def _repr_html_(self) -> str:
         from calipers.report.html import comparison_fragment
 
@@ -169,3 +185,5 @@ class Comparison(Written, Tidy):
 
     def __str__(self) -> str:
         return self.to_text()
+
+    __repr__ = __str__

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from calipers.results.written import Written, checked_orientation, repeated
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
+
+    from calipers.report.charts import Chart
 
 #: What each way to write a confusion matrix divides its cells by.
 NORMALISED = {"truth": "the row of the true class", "prediction": "the predicted", "all": "all"}
@@ -151,13 +153,65 @@ class AnyConfusion(Written):
 
         return markdown_table(self, orientation, normalise)
 
+    def chart(self) -> Chart:
+        """The matrix drawn: it shows itself in a notebook, ``save("matrix.svg")`` writes it."""
+        from calipers.report.charts import confusions_chart
+
+        return confusions_chart([self])
+
+    def _repr_html_(self) -> str:
+        from calipers.report.charts import confusions_fragment
+
+        return confusions_fragment([self])
+
     def __str__(self) -> str:
         from calipers.report.confusion import text_table
 
         return text_table(self)
 
+    __repr__ = __str__
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+class Confusions(Sequence[AnyConfusion]):
+    """The confusion matrices of several systems, in one figure; ``confusions["forest"]`` is that of
+    one."""
+
+    def __init__(self, confusions: Iterable[AnyConfusion]) -> None:
+        self._confusions = tuple(confusions)
+
+    @overload
+    def __getitem__(self, key: int | str) -> AnyConfusion: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[AnyConfusion, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> AnyConfusion | tuple[AnyConfusion, ...]:
+        if not isinstance(key, str):
+            return self._confusions[key]
+        for confusion in self._confusions:
+            if confusion.system == key:
+                return confusion
+        raise KeyError(f"{key!r} is not here; systems: {', '.join(c.system for c in self)}")
+
+    def __len__(self) -> int:
+        return len(self._confusions)
+
+    def chart(self) -> Chart:
+        """All matrices side by side: see :meth:`Confusion.chart`."""
+        from calipers.report.charts import confusions_chart
+
+        return confusions_chart(self)
+
+    def _repr_html_(self) -> str:
+        from calipers.report.charts import confusions_fragment
+
+        return confusions_fragment(self)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{own.system}\n\n{own}" for own in self)
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Confusion(AnyConfusion):
     """The confusion matrix of one system.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from html import escape
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from calipers.results.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from calipers.report.charts import Chart
 
 
 def _no_points() -> FloatArray:
@@ -107,3 +110,77 @@ class Curve(Written):
 
         frame: pd.DataFrame = pd.DataFrame(self.columns())
         return frame
+
+    def chart(self) -> Chart:
+        """The curve drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
+        return _charted([self])
+
+    def _repr_html_(self) -> str:
+        return self.chart()._repr_html_() if len(self) else f"<p>{escape(str(self))}</p>"
+
+    def __str__(self) -> str:
+        from calipers.report.text import curve_sentence
+
+        return curve_sentence(self)
+
+    __repr__ = __str__
+
+
+class Curves(Sequence[Curve]):
+    """A kind of curve of several systems, in one figure; ``curves["forest"]`` is that of one."""
+
+    def __init__(self, curves: Iterable[Curve]) -> None:
+        self._curves = tuple(curves)
+
+    @overload
+    def __getitem__(self, key: int | str) -> Curve: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Curve | tuple[Curve, ...]:
+        if not isinstance(key, str):
+            return self._curves[key]
+        for curve in self._curves:
+            if curve.system == key:
+                return curve
+        raise KeyError(f"{key!r} is not here; systems: {', '.join(c.system for c in self)}")
+
+    def __len__(self) -> int:
+        return len(self._curves)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The points of all as one pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.concat([c.to_frame() for c in self], ignore_index=True)
+        return frame
+
+    def chart(self) -> Chart:
+        """All curves in one figure: see :meth:`Curve.chart`."""
+        return _charted(self)
+
+    def _repr_html_(self) -> str:
+        return self.chart()._repr_html_()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    __repr__ = __str__
+
+
+def _charted(curves: Sequence[Curve]) -> Chart:
+    from calipers.curves.thinning import thinned
+    from calipers.report.charts import curves_chart
+
+    return curves_chart([curve if curve.tolerance else thinned(curve) for curve in curves])
+
+
+def kinds_in(curves: Sequence[Curve]) -> list[str]:
+    """The kind of each curve; of those that are known before they are computed without computing
+    any."""
+    known: list[str] | None = getattr(curves, "kinds", None)
+    return [curve.kind for curve in curves] if known is None else known
+
+
+def of_kinds(curves: Sequence[Curve], kinds: Collection[str]) -> tuple[Curve, ...]:
+    """The curves of these kinds; no other is computed."""
+    return tuple(curves[i] for i, kind in enumerate(kinds_in(curves)) if kind in kinds)

@@ -95,6 +95,13 @@ class Estimate(Written):
 
         return estimate_sentence(self)
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import estimate
+
+        return estimate(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Difference(Written):
@@ -148,6 +155,19 @@ class Difference(Written):
         """Limits the wrong way round, and p-values that are none."""
         yield from _crossed(self, "low", "high")
         yield from no_probabilities(self, "p", "p_adjusted", "p_not_inferior", "p_equivalent")
+
+    def __str__(self) -> str:
+        from calipers.report.verdict import sentence
+
+        # What a p-value is adjusted for is known to the comparison only.
+        return sentence(self, adjusted="" if self.p == self.p_adjusted else "adjusted ")
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import difference
+
+        return difference(self)
 
 
 def no_probabilities(result: Any, *names: str) -> Iterator[tuple[str, str]]:

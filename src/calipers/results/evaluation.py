@@ -24,9 +24,11 @@ from calipers.results.written import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from calipers.report.charts import Chart
     from calipers.results import (
         AnyConfusion,
         Comparison,
+        Confusions,
         Curve,
         Definition,
         FewOrMany,
@@ -183,12 +185,51 @@ class Evaluation(Written, Tidy):
         return next((text for text in meant if text in measures), name)
 
     @property
-    def confusion(self) -> AnyConfusion:
-        """The confusion matrix of the only system; see ``confusions`` for those of several."""
-        if len(self.confusions) != 1:
-            have = ", ".join(c.system for c in self.confusions) or "none"
-            raise ValueError(f"there are confusion matrices of {have}: look into confusions")
-        return self.confusions[0]
+    def confusion(self) -> AnyConfusion | Confusions:
+        """The confusion matrix; of several systems theirs, in one figure and by name:
+        ``evaluation.confusion["forest"]``."""
+        from calipers.results.confusion import Confusions
+
+        if not self.confusions:
+            raise ValueError("there is no confusion matrix: no system predicts labels")
+        return self.confusions[0] if len(self.confusions) == 1 else Confusions(self.confusions)
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """The names of all charts that :meth:`chart` draws."""
+        from calipers.report.charts import evaluation_charts
+
+        return evaluation_charts(self)
+
+    def chart(self, name: str, of: str | None = None) -> Chart:
+        """A figure of the page, by name: it shows itself in a notebook, and is saved by
+        ``save("roc.svg")``, as SVG, PNG, PDF, or JSON (the Vega-Lite spec).
+
+        Parameters
+        ----------
+        name
+            One of :attr:`charts`: ``"ROC"``, ``"confusion"``, ``"calibration"``, ``"residuals"``,
+            ``"silhouettes"``, ``"differences"``, …; capitals do not matter. All systems are in it.
+        of
+            The system, measure or pair, to draw one where there is a drawing for each.
+
+        Raises
+        ------
+        InputError
+            For a chart that there is not; it says which there are.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> ev = cal.classification([0, 1, 0, 1], probability=[0.1, 0.4, 0.35, 0.8])
+        >>> ev.charts[:3]
+        ('confusion', 'ROC', 'PR')
+        >>> ev.chart("ROC").spec["width"]
+        400
+        """
+        from calipers.report.charts import evaluation_chart
+
+        return evaluation_chart(self, name, of)
 
     def compare(self, baseline: str | None = None, **options: Any) -> Comparison:
         """Paired differences: every system against ``baseline``, or every pair.
@@ -263,3 +304,5 @@ class Evaluation(Written, Tidy):
 
     def __str__(self) -> str:
         return self.to_text()
+
+    __repr__ = __str__

@@ -51,3 +51,10 @@ class Finding(Written):
 
     def __str__(self) -> str:
         return self.sentence
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import finding
+
+        return finding(self)

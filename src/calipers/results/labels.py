@@ -88,6 +88,13 @@ class LabelTable(Written):
 
         return text_table(self)
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import label_tables
+
+        return label_tables([self])
+
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Not one number for each label, or measures without limits."""
         yield from repeated(self.labels, "labels")

@@ -86,3 +86,10 @@ class Plan(Written, Tidy):
         from calipers.report.plan import text
 
         return text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import plan
+
+        return plan(self)

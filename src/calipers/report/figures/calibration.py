@@ -11,7 +11,7 @@ from calipers.report.figures.figure import Figure, Numbers
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
-from calipers.results import Curve, Evaluation
+from calipers.results import Curve, Evaluation, of_kinds
 
 CURVE, BINS, SPREAD = "calibration", "calibration by bins", "probabilities"
 #: The kinds of curves that this figure shows together.
@@ -20,7 +20,7 @@ KINDS = frozenset({CURVE, BINS, SPREAD})
 
 def calibration_curves(evaluation: Evaluation) -> dict[str, list[Curve]]:
     """The curves of the figure by kind; empty where there is none to draw."""
-    drawn = (c for c in evaluation.curves if c.kind in KINDS and len(c.x))
+    drawn = (c for c in of_kinds(evaluation.curves, KINDS) if len(c.x))
     found = grouped(drawn, lambda c: c.kind)
     return found if CURVE in found else {}
 
@@ -30,6 +30,7 @@ def calibration_figure(curves: Mapping[str, Sequence[Curve]], systems: Sequence[
     head, rows = _table(curves)
     return Figure(
         title="Calibration",
+        kind=CURVE,
         label=_label(curves),
         caption=_caption(curves),
         spec=_chart(curves, systems),

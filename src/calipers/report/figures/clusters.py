@@ -18,7 +18,7 @@ from calipers.report.figures.figure import Figure, choice_of, of_measure
 from calipers.report.figures.vega import Spec, finite
 from calipers.report.grouping import grouped
 from calipers.report.names import labels, short, visible
-from calipers.results import Curve, Estimate, Evaluation, FloatArray, LabelTable
+from calipers.results import Curve, Estimate, Evaluation, FloatArray, LabelTable, of_kinds
 
 SILHOUETTES, PROJECTION = "silhouettes", "projection"
 #: The kinds of curves that these figures show.
@@ -37,7 +37,7 @@ _HEIGHT = 380
 def cluster_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures, none of what is not known."""
     tables = [table for table in evaluation.label_tables if table.of == "cluster"]
-    curves = grouped((c for c in evaluation.curves if c.kind in KINDS), lambda c: c.kind)
+    curves = grouped(of_kinds(evaluation.curves, KINDS), lambda c: c.kind)
     systems = evaluation.systems
     for kind, make in ((SILHOUETTES, _silhouettes), (PROJECTION, _projection)):
         for system, own in grouped(curves.get(kind, ()), lambda c: c.system).items():
@@ -91,6 +91,7 @@ def _silhouettes(system: str, curves: Sequence[Curve]) -> Figure:
     )
     return Figure(
         title="Silhouettes",
+        kind=SILHOUETTES,
         label=f"Silhouettes of the points of each cluster by size, {len(curves)} clusters; their "
         f"mean is {digits(mean)}.",
         caption=f"The {what} of {which}, by cluster and size. Below 0 a point lies nearer to "
@@ -171,6 +172,7 @@ def _sizes(table: LabelTable) -> Figure:
     )
     return Figure(
         title="Sizes of clusters",
+        kind="sizes",
         label=f"The points of each of {len(there)} clusters, from {min(sizes):,} to "
         f"{max(sizes):,}.",
         caption=f"Points of each cluster, of {total:,.0f}.{of}",
@@ -192,6 +194,7 @@ def _meeting(table: LabelTable) -> Figure:
     text = cells_of(counts, shares=False)
     return Figure(
         title="Classes and clusters",
+        kind="classes and clusters",
         label=f"How many points of each of {len(classes)} classes are in each of {len(clusters)} "
         "clusters.",
         caption="Points of each class in each cluster. Colour: the share of the class, by row. "
@@ -250,6 +253,7 @@ def _projection(system: str, curves: Sequence[Curve]) -> Figure:
     of = f"{points:,} of {sampled:,.0f} points" if sampled > points else f"{points:,} points"
     title = "Points on two principal components"
     return Figure(
+        kind=PROJECTION,
         title=title if sampled <= points else f"{title}, a sample of {points:,}",
         label=f"{of} of {told} clusters on the two axes along which they vary most.",
         caption=f"{of[0].upper()}{of[1:]}, on the two axes along which these vary most. What lies "
@@ -334,6 +338,7 @@ def _of_number(
     shaded = any(math.isfinite(v) for c in curves for v in c.low)
     return Figure(
         title=f"{short(measure)} by the number of clusters",
+        kind="number of clusters",
         label=f"{visible(measure)} of {len(estimates)} clusterings of {ks[0]} to {ks[-1]} "
         "clusters.",
         caption=f"Shaded: {level} interval of each clustering by itself." if shaded else "",

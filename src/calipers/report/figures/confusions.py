@@ -32,6 +32,7 @@ def confusion_figures(evaluation: Evaluation, orientation: str) -> Iterator[Figu
             title = f"{title}: {short(own.system)}"
         head, rows = grid(ordered, orientation)
         yield Figure(
+            kind="confusion",
             title=title,
             label=f"{title}. {summary(ordered)}",
             caption=caption(ordered, own.labels, orientation),

@@ -244,6 +244,8 @@ def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
         mark["interpolate"] = "step-before"
+    if curve.shape == "bars":
+        mark["interpolate"] = "step-after"
     if curve.at != "threshold" and not is_point(curve):  # few points, which were chosen: show them
         mark["point"] = {"filled": True, "size": 36, "opacity": 1}
     return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}

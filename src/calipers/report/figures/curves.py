@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from calipers.report import numbers
-from calipers.report.figures import calibration, clusters, residuals
+from calipers.report.figures import calibration, clusters, histograms, residuals, vega
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
 from calipers.report.figures.vega import thinned
 from calipers.report.grouping import grouped
-from calipers.report.names import short, visible
+from calipers.report.names import labels, short, visible
 from calipers.report.wide import is_ranked, ordered, primary_of
-from calipers.results import Curve, Evaluation
+from calipers.results import Curve, Evaluation, kinds_in, of_kinds
 
 #: Kinds that are left to those who open "More curves".
 _MORE = frozenset({"DET", "lift", "gain", "cost", "net benefit"})
@@ -51,9 +50,10 @@ _APART = calibration.KINDS | clusters.KINDS | residuals.KINDS
 
 def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures of the curves, each as soon as its curves are computed."""
-    for kind, of_kind in _by_kind(evaluation.curves):
+    drawn_here = dict.fromkeys(k for k in kinds_in(evaluation.curves) if k not in _APART)
+    for kind in drawn_here:
         # Curves of measures and of classes share a chart by system, others by kind.
-        drawn = (c for c in of_kind if len(c.x) and c.kind not in _APART)
+        drawn = (c for c in of_kinds(evaluation.curves, {kind}) if len(c.x))
         groups = grouped(drawn, lambda c: c.system if c.series or c.kind == "threshold" else "")
         for system, curves in groups.items():
             shown, of = _leading(evaluation, curves) if not system else (curves, "")
@@ -75,14 +75,6 @@ def _leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[
     return [c for c in curves if c.system in leading], of
 
 
-def _by_kind(curves: Sequence[Curve]) -> Iterator[tuple[str, Iterable[Curve]]]:
-    """The curves by kind; those that are computed when they are looked at come so anyway."""
-    if isinstance(curves, tuple):
-        place = {kind: i for i, kind in enumerate(dict.fromkeys(c.kind for c in curves))}
-        curves = sorted(curves, key=lambda curve: place[curve.kind])
-    yield from groupby(curves, lambda curve: curve.kind)
-
-
 def _curve_figure(
     kind: str, system: str, curves: Sequence[Curve], systems: Sequence[str]
 ) -> Figure:
@@ -93,9 +85,13 @@ def _curve_figure(
     against = "Measures" if kind == "threshold" else visible(first.y_label)
     named = dict.fromkeys(short(c.system) for c in curves if c.system)
     who = f", for {' and '.join(named)}" if named else ""
-    if kind == "density":
+    if kind == "density" and len(curves) == 2:
         spec = density_chart(*curves)
         head, rows = density_table(curves)
+    elif first.shape == "bars" and kind != "density":
+        names = labels([c.series or c.system for c in curves], vega.LABEL)
+        spec = vega.whole(**histograms.panel(curves, names, 260, legend=True))
+        head, rows = _curve_table(curves)
     else:
         spec = curve_chart(curves, [s for s in systems if s in {c.system for c in curves}])
         head, rows = _curve_table(curves)
@@ -106,10 +102,16 @@ def _curve_figure(
         spec=spec,
         head=head,
         rows=rows,
+        kind=kind,
         more=kind in _MORE,
         choice=choice_of(system, len(systems)) if system else "",
         chosen_from=of_all,
     )
+
+
+def plain_figure(curves: Sequence[Curve], systems: Sequence[str]) -> Figure:
+    """Curves of a kind that the page draws together with others."""
+    return _curve_figure(curves[0].kind, "", curves, systems)
 
 
 def _curve_caption(curves: Sequence[Curve]) -> str:

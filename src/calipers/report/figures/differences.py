@@ -73,6 +73,7 @@ def _around_zero(
 ) -> Figure:  # fmt: skip
     return Figure(
         title=title,
+        kind="differences",
         label=" ".join(comparison_headlines(comparison)),
         caption="A full dot marks a difference that the data tell from zero, a hollow dot one that "
         f"they do not. Whiskers: {numbers.percent(comparison.level)} intervals.",
@@ -179,6 +180,7 @@ def _within_margins(comparison: Comparison, title: str) -> Figure:
     asked = numbers.percent(round(2 * comparison.level - 1, 12))
     return Figure(
         title=title,
+        kind="differences",
         label=" ".join(comparison_headlines(comparison)),
         caption=f"Differences{less}. Shaded: the margins, ±{first.margin:g}. Whiskers: "
         f"{numbers.percent(comparison.level)} intervals; a full dot marks one that lies within the "

@@ -42,6 +42,8 @@ class Figure:
     chosen_by: str = "System"
     #: What the ids in the picture begin with; no two figures of a page have the same.
     name: str = "figure"
+    #: What a user asks for it by; several charts that a reader chooses from have one.
+    kind: str = ""
     #: The picture, where it is already being drawn.
     begun: Future[str] | None = field(default=None, compare=False, repr=False)
 

@@ -34,6 +34,7 @@ def pair_figures(comparison: Comparison) -> Iterator[Figure]:
     for measure, own in shown:
         told = f"{sum(outcome(d).decided for d in own)} of {len(own)}"
         figure = Figure(
+            kind="pairs",
             title=f"Every pair: {short(measure)}",
             label=f"{short(measure)} of every pair of {len(systems)} systems: {told} pairs are "
             "told apart.",

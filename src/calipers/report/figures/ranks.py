@@ -46,6 +46,7 @@ def _figure(o: Overall) -> Figure:
     )
     ranks = dict(zip(o.systems, o.mean_ranks, strict=True))
     return Figure(
+        kind="ranks",
         title=f"Mean ranks: {short(o.measure)}",
         label=f"{said}{known}",
         caption=f"{said} Mean ranks over {numbers.count(o.n, short(o.unit))}, 1 the best.{bars}",

@@ -6,6 +6,7 @@ come back. So such a process has a new one draw.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -17,15 +18,19 @@ from contextlib import contextmanager
 from typing import Any, Literal
 
 Spec = dict[str, Any]
-Function = Literal["vegalite_to_svg", "javascript_bundle"]
+Function = Literal["vegalite_to_svg", "vegalite_to_png", "vegalite_to_pdf", "javascript_bundle"]
 
 #: What the new process runs: a call a line, and a line for its answer.
 _SERVE = """
-import json, sys, vl_convert
+import base64, json, sys, vl_convert
 for line in sys.stdin:
-    function, argument = json.loads(line)
+    function, argument, options = json.loads(line)
     try:
-        answer = {"made": getattr(vl_convert, function)(argument)}
+        made = getattr(vl_convert, function)(argument, **options)
+        key = "made"
+        if isinstance(made, bytes):
+            key, made = "bytes", base64.b64encode(made).decode()
+        answer = {key: made}
     except Exception as error:
         answer = {"error": str(error)}
     print(json.dumps(answer), flush=True)
@@ -45,18 +50,17 @@ class _Converter:
         self.lost = self.lost or self.used
         self.other, self.lock = None, threading.Lock()
 
-    def call(self, function: Function, argument: Any) -> str:
+    def call(self, function: Function, argument: Any, **options: Any) -> Any:
         """What a function of vl-convert returns."""
         if self.lost:
             with self.lock:
-                return self._ask(function, argument)
+                return self._ask(function, argument, options)
         import vl_convert
 
         self.used = True
-        made: str = getattr(vl_convert, function)(argument)
-        return made
+        return getattr(vl_convert, function)(argument, **options)
 
-    def _ask(self, function: Function, argument: Any) -> str:
+    def _ask(self, function: Function, argument: Any, options: Mapping[str, Any]) -> Any:
         if self.other is None:
             pipe = subprocess.PIPE
             self.other = subprocess.Popen(
@@ -65,12 +69,12 @@ class _Converter:
         asked, answers = self.other.stdin, self.other.stdout
         assert asked is not None
         assert answers is not None
-        asked.write(json.dumps([function, argument]) + "\n")
+        asked.write(json.dumps([function, argument, options]) + "\n")
         asked.flush()
         answer: Mapping[str, str] = json.loads(answers.readline() or '{"error": "it ended early"}')
         if "error" in answer:
             raise ValueError(f"vl-convert: {answer['error']}")
-        return answer["made"]
+        return base64.b64decode(answer["bytes"]) if "bytes" in answer else answer["made"]
 
 
 _CONVERTER = _Converter()
@@ -80,12 +84,24 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 
 def picture(spec: Spec) -> str:
     """The SVG of a Vega-Lite spec."""
-    return _CONVERTER.call("vegalite_to_svg", spec)
+    made: str = _CONVERTER.call("vegalite_to_svg", spec)
+    return made
+
+
+def image(spec: Spec, format: str, scale: float) -> bytes:  # noqa: A002
+    """The PNG or the PDF of a Vega-Lite spec; a PNG has ``scale`` pixels for each of the
+    drawing."""
+    if format == "pdf":
+        made: bytes = _CONVERTER.call("vegalite_to_pdf", spec)
+    else:
+        made = _CONVERTER.call("vegalite_to_png", spec, scale=scale)
+    return made
 
 
 def bundled(snippet: str) -> str:
     """Vega-Embed with all it needs, ending in ``snippet``."""
-    return _CONVERTER.call("javascript_bundle", snippet)
+    made: str = _CONVERTER.call("javascript_bundle", snippet)
+    return made
 
 
 @contextmanager

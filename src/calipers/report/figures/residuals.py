@@ -14,7 +14,7 @@ from calipers.report.figures.figure import Figure, choice_of
 from calipers.report.figures.vega import Spec, finite, thinned
 from calipers.report.grouping import grouped
 from calipers.report.names import labels, short
-from calipers.results import Curve, Evaluation
+from calipers.results import Curve, Evaluation, of_kinds
 
 QUANTILES, RESIDUALS, VALUES = "normal quantiles", "residuals", "values"
 #: Kinds whose charts have the histogram of what is given below: of which kind that is.
@@ -53,7 +53,7 @@ _MOST_OUTPUTS = 6
 
 def residual_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures, none of what has no curves."""
-    own = [c for c in evaluation.curves if c.kind in KINDS]
+    own = of_kinds(evaluation.curves, KINDS)
     found = grouped(own, lambda c: (c.kind, c.output))
     outputs = list(dict.fromkeys(c.output for c in own))
     for kind in dict.fromkeys(c.kind for c in own):
@@ -91,6 +91,7 @@ def _figure(
     ]
     return Figure(
         title=_TITLES[kind],
+        kind=kind,
         label=f"{_TITLES[kind]}: {first.y_label} against {first.x_label}"
         + (f", for {who}." if who else "."),
         caption=" ".join(filter(None, [_SAID[kind], *_bands(curves), *_below(kind, spread)])),

@@ -87,6 +87,7 @@ def _figure(per_unit: PerUnit, d: Difference, most: int) -> Figure:
     thin = "" if len(rows) <= MOST_BARS else f" {MOST_BARS} of them are drawn, evenly spaced."
     digits = numbers.Rounding(numbers.MOST)
     return Figure(
+        kind="units",
         title=f"{name} by {units.removesuffix('s')}: {system} less {baseline}",
         label=sentence,
         caption=f"{sentence}{thin} Dashed: the difference over all {units}.",

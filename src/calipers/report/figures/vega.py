@@ -151,8 +151,9 @@ HOVER = "hover"
 
 def still(spec: Spec) -> Spec:
     """``spec`` without what only a pointer can see, for a picture."""
-    if "vconcat" in spec:
-        return {**spec, "vconcat": [still(panel) for panel in spec["vconcat"]]}
+    for panels in ("vconcat", "concat"):
+        if panels in spec:
+            return {**spec, panels: [still(panel) for panel in spec[panels]]}
     if "layer" not in spec:
         return spec
     return {**spec, "layer": [layer for layer in spec["layer"] if layer.get("name") != HOVER]}

@@ -1,0 +1,65 @@
+"""Charts on the command line: every one of a result, each in a file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import OutFolder, check_more
+from calipers.cli.options import stacked, text
+
+if TYPE_CHECKING:
+    from calipers.results import Comparison, Evaluation
+
+FORMATS = ("svg", "png", "pdf", "json")
+
+chart_options = stacked(
+    text(
+        "--charts",
+        "DIR",
+        "Write every chart into this folder, as a file.",
+        type=OutFolder(),
+    ),
+    click.option(
+        "--chart-format",
+        "chart_formats",
+        multiple=True,
+        type=click.Choice(FORMATS),
+        help="Format of --charts: svg unless asked; json is the Vega-Lite spec. Repeatable.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Charts:
+    """The folder, and the formats."""
+
+    folder: str
+    formats: tuple[str, ...]
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Charts | None:
+        """Take them out of a command's options."""
+        folder, formats = options.pop("charts"), options.pop("chart_formats")
+        if folder is None and formats:
+            raise click.UsageError("--chart-format goes with --charts DIR")
+        kinds = tuple(dict.fromkeys(formats)) or FORMATS[:1]
+        return None if folder is None else cls(os.fspath(folder), kinds)
+
+    def write(self, result: Evaluation | Comparison, **look: Any) -> None:
+        """Draw all charts, then write them."""
+        from calipers.report.charts import chart_files
+        from calipers.report.files import replacing
+
+        made = {
+            os.path.join(self.folder, name): drawn  # noqa: PTH118
+            for name, drawn in chart_files(result, self.formats, **look)
+        }
+        os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
+        check_more("--charts", made)
+        for path, drawn in made.items():
+            with replacing(path) as stream:
+                stream.write(drawn)

@@ -1,0 +1,58 @@
+"""Curves that are known before they are computed, each when it is first looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+from calipers.once import cached_property
+from calipers.results import Curve
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """How a curve is made, and which one it will be."""
+
+    make: Callable[[], Curve]
+    kind: str
+    system: str
+    series: str = ""
+    output: str = ""
+
+
+class PlannedCurves(Sequence[Curve]):
+    """Curves by their plan; :attr:`kinds` are known without computing any."""
+
+    @property
+    def plan(self) -> Sequence[Planned]:
+        """The curves that there are."""
+        raise NotImplementedError
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each."""
+        return [one.kind for one in self.plan]
+
+    @cached_property
+    def _made(self) -> dict[int, Curve]:
+        return {}
+
+    def finished(self, curve: Curve) -> Curve:
+        """The curve as it is shown."""
+        return curve
+
+    @overload
+    def __getitem__(self, index: int) -> Curve: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Curve, ...]: ...
+    def __getitem__(self, index: int | slice) -> Curve | tuple[Curve, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(len(self))[index])
+        place = range(len(self))[index]
+        if place not in self._made:
+            self._made[place] = self.finished(self.plan[place].make())
+        return self._made[place]
+
+    def __len__(self) -> int:
+        return len(self.plan)

@@ -1,0 +1,271 @@
+"""Charts by name: one figure of the page, or those of a kind side by side, to show and to save."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from calipers.report.confusion import MOST_IN_GRID, grid, summary
+from calipers.report.figures import calibration, residuals
+from calipers.report.figures.confusions import MOST_DRAWN
+from calipers.report.figures.curves import plain_figure
+from calipers.report.figures.figure import SIDE_BY_SIDE, Figure
+from calipers.report.figures.page import comparison_figures, figures
+from calipers.report.figures.rendering import image, picture
+from calipers.report.figures.together import together
+from calipers.report.figures.units import every_unit_figure
+from calipers.report.figures.vega import Spec, still
+from calipers.report.fragments import charted, small
+from calipers.report.names import short
+from calipers.results import (
+    ORIENTATIONS,
+    AnyConfusion,
+    Comparison,
+    Curve,
+    Estimate,
+    Evaluation,
+    kinds_in,
+    of_kinds,
+)
+from calipers.results.asked import NOTHING, meant, refused
+
+#: The suffixes of files that charts are saved as.
+FORMATS = ("svg", "png", "pdf", "json")
+#: Pixels of a PNG for each of the drawing.
+_SCALE = 2.0
+_VEGA_LITE = "application/vnd.vegalite.v6+json"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Chart:
+    """A chart, which shows itself in a notebook and can be saved: that of ``evaluation.chart()``.
+
+    ``name`` is what it was asked for by, ``figures`` the drawings side by side in it: one of
+    all systems, or one of each.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> ev = cal.classification([0, 1, 0, 1], score=[0.1, 0.4, 0.35, 0.8], measures=["AUC"])
+    >>> ev.chart("roc")
+    ROC: ROC curve: True positive rate against False positive rate, for system.
+    """
+
+    name: str
+    figures: tuple[Figure, ...]
+
+    @property
+    def title(self) -> str:
+        """What the chart shows, in a few words."""
+        return self.figures[0].title if len(self.figures) == 1 else self.name
+
+    @property
+    def caption(self) -> str:
+        """What has to be known to read the chart."""
+        return " ".join(dict.fromkeys(filter(None, (f.caption for f in self.figures))))
+
+    @property
+    def spec(self) -> Spec:
+        """The chart as a Vega-Lite spec, a dict."""
+        return together(self.figures)
+
+    def to_json(self) -> str:
+        """The Vega-Lite spec as JSON."""
+        return json.dumps(self.spec, ensure_ascii=False, allow_nan=False)
+
+    def to_svg(self) -> str:
+        """The picture as SVG, on white."""
+        return picture(self._on_paper)
+
+    @property
+    def _on_paper(self) -> Spec:
+        return {**still(self.spec), "background": "white"}
+
+    def save(self, path: str | Path) -> None:
+        """Write the chart to a file, whole or not at all, as its suffix says: ``.svg``, ``.png``,
+        ``.pdf``, or ``.json`` for the Vega-Lite spec.
+
+        Raises
+        ------
+        InputError
+            For another suffix.
+        """
+        from calipers.report.files import replacing
+
+        made = self.drawn(Path(path).suffix.lower().removeprefix("."), path)
+        with replacing(path) as stream:
+            stream.write(made)
+
+    def drawn(self, format: str, where: Any = "the chart") -> bytes:  # noqa: A002
+        """The chart in one of :data:`FORMATS`, as the bytes of a file."""
+        if format not in FORMATS:
+            raise refused(f"{where}: expected a file that ends in .{', .'.join(FORMATS)}")
+        if format == "json":
+            return f"{self.to_json()}\n".encode()
+        if format == "svg":
+            return f"{self.to_svg()}\n".encode()
+        return image(self._on_paper, format, _SCALE)
+
+    def _repr_html_(self) -> str:
+        return charted(self.figures, self._digest)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook may choose from; it shows the picture where it knows no Vega-Lite."""
+        made: dict[str, Any] = {
+            "text/plain": str(self),
+            "text/html": self._repr_html_(),
+            "image/svg+xml": self.to_svg(),
+            _VEGA_LITE: self.spec,
+        }
+        wanted = set(made if include is None else include) - set(exclude or ())
+        return {kind: value for kind, value in made.items() if kind in wanted}
+
+    def __str__(self) -> str:
+        return "\n".join(f"{short(self.name)}: {figure.label}" for figure in self.figures)
+
+    __repr__ = __str__
+
+    @property
+    def _digest(self) -> str:
+        """What tells it from other charts in one page."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
+
+
+# --- Which there are ------------------------------------------------------------------------------
+
+
+def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart:
+    """The chart of that name; ``of`` names the system, the measure, … where there are several."""
+    kind = meant("chart", name, evaluation_charts(evaluation))
+    return _chart(kind, _figures(evaluation, kind), of)
+
+
+def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
+    """The names of all charts, without drawing any curve."""
+    rest = replace(evaluation, curves=(), sources=None)
+    kinds = [figure.kind for figure in figures(rest)]
+    below = calibration.KINDS - {calibration.CURVE}  # parts of the chart of calibration
+    kinds += [kind for kind in kinds_in(evaluation.curves) if kind not in below]
+    return tuple(dict.fromkeys(kinds))
+
+
+def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
+    """The figures of one kind; no other curves are computed."""
+    kinds = {kind}
+    if kind == calibration.CURVE:
+        kinds |= calibration.KINDS
+    if kind in residuals.GIVEN:
+        kinds |= {residuals.VALUES}
+    curves = of_kinds(evaluation.curves, kinds)
+    compared = None if curves else evaluation.comparison
+    made = figures(replace(evaluation, curves=curves, comparison=compared, sources=None))
+    return [figure for figure in made if figure.kind == kind]
+
+
+def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
+    """The chart of that name."""
+    made = _of_comparison(comparison)
+    kind = meant("chart", name, dict.fromkeys(figure.kind for figure in made))
+    return _chart(kind, [figure for figure in made if figure.kind == kind], of)
+
+
+def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
+    """The names of all charts."""
+    return tuple(dict.fromkeys(figure.kind for figure in _of_comparison(comparison)))
+
+
+def _of_comparison(comparison: Comparison) -> list[Figure]:
+    return [*comparison_figures(comparison), *every_unit_figure(comparison)[0]]
+
+
+def curves_chart(curves: Sequence[Curve]) -> Chart:
+    """The chart of some curves of one kind, as the page has it where it has one."""
+    systems = tuple(dict.fromkeys(curve.system for curve in curves))
+    named = tuple(Estimate("", 0.0, system=system) for system in systems)
+    alone = curves[0].kind == "density" and len(curves) != 2  # the page draws both classes
+    made = [] if alone else figures(Evaluation("curves", named, curves=tuple(curves)))
+    return _chart(curves[0].kind, made or [plain_figure(curves, systems)], None)
+
+
+def confusions_chart(of: Sequence[AnyConfusion]) -> Chart:
+    """The chart of the matrices of some systems."""
+    named = tuple(Estimate("", 0.0, system=own.system) for own in of)
+    only = Evaluation("confusion", named, confusions=tuple(of))
+    return _chart("confusion", figures(only), None)
+
+
+def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
+    if not made:
+        raise refused(f"{kind}: {NOTHING}")
+    if of is not None:
+        by = {_of(figure): figure for figure in made}
+        made = [by[meant(f"chart of {kind} of", short(of), by)]]
+    return Chart(kind, tuple(made))
+
+
+def _of(figure: Figure) -> str:
+    """What a figure is of, among those of its kind."""
+    return figure.choice or figure.title.partition(": ")[2] or figure.title
+
+
+def confusions_fragment(of: Sequence[AnyConfusion]) -> str:
+    """The matrices of systems in a notebook, as tables where they are too large to draw."""
+    if max(len(own.labels) for own in of) <= MOST_DRAWN:
+        return confusions_chart(of)._repr_html_()
+    few = [own for own in of if len(own.labels) <= MOST_IN_GRID]
+    said = [("", f"{short(own.system)}: {summary(own)}") for own in of]
+    return small(said, tables=[grid(own) for own in few])
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def chart_files(
+    result: Evaluation | Comparison,
+    formats: Sequence[str] = FORMATS[:1],
+    orientation: str = ORIENTATIONS[0],
+) -> Iterator[tuple[str, bytes]]:
+    """Every chart, as the name of a file and its bytes. Where more than two are of a kind each has
+    a file of its own."""
+    taken: set[str] = set()
+    for chart in _all(result, orientation):
+        apart = len(chart.figures) > SIDE_BY_SIDE
+        parts = [Chart(chart.name, (f,)) for f in chart.figures] if apart else [chart]
+        for part in parts:
+            name = chart.name if not apart else f"{chart.name} {_of(part.figures[0])}"
+            stem = _file_name(name, taken)
+            for kind in formats:
+                yield f"{stem}.{kind}", part.drawn(kind)
+
+
+def _all(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
+    if isinstance(result, Evaluation):
+        made = figures(result, orientation)
+    else:
+        made = _of_comparison(result)
+    by_kind: dict[str, list[Figure]] = {}
+    for figure in made:
+        by_kind.setdefault(figure.kind, []).append(figure)
+    for kind, own in by_kind.items():
+        yield Chart(kind, tuple(own))
+
+
+#: What no name of a file has: all but letters, digits and what stands between them in numbers.
+_UNSAFE = re.compile(r"[^\w@+.]|(?<!\w)\.|\.(?!\w)")
+
+
+def _file_name(name: str, taken: set[str]) -> str:
+    """A name of a file on any system, which no other has."""
+    kept = _UNSAFE.sub("-", short(name))
+    stem = base = re.sub("-+", "-", kept).strip("-")[:80] or "chart"
+    copy = 1
+    while stem.lower() in taken:
+        copy += 1
+        stem = f"{base}-{copy}"
+    taken.add(stem.lower())
+    return stem

@@ -1,0 +1,87 @@
+"""Single results for a notebook: small, without JavaScript or network, in the colours around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.report import labels, numbers
+from calipers.report.figures.figure import Figure
+from calipers.report.html import rendered, resource
+from calipers.report.names import short
+from calipers.report.plan import columns, lines
+from calipers.report.rows import call_of, finding_numbers, finding_text
+from calipers.report.text import estimate_sentence
+from calipers.report.verdict import outcome, sentence
+
+if TYPE_CHECKING:
+    from calipers.results import (
+        Difference,
+        Estimate,
+        Finding,
+        LabelTable,
+        Plan,
+    )
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+def small(
+    said: Iterable[tuple[str, str]] = (),
+    *,
+    tables: Sequence[Table] = (),
+    figures: Sequence[Figure] = (),
+    more: tuple[str, Sequence[str]] | None = None,
+) -> str:
+    """Sentences with the class of each, tables, figures, and what is folded."""
+    parts: dict[str, Any] = {"lines": list(said), "tables": tables, "figures": figures}
+    return rendered("small.html.j2", css=resource("small.css"), more=more, **parts)
+
+
+def estimate(e: Estimate) -> str:
+    """One number."""
+    return small([("", estimate_sentence(e))])
+
+
+def difference(d: Difference) -> str:
+    """One difference: the verdict, and what it rests on."""
+    how = [f"Interval: {short(d.method)}."] if d.has_interval else []
+    if d.test != "none":
+        how.append(f"Test: {short(d.test)}.")
+    over = f"Over {numbers.count(d.n, short(d.unit))}; {outcome(d).value}."
+    return small([("", sentence(d)), ("soft", " ".join([over, *how]))])
+
+
+def finding(f: Finding) -> str:
+    """One finding, and why it is said."""
+    why = [f.rule, *(f"{name}: {value}" for name, value in finding_numbers(f))]
+    return small([(f.severity, f"{call_of(f)}{finding_text(f, ())}")], more=(_WHY, why))
+
+
+_WHY = "Why this is said"
+
+
+def plan(p: Plan) -> str:
+    """A plan: its sentences and its table."""
+    first, *rest = lines(p)
+    of = columns(p)
+    rows = list(zip(*(column.cells for column in of), strict=True))
+    said = [("", first), *(("soft", line) for line in rest)]
+    return small(said, tables=[([column.name for column in of], rows)])
+
+
+def charted(figures: Sequence[Figure], digest: str) -> str:
+    """Figures; ids in them begin with ``digest``, so that no two charts of a notebook share any."""
+    return small(figures=[replace(f, name=f"c{digest}-{i}") for i, f in enumerate(figures)])
+
+
+def label_tables(of: Sequence[LabelTable]) -> str:
+    """The tables of classes, labels or clusters of systems."""
+    said = [("soft", labels.caption(of[0]))] if of else []
+    made = []
+    for own in of:
+        head, rows = labels.grid(own)
+        named = [[f"{short(own.system)}: {row[0]}", *row[1:]] for row in rows]
+        made.append((head, named if len(of) > 1 else rows))
+    return small(said, tables=made)
