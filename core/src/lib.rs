@@ -34,6 +34,8 @@ mod _core {
     #[pymodule_export]
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
+    use crate::parallel::progress;
+    #[pymodule_export]
     use crate::randomise::{
         randomisation, randomisation_exact, randomised_maxima, randomised_ranges,
     };

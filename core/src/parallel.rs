@@ -276,6 +276,56 @@ fn built() -> Option<ThreadPool> {
         .find_map(|threads| builder().num_threads(threads).build().ok())
 }
 
+// ----------------------------------------------------------------------------------- how far it is
+
+/// How many steps of the loop that is now at work are done, and how many there are; 0 of 0 between
+/// loops. Of loops at work at once, or in one another, the first is told of.
+static DONE: AtomicU64 = AtomicU64::new(0);
+static ALL: AtomicU64 = AtomicU64::new(0);
+
+/// How far the loop is that is now at work: steps done, and all of them.
+#[pyfunction]
+pub fn progress() -> (u64, u64) {
+    let all = ALL.load(Ordering::Relaxed);
+    (DONE.load(Ordering::Relaxed).min(all), all)
+}
+
+/// Counts the steps of a loop, if no other is counted.
+struct Meter {
+    counts: bool,
+    /// Of very many steps, not every one.
+    every: usize,
+}
+
+impl Meter {
+    fn of(steps: usize) -> Self {
+        let counts = steps > 1
+            && ALL
+                .compare_exchange(0, steps as u64, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if counts {
+            DONE.store(0, Ordering::Relaxed);
+        }
+        let every = (steps >> 12).max(1).next_power_of_two();
+        Self { counts, every }
+    }
+
+    #[inline]
+    fn step(&self, place: usize) {
+        if self.counts && place & (self.every - 1) == 0 {
+            DONE.fetch_add(self.every as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        if self.counts {
+            ALL.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 // --------------------------------------------------------------------------------------- the crew
 
 /// Asks work to stop before its end.
@@ -377,11 +427,16 @@ impl<'a> Crew<'a> {
             };
             return rows.map(work).collect();
         }
+        let rows = rows.each();
+        let meter = Meter::of(rows.len());
         let made = rows
-            .each()
             .enumerate()
             .take_any_while(|_| !self.stop.is_set())
-            .map_init(scratch, |scratch, (place, row)| work(scratch, place, row))
+            .map_init(scratch, |scratch, (place, row)| {
+                let made = work(scratch, place, row);
+                meter.step(place);
+                made
+            })
             .collect();
         self.check();
         made
@@ -398,10 +453,15 @@ impl<'a> Crew<'a> {
         if self.alone {
             return self.watched(range).map(work).fold(none, and);
         }
+        let meter = Meter::of(range.len());
         let made = range
             .into_par_iter()
             .take_any_while(|_| !self.stop.is_set())
-            .map(work)
+            .map(|at| {
+                let made = work(at);
+                meter.step(at);
+                made
+            })
             .reduce(|| none, and);
         self.check();
         made

@@ -118,6 +118,10 @@ def score_table_without(
 ) -> tuple[_Floats, _Floats, _Floats, _Floats | None, _Floats | None]: ...
 def order_descending(score: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.uint32]: ...
 def sweep_scores(positive: _Floats, negative: _Floats) -> tuple[float, float, float]: ...
+def progress() -> tuple[int, int]:
+    """How far the loop is that is now at work in this process: steps done, and all of them; 0 of 0
+    between loops."""
+
 def distance_sums(
     points: _Floats,
     labels: _Ints,

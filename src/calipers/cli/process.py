@@ -12,6 +12,8 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
+from calipers.cli.watch import Watcher, watcher
+
 EXIT_UNMET = 1
 EXIT_BAD_INPUT = 3
 EXIT_INTERNAL = 70
@@ -26,6 +28,7 @@ def run(command: Callable[[], Any]) -> NoReturn:
     """Run a command as this process, and end it with the code that belongs to how it went."""
     _take_streams()
     sys.meta_path.insert(0, _WithoutPandas())
+    _Pipe.watched = watcher()
     try:
         # Outside standalone mode click returns the code of an Exit; commands return None.
         code = command() or 0
@@ -33,6 +36,8 @@ def run(command: Callable[[], Any]) -> NoReturn:
         code = error.code
     except BaseException as error:  # nothing ends in Python's own exit code, 1
         code = _told(error)
+    if _Pipe.watched is not None:
+        _Pipe.watched.stop()
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -185,7 +190,10 @@ def _leads_to(stream: TextIO, descriptor: int) -> bool:
 
 class _Pipe(io.FileIO):
     """A standard stream. Once its reader has left, what is written to it goes nowhere, so that the
-    exit code is that of the result, whoever reads of it how much."""
+    exit code is that of the result, whoever reads of it how much. The line of progress
+    goes before anything is written."""
+
+    watched: Watcher | None = None
 
     def __init__(self, descriptor: int, shown: str) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -193,6 +201,8 @@ class _Pipe(io.FileIO):
 
     def write(self, data: Any) -> int:
         """How many bytes were taken."""
+        if self.watched is not None:
+            self.watched.clear()
         try:
             return super().write(data)
         except BrokenPipeError:

@@ -22,6 +22,7 @@ from calipers.data.plain import first_line, names_columns, read_plain
 from calipers.data.sources import STDIN
 from calipers.data.tables import BINARIES, COMPRESSED, TEXTS
 from calipers.data.trec_tables import Kind, buffers, text_of
+from calipers.progress import over
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,7 +129,8 @@ def read_runs(
 
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            return dict(zip(sources, pool.map(read, sources), strict=True))
+            read_ones = over(pool.map(read, sources), "reading run", len(sources))
+            return dict(zip(sources, read_ones, strict=True))
         except BaseException:
             stop.set()  # else the pool waited until all are read
             raise

@@ -22,6 +22,7 @@ from calipers.inference.settings import Settings
 from calipers.inference.spaces import Error
 from calipers.measures import Measure, in_each_task
 from calipers.once import Made, cached_property
+from calipers.progress import over
 from calipers.results import Comparison, Difference, Evaluation, Overall
 
 #: What accounts for the number of differences; the first two are a test and an adjustment in one.
@@ -234,7 +235,9 @@ class Asked:
         of: dict[Measure, list[Found]] = {}
         applies, weighted = False, False
         # One after another: what a difference has drawn goes with it.
-        for pair, measure, reading in self.source.differences(pairs, self.settings):
+        total = len(pairs) * len(self.source.measures)
+        differences = self.source.differences(pairs, self.settings)
+        for pair, measure, reading in over(differences, "comparing", total):
             asked = replace(self.question, margin=_margin(self.margin, measure))
             applies = applies or questions.applies(reading, asked.test)
             weighted = weighted or (reading.units is not None and not reading.units.plain)

@@ -12,6 +12,7 @@ from calipers.data.columns import Ids
 from calipers.engines.local import Local
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import of_rows
+from calipers.progress import over
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -47,9 +48,9 @@ class Rows:
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""
         engine = Local.of_memory(self.by_name, self.measures)
-        for name, system in self.by_name.items():
-            for measure in self.measures:
-                yield estimate(system, measure, engine.reading(name, measure))
+        asked = [(name, measure) for name in self.by_name for measure in self.measures]
+        for name, measure in over(asked, "measuring"):
+            yield estimate(self.by_name[name], measure, engine.reading(name, measure))
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings

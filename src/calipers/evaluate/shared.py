@@ -45,6 +45,10 @@ class Source(Protocol):
         """Names of the systems."""
 
     @property
+    def measures(self) -> Sequence[Measure]:
+        """What is measured of each."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader has to know of its units."""
 

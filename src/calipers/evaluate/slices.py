@@ -16,6 +16,7 @@ from calipers.inference.limits import MOST_PAIRS_WITHIN
 from calipers.inference.multiplicity import ADJUSTMENTS
 from calipers.inference.paired import Test
 from calipers.measures import Measure
+from calipers.progress import over
 from calipers.results import Difference, Estimate, Slice, Slices
 
 if TYPE_CHECKING:
@@ -75,8 +76,10 @@ def sliced(source: Rows, made: Sequence[Cut], comparison: Comparison | None) -> 
         return None
     systems, measures = source.by_name.values(), source.measures
     asked = sum(len(cut.names) for cut in made)
-    all_parts = (
-        Parts(system, cut, measures, questions=asked) for cut in made for system in systems
+    all_parts = over(
+        (Parts(system, cut, measures, questions=asked) for cut in made for system in systems),
+        "slicing",
+        len(made) * len(systems),
     )
     slices = slices_of(all_parts, measures, source.settings)
     if comparison is None:

@@ -13,6 +13,7 @@ from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import glossary, provenance
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
+from calipers.progress import over
 from calipers.readings.topics import Topics, differences, of_topics
 from calipers.report.numbers import count
 from calipers.results import Estimate, Evaluation, Kept, PerUnit
@@ -147,7 +148,7 @@ class TopicScores:
     def estimates(self) -> tuple[Estimate, ...]:
         """The mean (or what the measure says) over topics of each measure, with its interval."""
         out = []
-        for system in self.values:
+        for system in over(self.values, "measuring"):
             each = range(len(self.measures))
             readings = of_topics([self.topics_of(system, j, self.settings) for j in each])
             out += [
