@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from forked import command
 
 from calipers.results import Evaluation
 
@@ -30,14 +31,7 @@ def folder(tmp_path: Path) -> Path:
 
 def calipers(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder; its exit code must be ``code``."""
-    done = subprocess.run(
-        [sys.executable, "-m", "calipers", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = command(folder, *arguments)
     assert done.returncode == code, done.stderr
     return done
 

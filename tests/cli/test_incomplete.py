@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import command
 
 
 @pytest.fixture
@@ -21,10 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def retrieval(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "calipers", "retrieval", "q.txt", *arguments],
-        cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    return command(folder, "retrieval", "q.txt", *arguments)
 
 
 def test_recall_with_three_unknown_items_lies_between_4_of_10_and_4_of_7(folder: Path) -> None:

@@ -6,10 +6,10 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked import command
 
 RUNS = {
     "a": "1 Q0 x 1 3 t\n1 Q0 y 2 2 t\n1 Q0 z 3 1 t\n2 Q0 x 1 1 t\n",
@@ -21,10 +21,7 @@ RUNS = {
 def overlap(folder: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     for name, text in RUNS.items():
         (folder / f"{name}.run").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-m", "calipers", "overlap", *arguments],
-        cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    done = command(folder, "overlap", *arguments)
     assert done.returncode == code, done.stderr
     return done
 

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from forked import CLOSED, UNREAD, command
 
 from calipers.cli import process
 
@@ -46,22 +47,22 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 #: A line of every command that prints.
 LINES = {
-    "retrieval": "calipers retrieval q a b",
-    "per topic": "calipers retrieval q a b --per-topic",
-    "classification": "calipers classification t.csv --truth y --predicted p --score s",
-    "confusion": "calipers classification t.csv --truth y --predicted p --confusion counts",
-    "regression": "calipers regression t.csv --truth y --predicted s",
-    "clustering": "calipers clustering t.csv --truth y --labels p",
-    "agreement": "calipers agreement t.csv --raters y,p",
-    "multilabel": "calipers multilabel t.csv --truth 'l_*' --predicted 'l_*' --by-label",
-    "compare": "calipers compare retrieval q a b",
-    "plan": "calipers plan nDCG@10 --sd 0.1 --difference 0.02",
-    "overlap": "calipers overlap a b",
-    "convert": "calipers convert a -",
-    "measures": "calipers measures",
-    "help": "calipers --help",
-    "version": "calipers --version",
-    "trec_eval": "calipers trec_eval q a",
+    "retrieval": "retrieval q a b",
+    "per topic": "retrieval q a b --per-topic",
+    "classification": "classification t.csv --truth y --predicted p --score s",
+    "confusion": "classification t.csv --truth y --predicted p --confusion counts",
+    "regression": "regression t.csv --truth y --predicted s",
+    "clustering": "clustering t.csv --truth y --labels p",
+    "agreement": "agreement t.csv --raters y,p",
+    "multilabel": "multilabel t.csv --truth l_* --predicted l_* --by-label",
+    "compare": "compare retrieval q a b",
+    "plan": "plan nDCG@10 --sd 0.1 --difference 0.02",
+    "overlap": "overlap a b",
+    "convert": "convert a -",
+    "measures": "measures",
+    "help": "--help",
+    "version": "--version",
+    "trec_eval": "trec_eval q a",
     "the drop-in": "calipers-trec_eval q a",
     "the drop-in's help": "calipers-trec_eval -h",
 }
@@ -69,21 +70,23 @@ LINES = {
 
 @pytest.mark.parametrize("case", LINES)
 def test_whoever_closes_the_output_the_command_is_done(folder: Path, case: str) -> None:
-    done = shell(folder, f"{LINES[case]} | true")
-    assert (done.returncode, done.stderr) == (0, "")
+    for stdout in (UNREAD, CLOSED):
+        done = command(folder, *LINES[case].split(), stdout=stdout)
+        assert (done.returncode, done.stderr) == (0, ""), stdout
 
 
-@pytest.mark.parametrize("end", [">&-", "2>&1 | true", ">&- 2>&-", "<&-"])
+@pytest.mark.parametrize("end", ["| true", ">&-", "2>&1 | true", ">&- 2>&-", "<&-"])
 def test_whichever_stream_is_closed_the_command_is_done(folder: Path, end: str) -> None:
-    for line in (LINES["overlap"], LINES["the drop-in"], LINES["help"]):
-        done = shell(folder, f"{line} {end}")
+    for line in (LINES["overlap"], LINES["the drop-in"]):
+        program = "" if line.startswith("calipers-") else "calipers "
+        done = shell(folder, f"{program}{line} {end}")
         assert (done.returncode, done.stderr) == (0, ""), line
 
 
 @pytest.mark.parametrize("case", LINES)
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
 def test_an_output_that_cannot_be_written_is_told(folder: Path, case: str) -> None:
-    done = shell(folder, f"{LINES[case]} > /dev/full")
+    done = command(folder, *LINES[case].split(), stdout="/dev/full")
     assert done.stderr == "calipers: standard output: No space left on device\n"
     assert done.returncode == 3
 
@@ -128,23 +131,15 @@ MODULES = {
 
 def failing(folder: Path, line: str, error: str) -> subprocess.CompletedProcess[str]:
     """The command where a function of ours raises."""
-    words = line.split()
-    module, _, name = MODULES[line.removeprefix("--debug ").removesuffix(" --debug")].rpartition(
-        "."
-    )
-    program = f"""
-import sys
+    plain = line.removeprefix("--debug ").removesuffix(" --debug")
+    module, _, name = MODULES[plain].rpartition(".")
+    before = f"""
 from importlib import import_module
 def boom(*_, **__):
     {error}
 setattr(import_module({module!r}), {name!r}, boom)
-sys.argv = ["calipers", *{words!r}]
-from calipers.cli import main
-main()
 """
-    return subprocess.run(
-        [sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False
-    )
+    return command(folder, *line.split(), before=before)
 
 
 @pytest.mark.parametrize("line", MODULES)

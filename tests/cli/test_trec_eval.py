@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trec_eval_by_hand as by_hand
+from forked import command
 
 from calipers.cli.trec_eval import run
 from calipers.cli.trec_eval.options import Options, read_options
@@ -222,26 +223,25 @@ def test_a_few_lines(program: Program) -> None:
 
 def test_stdin_is_the_results(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = program("qrels", "results")
-    command = [sys.executable, "-m", "calipers.cli.trec_eval", "qrels", "-"]
-    done = subprocess.run(command, input=RESULTS, capture_output=True, text=True, check=True)
+    done = command(Path.cwd(), "calipers-trec_eval", "qrels", "-", stdin=RESULTS)
     assert done.stdout == expected[0]
 
 
 def test_by_way_of_calipers_and_by_a_link(program: Program, tmp_path: Path) -> None:
     expected = program("-q", "--", "qrels", "results")[0]
-    for command in (
+    for words in (
         [sys.executable, "-m", "calipers.cli", "trec_eval"],
         [str(script(tmp_path, "trec_eval"))],
     ):
         done = subprocess.run(
-            [*command, "-q", "--", "qrels", "results"],
+            [*words, "-q", "--", "qrels", "results"],
             check=False,
             capture_output=True,
             text=True,
         )
         assert (done.stdout, done.returncode) == (expected, 0), done.stderr
         failed = subprocess.run(
-            [*command, "qrels", "nothing"], check=False, capture_output=True, text=True
+            [*words, "qrels", "nothing"], check=False, capture_output=True, text=True
         )
         assert (failed.stdout, failed.returncode) == ("", 2)
 
@@ -250,8 +250,8 @@ def test_a_reader_that_leaves_is_no_error(program: Program, tmp_path: Path) -> N
     qrels = "".join(f"{t} 0 d 1\n" for t in range(3000))
     results = "".join(f"{t} Q0 d 1 1 r\n" for t in range(3000))
     program("-v", qrels=qrels, results=results)
-    command = f"{script(tmp_path, 'trec_eval')} -q -m all_trec qrels results | head -1"
-    done = subprocess.run(command, check=False, shell=True, capture_output=True, text=True)
+    line = f"{script(tmp_path, 'trec_eval')} -q -m all_trec qrels results | head -1"
+    done = subprocess.run(line, check=False, shell=True, capture_output=True, text=True)
     assert done.stdout == "num_ret               \t0\t1\n"
     assert done.stderr == ""
 
@@ -453,8 +453,7 @@ def test_repeated_documents_in_every_format(
     assert "results:5: document c retrieved twice for topic 2 (first at line 4)" in err
     assert program("-M2", *arguments, "results", qrels=qrels, results=results)[1] == 0
     # The standard input is read once, and that is enough.
-    command = [sys.executable, "-m", "calipers.cli.trec_eval", *arguments, "-"]
-    done = subprocess.run(command, input=results, capture_output=True, text=True, check=False)
+    done = command(Path.cwd(), "calipers-trec_eval", *arguments, "-", stdin=results)
     assert (done.stdout, done.returncode) == (out, 4)
     assert done.stderr == err.replace("results:5", "<stdin>:5")
 

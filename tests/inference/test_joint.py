@@ -252,6 +252,47 @@ def test_a_system_without_a_value_takes_the_mean_of_the_others() -> None:
     assert first == pytest.approx(second, rel=1e-9)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_deals_of_weighted_units_with_gaps(weighted: bool) -> None:
+    """A gap is filled with the mean of the others; the last unit, with one value, says nothing."""
+    table = np.random.default_rng(11).normal(5.0, 1.0, size=(4, 3, 1))
+    table[1, 2] = table[3, :2] = np.nan
+    weight = np.array([0.5, 2.0, 1.25, 7.0]) if weighted else np.ones(4)
+    x, w = table[:3, :, 0].copy(), weight[:3] / weight[:3].sum()
+    x[1, 2] = (x[1, 0] + x[1, 1]) / 2
+    n = 1 / (w**2).sum()  # Kish's
+    every = []
+    for deal in itertools.product(itertools.permutations(range(3)), repeat=3):
+        dealt = np.stack([row[list(order)] for row, order in zip(x, deal, strict=True)])
+        apart = dealt[:, [1, 2, 2]] - dealt[:, [0, 0, 1]]
+        means = w @ apart
+        variance = w**2 @ (apart - means) ** 2 * n / (n - 1)
+        t = means / np.sqrt(variance + FLOOR * variance.mean())
+        every.append([np.abs(t).max(), t.max(), -t.min()])
+    own = weight[:, None] * 3 if weighted else None
+    found = joint.dealt(table, None, 6**4, 0, own)
+    assert found.exact
+    expected = np.repeat(np.sort(every, axis=0), 6, axis=0).T
+    np.testing.assert_allclose(np.sort(found.drawn, axis=1), expected, rtol=1e-9)
+
+
+def test_errors_with_a_share_of_their_mean() -> None:
+    errors = np.array([0.1, 0.3, np.nan])
+    found = joint.floored(np.array([0.2, -0.4, 0.1]), errors, np.array([9.0, 9.0, 9.0]))
+    expected = np.sqrt(np.square(errors) + FLOOR * (0.01 + 0.09) / 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_errors_that_rounding_leaves_of_constant_differences() -> None:
+    """As the deals have them, of which the first deals every unit as it is. Values that differ by
+    half everywhere have variance 0, and 10⁻¹² of their mean square for it."""
+    table = np.stack([np.full((3, 1), 0.5), np.zeros((3, 1))], axis=1)
+    [seen] = joint.dealt(table, 1, 8, 0).drawn[:1, :1][0]
+    [error] = joint.floored(np.array([0.5]), np.zeros(1), np.array([3.0]))
+    assert error == pytest.approx(np.sqrt(1e-12 * 0.25 / 2 * (1 + FLOOR)), rel=1e-9)
+    assert 0.5 / error == pytest.approx(seen, rel=1e-9)
+
+
 def test_sketches_add_with_signs() -> None:
     """Numbers of one sign, added up without signs of their own, would be longer by far."""
     ones = np.ones(4 * joint.SKETCH)

@@ -76,11 +76,14 @@ def test_wilcoxon_needs_a_little_more_than_t() -> None:
     assert agrees(found.mean(), power_of_t(0.28, 1, 100), 4000)
 
 
-@pytest.mark.parametrize("degrees", [None, 3, 24, 1000])
+@pytest.mark.parametrize("degrees", [None, 1, 3, 24, 1000])
 @pytest.mark.parametrize("wanted", [0.5, 0.8, 0.99])
 def test_what_is_detectable_has_the_power(degrees: float | None, wanted: float) -> None:
-    found = power.all_detectable([0.02], [degrees], 0.95, wanted)[0]
-    assert power.shift_power(found / 0.02, 0.95, degrees) == pytest.approx(wanted, abs=1e-9)
+    shift = power.all_detectable([0.02], [degrees], 0.95, wanted)[0] / 0.02
+    assert power.shift_power(shift, 0.95, degrees) == pytest.approx(wanted, abs=1e-9)
+    apart = stats.norm(shift) if degrees is None else stats.nct(degrees, shift)
+    t = stats.norm.ppf(0.975) if degrees is None else stats.t.ppf(0.975, degrees)
+    assert apart.sf(t) + apart.cdf(-t) == pytest.approx(wanted, abs=1e-7)
 
 
 def test_detectable_by_simulation() -> None:

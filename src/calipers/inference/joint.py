@@ -55,7 +55,7 @@ class Maxima:
         p = deals.share(reached, number, exact=self.exact)
         if self.normal:
             p = np.minimum(p, self.tests * (1 + (side == 0)) * beyond(t, degrees))
-        return np.where(np.isnan(t), np.nan, np.minimum(p, 1.0))
+        return np.where(np.isnan(t), np.nan, p)
 
     def critical(self, level: float, degrees: FloatArray) -> FloatArray:
         """The smallest |t| of each test whose p-value is at most 1 − level. Where too few deals are
@@ -143,8 +143,7 @@ def dealt(
 def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
     """The standard errors of differences of one measure as :func:`dealt` has them."""
     with np.errstate(invalid="ignore"):
-        squares = np.square(errors) * (units - 1) + np.square(values)
-        variances = np.maximum(np.square(errors), ROUNDING * squares / (units - 1))
+        variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
     known = np.isfinite(variances)
     mean = float(variances[known].mean()) if known.any() else math.nan
     return np.sqrt(variances + FLOOR * mean)
