@@ -292,7 +292,7 @@ class Mutation:
             tests = {test for line in places for test in lines.get(str(line), ())}
             tests = {test for test in tests if seconds[test] is not None}
             meets = sorted(tests, key=seconds.__getitem__)[: self.options.most]
-            limit = 20 + 10 * sum(seconds[test] for test in meets)
+            limit = 10 + 3 * sum(seconds[test] for test in meets)
             lives = partial(self.lives, mutant, [items[test] for test in meets], functions)
             if meets and forked(lives, limit)[0]:
                 continue

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn import metrics
+from sklearn import config_context, metrics
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
@@ -140,7 +140,7 @@ def test_a_measure_of_two_classes_refuses_three() -> None:
 # ----------------------------------------------------------------------------------- scikit-learn
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(80))
 def test_parity_with_scikit_learn(seed: int) -> None:
     """Where both define a value: F1 with absent classes, and all shares where none is empty."""
     truth, predicted, weight = draw(seed)
@@ -150,7 +150,10 @@ def test_parity_with_scikit_learn(seed: int) -> None:
         used = slice(None) if w is None else w > 0
         seen = np.union1d(truth[used], predicted[used])
         matrix = ConfusionMatrix.from_codes(truth, predicted, NAMES[:4], w)
-        with warnings.catch_warnings():
+        with (
+            warnings.catch_warnings(),
+            config_context(skip_parameter_validation=True, assume_finite=True),
+        ):
             warnings.simplefilter("ignore")
             for average in ("macro", "micro", "weighted"):
                 shared: dict[str, Any] = {"sample_weight": w, "average": average, "labels": seen}

@@ -221,6 +221,10 @@ def test_randomised_tukey_is_exact_where_it_can_be(values: str) -> None:
     for a, b in product(range(3), repeat=2):
         expected = (ranges >= abs(observed[a] - observed[b]) - 1e-9).mean() if a != b else 1.0
         assert ours.p[a, b] == pytest.approx(expected, abs=1e-12)
+    for level in (0.8, 0.95):
+        [found] = many.randomised_tukey(table, 1296, level=level)
+        least = min(r for r in ranges if (ranges > r + 1e-9).mean() <= 1 - level)
+        assert found.critical == pytest.approx(least / 4, rel=1e-9)
     assert many.randomised_tukey(table, 1295)[0].name == "randomised Tukey HSD"
     again = many.randomised_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
     np.testing.assert_allclose(again[1].p, ours.p[::-1, ::-1], atol=1e-12)

@@ -54,11 +54,22 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "classification of probabilities": (
         cal.classification,
-        {"truth": TRUTH, "probability": {"p": SCORE, "q": OTHER}, "weight": SCORE, **QUICK},
+        {
+            "truth": TRUTH,
+            "probability": {"p": SCORE, "q": OTHER},
+            "weight": SCORE,
+            "measures": ["AUC", "F1", "Brier", "ECE"],
+            **QUICK,
+        },
     ),
     "classification of classes": (
         cal.classification,
-        {"truth": CLASSES, "predicted": {"a": CLASSES[::-1], "b": CLASSES}, **QUICK},
+        {
+            "truth": CLASSES,
+            "predicted": {"a": CLASSES[::-1], "b": CLASSES},
+            "measures": ["accuracy", "macro-F1", "MCC"],
+            **QUICK,
+        },
     ),
     "classification in slices": (
         cal.classification,
@@ -67,6 +78,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "score": SCORE,
             "threshold": 0.5,
             "slices": {"s": ["u", "v"] * 6},
+            "measures": ["AUC", "F1"],
             **QUICK,
         },
     ),
@@ -82,7 +94,13 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "multilabel": (cal.multilabel, {"truth": SETS, "predicted": SETS[::-1], **QUICK}),
     "multilabel of scores": (
         cal.multilabel,
-        {"truth": SETS, "score": {"x": SCORE, "y": OTHER}, "threshold": 0.5, **QUICK},
+        {
+            "truth": SETS,
+            "score": {"x": SCORE, "y": OTHER},
+            "threshold": 0.5,
+            "measures": ["subset-accuracy", "macro-AUC", "micro-F1"],
+            **QUICK,
+        },
     ),
     "regression": (cal.regression, {"truth": SCORE, "predicted": OTHER, **QUICK}),
     "regression of outputs": (

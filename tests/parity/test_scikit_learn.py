@@ -113,10 +113,10 @@ def of_matrix(
 
 
 def test_measures_of_counts() -> None:
-    """400 random cases, a third each without weights, with real and with whole ones."""
+    """200 random cases, a third each without weights, with real and with whole ones."""
     generator = np.random.default_rng(20)
     compared = undefined = 0
-    for case in range(400):
+    for case in range(200):
         truth, predicted, _, weight = random_binary(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, weight=weight)
         for name, (expected, defined) in of_matrix(truth, predicted, weight).items():
@@ -127,8 +127,8 @@ def test_measures_of_counts() -> None:
             else:
                 assert np.isnan(value), (case, name)
                 undefined += 1
-    assert compared > 7_000
-    assert undefined > 1_200
+    assert compared > 3_500
+    assert undefined > 600
 
 
 @pytest.mark.parametrize(
@@ -307,14 +307,14 @@ def random_classes(
 
 
 def test_averages_over_classes() -> None:
-    """300 random cases: macro, micro and weighted averages, and every class against the rest.
+    """150 random cases: macro, micro and weighted averages, and every class against the rest.
 
     A class that occurs without a value is 0 there and makes the mean undefined here; a class that
     does not occur counts for neither, unless it is named there.
     """
     generator = np.random.default_rng(27)
     compared = undefined = 0
-    for case in range(300):
+    for case in range(150):
         truth, predicted, weight, k = random_classes(generator, case)
         matrix = ConfusionMatrix.from_codes(truth, predicted, [f"c{i}" for i in range(k)], weight)
         options: dict[str, Any] = {"sample_weight": weight, "zero_division": np.nan}
@@ -351,15 +351,15 @@ def test_averages_over_classes() -> None:
                 if not np.isnan(value):
                     assert value == pytest.approx(theirs[at], **CLOSE), (case, average, name)
                     compared += 1
-    assert compared > 2_500
-    assert undefined > 100
+    assert compared > 1_250
+    assert undefined > 50
 
 
 def test_measures_of_several_classes() -> None:
-    """400 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
+    """200 random cases: accuracy, balanced accuracy, Matthews correlation, κ."""
     generator = np.random.default_rng(28)
     compared = 0
-    for case in range(400):
+    for case in range(200):
         truth, predicted, weight, k = random_classes(generator, case)
         if len(set(truth)) == 1:
             continue
@@ -388,16 +388,16 @@ def test_measures_of_several_classes() -> None:
                     value = float(parse(name, "counts").apply(held))
                     assert value == pytest.approx(theirs, **CLOSE), (case, name)
                 compared += 1
-    assert compared > 2_000
+    assert compared > 1_000
 
 
 @pytest.mark.parametrize(("undefined", "value"), [("zero", 0.0), ("one", 1.0)])
 def test_values_by_agreement(undefined: str, value: float) -> None:
-    """100 random cases, small enough that classes lack a value: zero_division. Of classes that do
+    """50 random cases, small enough that classes lack a value: zero_division. Of classes that do
     not occur scikit-learn is not told."""
     generator = np.random.default_rng(31)
     stood = 0
-    for case in range(100):
+    for case in range(50):
         truth, predicted, weight, _ = random_classes(generator, case)
         predicted = np.where(predicted == truth[0], truth[-1], predicted)  # one is never predicted
         occurring = np.union1d(truth, predicted)
@@ -419,7 +419,7 @@ def test_values_by_agreement(undefined: str, value: float) -> None:
         theirs = metrics.precision_score(truth, predicted, average=None, **options)
         assert [ev[name].value for name in each] == pytest.approx(list(theirs), **CLOSE)
         stood += sum(bool(ev[name].undefined) for name in each)
-    assert stood > 30
+    assert stood > 15
 
 
 def test_averages_of_areas_over_classes() -> None:

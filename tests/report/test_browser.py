@@ -54,7 +54,10 @@ def browse(path: Path, text: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     "evaluation",
-    [binary(), retrieval(), retrieval(topics=300), *(hostile(name, "b") for name in HOSTILE)],
+    [
+        *(binary(), retrieval(), retrieval(topics=300)),
+        *(hostile(*names) for names in zip(HOSTILE[::2], HOSTILE[1::2], strict=True)),
+    ],
 )
 def test_charts_come_alive_and_nothing_is_refused(tmp_path: Path, evaluation: Evaluation) -> None:
     text = page(evaluation)

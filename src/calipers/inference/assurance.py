@@ -79,8 +79,7 @@ def of_paired_shares(discordant: float, n: float, width: float, level: float) ->
     apart = np.ceil(np.sqrt(np.maximum(least, 0)) * (n + 2) - 1e-9)
     last = np.floor((rows - apart) / 2)
     tail = np.where(last >= 0, bdtr(np.maximum(last, 0), rows, 0.5), 0.0)
-    short = np.where(apart <= 0, 1.0, 2 * tail)
-    return float(np.sum(chance * np.minimum(short, 1.0)))
+    return float(np.sum(chance * np.minimum(2 * tail, 1.0)))
 
 
 def of_two_shares(share: float, n: float, width: float, level: float) -> float:

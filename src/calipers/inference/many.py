@@ -22,7 +22,7 @@ NAN = float("nan")
 @dataclass(frozen=True, eq=False)
 class Pairwise:
     """Every pair of k systems tested: ``p`` has shape (k, k) and holds for all pairs together; its
-    diagonal is 1. Differences of at least ``critical`` are told apart at the level."""
+    diagonal is 1. Differences above ``critical`` are told apart at the level."""
 
     name: str
     p: FloatArray
