@@ -15,6 +15,7 @@ from scipy import optimize, stats
 import calipers as cal
 from calipers.inference.dirichlet import bayesian
 from calipers.inference.means import skewed_t
+from calipers.inference.summaries import Summary
 
 TRUTH = np.array([1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
 A = np.array([.91, .83, .42, .77, .64, .35, .58, .96, .71, .12, .33, .61, .08, .27, .44, .52, .19,
@@ -248,6 +249,13 @@ def test_topics() -> None:
     found = made.compare(baseline="b", test="t")["a", "b", "nDCG@10"]
     assert limits(found) == near(apart.mean() - t * se, apart.mean() + t * se)
     assert found.p == pytest.approx(stats.ttest_rel(a, b).pvalue, rel=1e-7)
+
+
+def test_replicates_of_sums() -> None:
+    """Means of eight units, times eight; the logarithms of a geometric mean taken back."""
+    assert Summary("sum").of_means(np.array([[0.5], [0.25]]), 8).tolist() == [4.0, 2.0]
+    found = Summary("geometric").of_means(np.array([np.log(0.3)]), 8)
+    assert found == pytest.approx(0.3, rel=1e-12)
 
 
 def test_topics_pooled() -> None:

@@ -382,6 +382,10 @@ def test_areas_of_precision() -> None:
     assert test.p == pytest.approx(inverted(at), rel=1e-5)
 
 
+def test_an_interval_about_0_at_any_level_has_a_p_value_of_1() -> None:
+    assert unpaired.inverted(lambda level: Interval(-level, level, "even"), "even").p == 1.0
+
+
 # --- Draws ----------------------------------------------------------------------------------------
 
 
