@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.compare import compare
     from calipers.evaluate.curves import averaged_curves, curve, topic_curves
+    from calipers.evaluate.cutoffs import cutoffs
     from calipers.evaluate.gates import require
     from calipers.evaluate.kept import keep
     from calipers.evaluate.multilabel import multilabel
@@ -57,6 +58,7 @@ _HOMES = {
     "evaluate.clustering": "clustering",
     "evaluate.compare": "compare",
     "evaluate.curves": "averaged_curves, curve, topic_curves",
+    "evaluate.cutoffs": "cutoffs",
     "evaluate.gates": "require",
     "evaluate.kept": "keep",
     "evaluate.multilabel": "multilabel",
@@ -88,6 +90,7 @@ __all__ = [
     "compare",
     "compare_splits",
     "curve",
+    "cutoffs",
     "from_json",
     "from_values",
     "keep",

@@ -50,6 +50,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_a_table_of_cut_offs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["t.csv", "--truth", "y", "--score", "s", "--cutoffs", "0.5,1"]
+    made = run(capsys, *asked, "-m", "PPV", "-m", "AUC")
+    (table,) = made["cutoffs"]["tables"]
+    assert table["cutoffs"] == [1.0, 0.5]
+    called = TABLE.s >= 1
+    assert list(table["values"]) == ["precision"]
+    assert table["values"]["precision"][0] == pytest.approx(Y[called].mean())
+    assert made["cutoffs"]["asked"] == {"precision": "PPV"}
+    assert "--cutoffs 'x': expected all, or numbers" in run(
+        capsys, *asked[:-1], "x", "-m", "AUC", code=2
+    )
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
     """The command in this process: its JSON, or its message where it fails."""
     sys.argv = ["calipers", "classification", *arguments]

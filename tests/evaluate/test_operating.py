@@ -19,7 +19,7 @@ from calipers.inference.settings import Settings
 from calipers.measures import definitions
 from calipers.results import Evaluation
 from calipers.statistics import ConfusionMatrix, ScoreTable
-from calipers.systems.thresholds import Rule, replicated_places
+from calipers.systems.thresholds import Rule, replicated_choices
 
 EXAMPLES = json.loads((Path(__file__).parent.parent / "seed_examples.json").read_text("utf-8"))
 TWENTY = next(example for example in EXAMPLES if example["id"] == "roc-twenty")
@@ -100,15 +100,19 @@ def test_replicates_choose_as_on_their_whole_tables(seed: int) -> None:
     table = ScoreTable.from_rows(truth, score, weight)
     drawn = Drawn(table, Settings(resamples=20, seed=seed), rows)
     for rule in map(Rule.parse, SOUGHT):
-        found = replicated_places(rule, drawn)
-        places, cells = [], []
+        found, there = replicated_choices(rule, drawn)
+        places, cells, own = [], [], []
         for again, left_out in drawn.each(lambda *both: both, out_of_bag=True):
             assert left_out is not None
             places.append(rule.place(again))
+            rates = np.stack(again.running, axis=-1)
+            own.append(rates[np.arange(len(rates)), np.maximum(places[-1], 0)])
+            assert_allclose(drawn.totals, rates[:, -1], rtol=1e-9)
             matrices = left_out.confusion().counts
             cells.append(matrices[np.arange(len(matrices)), places[-1]].reshape(-1, 4))
         assert found.tolist() == np.concatenate(places).tolist(), str(rule)
         some = found >= 0
+        assert_allclose(there[some], np.concatenate(own)[some], rtol=1e-9, atol=1e-9)
         outside = drawn.left_out(np.maximum(found, 0))[some]
         assert_allclose(outside, np.concatenate(cells)[some], rtol=1e-9, atol=1e-9)
 
@@ -151,6 +155,7 @@ def test_an_optimism_is_that_of_trying_anew() -> None:
     resamples = 300
     point = cal.operating_point(truth, score, weight=weight, rule="accuracy", resamples=resamples)
     total, chosen = dict.fromkeys(("tp", "fp", "fn", "tn"), 0.0), []
+    better = []
     order = np.argsort(-score, kind="stable")
     for replicate in range(resamples):
         counts = np.empty(len(truth))
@@ -161,11 +166,17 @@ def test_an_optimism_is_that_of_trying_anew() -> None:
         ]
         place = int(np.argmax(np.array(accuracy) >= max(accuracy) - 1e-9))
         chosen.append(thresholds[place])
+        whole = cells(truth, score, weight, chosen[-1])
+        better.append(
+            max(accuracy) / (weight * counts).sum() - (whole["tp"] + whole["tn"]) / weight.sum()
+        )
         for name, value in cells(truth, score, weight * (counts == 0), chosen[-1]).items():
             total[name] += value
     outside = (total["tp"] + total["tn"]) / sum(total.values())
     assert point["accuracy"].out_of_bag == pytest.approx(outside)
     assert point["accuracy"].optimism == pytest.approx(point["accuracy"].value - outside)
+    between = point["accuracy"].optimism_low, point["accuracy"].optimism_high
+    assert between == pytest.approx(tuple(np.quantile(better, [0.025, 0.975])))
     finite = np.array(chosen)[np.isfinite(chosen)]
     low, high = np.quantile(finite, [0.025, 0.975])
     assert (point["threshold"].low, point["threshold"].high) == pytest.approx((low, high))

@@ -182,6 +182,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.operating_point,
         {"truth": two_classes, "system": "p", **QUICK},
     ),
+    "cutoffs": (cal.cutoffs, {"truth": TRUTH, "score": SCORE, "at": [0.5], **QUICK}),
     "rule_in_rule_out": (
         cal.rule_in_rule_out,
         {"truth": TRUTH, "score": SCORE, "ppv": 0.6, "npv": 0.6, **QUICK},

@@ -31,6 +31,8 @@ from calipers.results import (
     Comparison,
     Confusion,
     Curve,
+    Cutoffs,
+    CutoffTable,
     Definition,
     Difference,
     Estimate,
@@ -172,7 +174,7 @@ def test_results_come_back_from_joblib() -> None:
 def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(samples()) == set(KINDS.values())
     assert set(KINDS.values()) == {
-        Comparison, Confusion, Curve, Definition, Difference, Estimate, Evaluation, Finding,
+        Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
         LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
@@ -540,6 +542,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             Comparison: lambda t: replace(t, differences=()),
             Slices: lambda t: replace(t, all=()),
             Plan: lambda t: replace(t, table=()),
+            Cutoffs: lambda t: replace(t, tables=()),
             PerUnit: lambda t: replace(t, values={}, undefined={}, possible={}),
         }[kind](table)
         for one in (table, empty):

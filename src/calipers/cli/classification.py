@@ -57,6 +57,13 @@ NORMALISED = ("truth", "prediction", "all")
     help="Share of positives where the system will be used: for the rule 'cost', and for the "
     "precision and the NPV there, which are added to the measures.",
 )
+@text(
+    "--cutoffs",
+    "all|X,Y,…",
+    "A table of these cut-offs of the scores, or of all distinct ones: the measures of counts that "
+    "are asked for (else sensitivity, specificity, PPV, NPV and likelihood ratios) at each. "
+    "--format csv has this table alone.",
+)
 @row_options
 @texts(
     "--cells",
@@ -86,6 +93,7 @@ def command(
     threshold: str | None,
     costs: str | None,
     prevalence: float | None,
+    cutoffs: str | None,
     cells: tuple[str, ...],
     confusion: str | None,
     orientation: str,
@@ -110,6 +118,7 @@ def command(
         -m recall -m specificity --slice site --cluster-by patient --missing drop
       calipers classification scan.csv --truth y --score s --threshold cost \\
         --costs 1,20 --prevalence 0.01
+      calipers classification lab.csv --truth sick --score marker --cutoffs 2,4,8
       calipers classification screening.csv --truth cancer --predicted blood --count people \\
         --positive yes
     """
@@ -128,7 +137,13 @@ def command(
     from calipers.evaluate.classification import classification
     from calipers.evaluate.shared import DEFAULT
 
-    if prevalence is not None:
+    asked_for = measures
+    others = systems.columns["probability"] or systems.columns["predicted"]
+    if cutoffs is not None and threshold is None and not others:
+        # Of scores without a threshold these are of the cut-offs alone.
+        of_counts = _of_counts(measures)
+        measures = tuple(name for name in measures if name not in of_counts)
+    elif prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
     rows = read(table).rows
@@ -151,7 +166,35 @@ def command(
             inputs=systems.origins(table),
             **options,
         )
+    if cutoffs is not None:
+        evaluation = _with_cutoffs(evaluation, cutoffs, asked_for, prevalence)
     _finish(evaluation, output, confusion, orientation)
+
+
+def _with_cutoffs(
+    evaluation: Evaluation, text: str, measures: Sequence[str], prevalence: float | None
+) -> Evaluation:
+    """The evaluation with the table of cut-offs that was asked for."""
+    from dataclasses import replace
+
+    from calipers.evaluate.cutoffs import ALL, cutoffs
+
+    try:
+        at: Any = text if text == ALL else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--cutoffs {text!r}: expected all, or numbers as 0.2,0.5") from None
+    made = cutoffs(evaluation, at=at, measures=_of_counts(measures) or None, prevalence=prevalence)
+    return replace(evaluation, cutoffs=made)
+
+
+def _of_counts(measures: Sequence[str]) -> list[str]:
+    """The measures of counts among those that are named."""
+    from calipers.evaluate.shared import DEFAULT
+    from calipers.measures import TASKS, parse
+    from calipers.statistics import ConfusionMatrix
+
+    families, named = TASKS["classification"], (name for name in measures if name != DEFAULT)
+    return [name for name in named if parse(name, families).definition.on is ConfusionMatrix]
 
 
 def _check_look(output: Output, confusion: str | None) -> None:

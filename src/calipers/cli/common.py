@@ -140,6 +140,7 @@ _OF_OUTPUT = frozenset(
     | {"per_point", "by_label", "by_cluster"}
     | {
         "confusion",
+        "cutoffs",
         "orientation",
         "slices",
         "slice_bins",

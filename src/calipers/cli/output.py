@@ -156,7 +156,10 @@ def write(
     is for the page and Markdown."""
     laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
     page.write(result, **look)
-    if kind == "table" and output is None:
+    cutoffs = getattr(result, "cutoffs", None)
+    if kind == "csv" and cutoffs is not None:
+        write_out(cutoffs.to_csv(), output)
+    elif kind == "table" and output is None:
         from calipers.report.text import print_result
 
         print_result(result, sys.stdout, layout=layout)

@@ -128,6 +128,7 @@ def compare(
     return replace(
         made,
         per_unit=evaluation.per_unit,
+        asked=evaluation.asked,
         provenance={**evaluation.provenance, **inference_of(settings)},
     )
 

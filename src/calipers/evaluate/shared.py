@@ -150,7 +150,18 @@ def choose_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    return [measure.where_undefined(undefined) for measure in dict.fromkeys(chosen)]
+    by_alias = {measure: measure for measure in chosen if measure.alias is not None}
+    return [
+        by_alias.get(measure, measure).where_undefined(undefined)
+        for measure in dict.fromkeys(chosen)
+    ]
+
+
+def names_asked(measures: Iterable[Measure]) -> dict[str, str]:
+    """How people want to see measures that they asked for by other names than the canonical ones;
+    a name that is another measure's here is none."""
+    names = {str(measure): measure.shown for measure in measures}
+    return {own: shown for own, shown in names.items() if shown not in names}
 
 
 def check_undefined(undefined: str) -> None:

@@ -13,7 +13,7 @@ from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.several import comparison_if_several
-from calipers.evaluate.shared import as_clusters, glossary, provenance
+from calipers.evaluate.shared import as_clusters, glossary, names_asked, provenance
 from calipers.evaluate.slices import sliced, untold
 from calipers.evaluate.subjects import of_systems
 from calipers.results import Estimate, Evaluation, Finding
@@ -89,6 +89,7 @@ def evaluated(
         estimates=found,
         comparison=comparison,
         definitions=glossary(measures),
+        asked=names_asked(measures),
         notes=(
             *notes,
             *at_thresholds(systems, baseline, against),

@@ -114,8 +114,7 @@ def compare_splits(
     if isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
-        read, better, pooled = _of_rows(values, split, repetition, count)
-        notes: list[str] = []
+        read, better, pooled, notes = _of_rows(values, split, repetition, count)
     else:
         if split is not None or count is not None:
             raise InputError(
@@ -328,9 +327,9 @@ def _values(values: Any, measure: str, repetition: Any) -> Values:
 
 def _of_rows(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
-) -> tuple[Values, dict[str, bool], dict[tuple[str, str], float]]:
-    """The value of each measure on each split, which of them are better higher, and the values of
-    all rows together."""
+) -> tuple[Values, dict[str, bool], dict[tuple[str, str], float], list[str]]:
+    """The value of each measure on each split, which of them are better higher, the values of
+    all rows together, and what is left out: measures but the first without a value on a split."""
     source = evaluation.sources
     if not isinstance(source, Rows):
         raise InputError(
@@ -344,14 +343,25 @@ def _of_rows(
     codes, names, repetitions = _splits(max(e.of for e in evaluation), split, repetition)
     plain = replace(source.settings, interval="none", methods=())
     values: dict[str, dict[str, FloatArray]] = {system: {} for system in source.by_name}
+    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed}
+    notes = []
     for system, of in source.by_name.items():
         parts = {name: of.under(plain).taken(codes == k) for k, name in enumerate(names)}
-        for measure in source.directed:
-            column = [_value_on(part, measure, name) for name, part in parts.items()]
-            values[system][str(measure)] = np.array(column)
-    better = {str(m): bool(m.definition.higher_is_better) for m in source.directed}
+        for place, measure in enumerate(source.directed):
+            try:
+                column = [_value_on(part, measure, name) for name, part in parts.items()]
+            except InputError as error:
+                if place == 0:
+                    raise
+                if better.pop(str(measure), None) is not None:
+                    notes.append(f"Left out: {error}.")
+            else:
+                values[system][str(measure)] = np.array(column)
+    for of_system in values.values():
+        for name in of_system.keys() - better.keys():
+            del of_system[name]
     pooled = {(e.system, e.measure): e.value for e in evaluation}
-    return Values(tuple(names), values, repetition=repetitions), better, pooled
+    return Values(tuple(names), values, repetition=repetitions), better, pooled, notes
 
 
 def _splits(

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
-from calipers.evaluate.shared import glossary, provenance
+from calipers.evaluate.shared import glossary, names_asked, provenance
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
 from calipers.progress import over
@@ -205,7 +205,7 @@ class TopicScores:
         self, task: str, conventions: Mapping[str, Any], inputs: Sequence[Any], **more: Any
     ) -> Evaluation:
         """The evaluation of these values; ``more`` are what else it has."""
-        shared = {"definitions": glossary(self.measures), **more}
+        shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
         if self.whole is not None:
             conventions = {**conventions, "weighted": True}
             shared["notes"] = (*self.notes, *shared.get("notes", ()))
@@ -216,6 +216,7 @@ class TopicScores:
             per_unit=self.per_unit(),
             provenance=provenance(task, self.settings, conventions, inputs),
             sources=self,
+            asked=names_asked(self.measures),
             **shared,
         )
 

@@ -13,6 +13,8 @@ OF_COUNTS = (
     "recall",
     "specificity",
     "NPV",
+    "LR+",
+    "LR-",
     "F1",
     "MCC",
 )

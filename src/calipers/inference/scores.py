@@ -211,6 +211,11 @@ class Drawn:
         """The table of some points of curves; its scores stand for nothing."""
         return ScoreTable.from_running(np.zeros(curve.shape[-1] - 1), curve[:, 0], curve[:, 1])
 
+    @cached_property
+    def totals(self) -> FloatArray:
+        """The positives and the negatives of each replicate, shape (B, 2)."""
+        return self.coarse.curve[..., -1]
+
     def left_out(self, place: npt.NDArray[np.int64]) -> FloatArray:
         """The cells TN, FP, FN and TP of the rows that each replicate left out, shape (B, 4), at
         one place among the thresholds for each."""

@@ -25,8 +25,9 @@ from calipers.measures.averages import (
 )
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
-from calipers.measures.parameters import PARAMETERS, asked, check, frozen, literal, written
+from calipers.measures.parameters import PARAMETERS, asked, check, frozen
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
+from calipers.measures.spelling import spelled
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
@@ -218,6 +219,8 @@ class Measure:
     among: Among = None
     #: What stands where there is no value, if that was agreed on.
     agreed: float | None = field(default=None, compare=False)
+    #: The alias that it was asked for by, where people may want to see that.
+    alias: str | None = field(default=None, compare=False)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -231,23 +234,12 @@ class Measure:
         return getattr(self.definition, name)
 
     def __str__(self) -> str:
-        d, bound = self.definition, self.parameters
-        name = d.name
-        if d.suffix is not None and bound.get("alpha") is None:
-            number = bound.pop(d.suffix)
-            name += "" if d.bare and number == d.parameters[d.suffix] else written(number)
-        if d.infix is not None:
-            name = name.replace(f"-{d.infix}-", f"-{written(bound.pop(d.infix))}-")
-        at = bound.pop(d.at, None)
-        stated = [f"{k}={literal(k, v)}" for k, v in bound.items() if v != d.parameters[k]]
-        extra = ",".join([*stated, *written_among(self.among)])
-        base, mark, key = name.partition("@")
-        joint = f"{mark}{key}=" if mark else "@"
-        if self.average is not None:
-            base = f"{self.average}-{base}"
-        if self.label is not None:
-            base += f"[{self.label}]"
-        return base + (f"({extra})" if extra else "") + ("" if at is None else joint + written(at))
+        return spelled(self, self.definition.name)
+
+    @property
+    def shown(self) -> str:
+        """The name for people: by the alias that it was asked for by, else the canonical one."""
+        return spelled(self, self.alias or self.definition.name)
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"

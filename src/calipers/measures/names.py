@@ -94,7 +94,17 @@ def parse(
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
         values[parameter] = _number(text, number)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
-    return definition.bind({**taken, **values})
+    return replace(definition.bind({**taken, **values}), alias=_alias(definition, name))
+
+
+def _alias(definition: Definition, name: str) -> str | None:
+    """The alias that was written, where it is a word of the field: one with an underscore is how a
+    tool spells a measure."""
+    if definition.suffix is not None or definition.infix is not None:
+        return None
+    own = key(name)
+    words = (a for a in definition.aliases if key(a) == own and "_" not in a)
+    return None if key(definition.name) == own else next(words, None)
 
 
 def in_each_task(

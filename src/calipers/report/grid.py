@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from calipers.report.asked import in_names_asked
 from calipers.report.columns import GAP, parts
 from calipers.report.headlines import MANY_SYSTEMS
 from calipers.report.letters import ITSELF, SIGNS, keys, named
@@ -152,6 +153,7 @@ def _marked_up(cell: Cell | None) -> str:
 # ------------------------------------------------------------------------------------------ CSV
 
 
+@in_names_asked
 def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     """A row a system: the value of each measure, its limits and its marks."""
     marked = marks_of(evaluation)
@@ -177,6 +179,7 @@ def csv_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
     return rows
 
 
+@in_names_asked
 def csv_pairs(comparison: Comparison) -> list[dict[str, Any]]:
     """A row a pair of systems: the difference by each measure, its limits and adjusted p."""
     rows: dict[tuple[str, str], dict[str, Any]] = {}

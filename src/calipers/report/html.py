@@ -16,7 +16,9 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
+from calipers.report.asked import in_names_asked
 from calipers.report.bundle import javascript
+from calipers.report.cutoffs import sections
 from calipers.report.figures.differences import MOST_DIFFERENCES
 from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
@@ -79,9 +81,10 @@ _ISOLATE = "\u2068\u2069"
 _NONE = "'none'"
 #: More sentences than these are left to the pairs, of which a reader chooses.
 MOST_SENTENCES = 60
-_OPTIONAL = ("default", "remarks", "judgments")
+_OPTIONAL = ("default", "optimism", "remarks", "judgments")
 
 
+@in_names_asked
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
     with beside() as begin:
@@ -93,10 +96,12 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
             sentences_are="Measure by measure",
             slices=_slices(evaluation),
             label_tables=[section(table) for table in evaluation.label_tables],
+            cutoffs=sections(evaluation.cutoffs),
             definitions=[_glossary(d) for d in evaluation.definitions],
         )
 
 
+@in_names_asked
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
     of_units, missing = every_unit_figure(comparison)
@@ -123,6 +128,7 @@ _NOTHING = {
         ("findings", "groups", "ranking", "label_tables", "definitions", "methods"), ()
     ),
     "slices": None,
+    "cutoffs": None,
     "unshown": "",
     "others": "",
 }
@@ -158,11 +164,13 @@ def _unshown(comparison: Comparison, missing: int) -> str:
     return " ".join(parts)
 
 
+@in_names_asked
 def fragment(evaluation: Evaluation) -> str:
     """The verdict and the tables, for a notebook: scoped style, no JavaScript."""
     return rendered("fragment.html.j2", **_content(evaluation), css=_markup(resource("table.css")))
 
 
+@in_names_asked
 def comparison_fragment(comparison: Comparison) -> str:
     """The differences, for a notebook."""
     return rendered(

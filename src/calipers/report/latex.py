@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from calipers.report import letters, wide
+from calipers.report.asked import in_names_asked
 from calipers.report.names import visible
 from calipers.report.numbers import UNDEFINED
 from calipers.report.wide import Cell, Wide
@@ -31,11 +32,13 @@ def escape(text: str) -> str:
     return made.replace("--", "-{}-") if "--" in text else made
 
 
+@in_names_asked
 def evaluation_table(evaluation: Evaluation, *, intervals: bool = True) -> str:
     """Systems by measures."""
     return _table(wide.of_evaluation(evaluation, intervals=intervals), intervals=intervals)
 
 
+@in_names_asked
 def comparison_table(comparison: Comparison, *, intervals: bool = True) -> str:
     """Pairs of systems by measures."""
     return _table(wide.of_comparison(comparison), intervals=intervals)

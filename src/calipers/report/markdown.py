@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from calipers.report import confusion, labels, markup, numbers, rows, tables
+from calipers.report import confusion, cutoffs, labels, markup, numbers, rows, tables
+from calipers.report.asked import in_names_asked
 from calipers.report.glossary import glossary
 from calipers.report.grid import is_wide, markdown_table, signs_key
 from calipers.report.headlines import (
@@ -42,6 +43,7 @@ FEW_DIFFERENCES = 12
 MOST_SENTENCES = 60
 
 
+@in_names_asked
 def markdown(
     evaluation: Evaluation, orientation: str = ORIENTATIONS[0], layout: str | None = None
 ) -> str:
@@ -67,6 +69,8 @@ def _lines(evaluation: Evaluation, orientation: str, *, wide: bool) -> Iterator[
         yield from _differences(evaluation.comparison, folded=wide)
     yield from _confusions(evaluation.confusions, orientation)
     yield from _labels(evaluation.label_tables)
+    if evaluation.cutoffs is not None:
+        yield from cutoffs.markdown(evaluation.cutoffs)
     if evaluation.slices is not None:
         yield from _slices(evaluation.slices)
     yield from markup.provenance(evaluation.provenance)
@@ -137,6 +141,7 @@ def _slices(slices: Slices) -> Iterator[str]:
 # --- Comparisons ----------------------------------------------------------------------------------
 
 
+@in_names_asked
 def comparison_markdown(comparison: Comparison, layout: str | None = None) -> str:
     """Verdicts, table, notes, methods and provenance as GitHub-flavoured Markdown."""
     return "\n".join(_comparison_lines(comparison, wide=is_wide(comparison, layout)))

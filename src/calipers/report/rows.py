@@ -41,6 +41,7 @@ class EstimateRow:
     method: str
     n: str
     default: str
+    optimism: str
     remarks: str
 
 
@@ -93,8 +94,17 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         method=short(e.method) if e.has_interval else "",
         n=used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
+        optimism=optimism(e),
         remarks=remarks(e),
     )
+
+
+def optimism(e: Estimate) -> str:
+    """By how much the value exceeds that on rows that the threshold was not chosen on: ``0.031
+    [-0.020, 0.082]``; nothing where no rule chose one."""
+    low, high = e.optimism_low, e.optimism_high
+    digits = numbers.rounding([(e.optimism, low, high)], keep_sign=True)
+    return "" if math.isnan(e.out_of_bag) else digits.triple(e.optimism, low, high)
 
 
 def judgments(e: Estimate, digits: numbers.Rounding) -> str:
@@ -127,14 +137,12 @@ def remarks(result: Estimate | Difference) -> str:
 
 
 def _of_thresholds(e: Estimate) -> list[str]:
-    """Where it is attained, and what it is on rows that the threshold was not chosen on."""
+    """Where it is attained."""
     parts = []
     if math.isinf(e.threshold):
         parts.append("only with nothing predicted positive")
     elif not math.isnan(e.threshold):
         parts.append(f"at the threshold {e.threshold:.4g}")
-    if not math.isnan(e.out_of_bag):
-        parts.append(f"out of bag {e.out_of_bag:.3f}")
     return parts
 
 

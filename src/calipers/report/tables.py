@@ -77,7 +77,8 @@ def of_estimates(evaluation: Evaluation, *, arrows: bool = False) -> list[Column
         ("judgments", NUMBERS, "judgments"),
         ("method", WORDS, "method"),
         (unit_label(evaluation), NUMBER, "n"),
-        ("default", NUMBER, "default"),
+        ("constant answer", NUMBER, "default"),
+        ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks"),
     )
     if arrows:

@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from calipers.report import numbers, plan, tables
+from calipers.report import cutoffs, numbers, plan, tables
+from calipers.report.asked import in_names_asked
 from calipers.report.columns import records
 from calipers.report.grid import BEST, has_signs, is_wide, signs_key, text_tables
 from calipers.report.headlines import (
@@ -44,7 +45,7 @@ from calipers.report.wide import (
     primary_of,
 )
 from calipers.report.wide import of_comparison as of_pairs
-from calipers.results import Comparison, Curve, Estimate, Evaluation, Plan, Slices
+from calipers.results import Comparison, Curve, Cutoffs, Estimate, Evaluation, Plan, Slices
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -102,6 +103,7 @@ def print_result(
         print_comparison(result, file, layout=layout)
 
 
+@in_names_asked
 def print_evaluation(evaluation: Evaluation, file: TextIO, *, layout: str | None = None) -> None:
     """Print everything a reader at a terminal needs: tables, verdict, notes; in colour if ``file``
     is a terminal and NO_COLOR is not set."""
@@ -125,6 +127,8 @@ def print_evaluation(evaluation: Evaluation, file: TextIO, *, layout: str | None
         print_lines([*([] if wide else [""]), left_out(comparison)], console)
     if evaluation.slices is not None:
         _print_slices(evaluation.slices, console)
+    if evaluation.cutoffs is not None:
+        print_cutoffs(evaluation.cutoffs, file)
     print_lines(["", *headlines(evaluation)], console, style="bold")
     print_lines(filter(None, [others(evaluation)]), console)
     print_notes(evaluation.notes, console)
@@ -149,6 +153,7 @@ def _print_wide(made: Wide, measure: str, console: Console, *, tests: bool = Tru
     print_lines(["", *filter(None, [" ".join(said)]), *made.remarks], console)
 
 
+@in_names_asked
 def print_comparison(comparison: Comparison, file: TextIO, *, layout: str | None = None) -> None:
     """Print the differences as a table and a sentence for each, or for each pair where they are
     many; many systems in the order of their lead."""
@@ -190,6 +195,17 @@ def print_changes(columns: Sequence[Column], notes: Iterable[str], file: TextIO)
 def print_slices(slices: Slices, file: TextIO) -> None:
     """Print the slices, a table a column that they are cut by."""
     _print_slices(slices, console_of(file))
+
+
+def print_cutoffs(made: Cutoffs, file: TextIO) -> None:
+    """Print the table of cut-offs of each system, and what it holds."""
+    console = console_of(file)
+    for own in made:
+        if len(made) > 1:
+            print_lines(["", f"Cut-offs of {short(own.system)}"], console, style="bold")
+        print_columns(cutoffs.columns(made, own), console)
+    print_lines(["", cutoffs.caption(made)], console)
+    print_notes(made.notes, console)
 
 
 def _print_slices(slices: Slices, console: Console) -> None:

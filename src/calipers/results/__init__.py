@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from calipers.results.comparison import Comparison, Overall
     from calipers.results.confusion import NORMALISED, AnyConfusion, Confusion, Confusions
     from calipers.results.curve import Curve, Curves, kinds_in, of_kinds
+    from calipers.results.cutoffs import Cutoffs, CutoffTable
     from calipers.results.estimate import NO_INTERVAL, Difference, Estimate
     from calipers.results.evaluation import Evaluation
     from calipers.results.fields import NAN, FloatArray
@@ -32,6 +33,7 @@ _HOMES = {
     "comparison": "Comparison, Overall",
     "confusion": "NORMALISED, AnyConfusion, Confusion, Confusions",
     "curve": "Curve, Curves, kinds_in, of_kinds",
+    "cutoffs": "Cutoffs, CutoffTable",
     "estimate": "NO_INTERVAL, Difference, Estimate",
     "evaluation": "Evaluation",
     "finding": "SEVERITIES, Definition, Finding",
@@ -62,6 +64,8 @@ __all__ = [
     "Confusions",
     "Curve",
     "Curves",
+    "CutoffTable",
+    "Cutoffs",
     "Definition",
     "Difference",
     "Estimate",

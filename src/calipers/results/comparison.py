@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference, no_probabilities
-from calipers.results.fields import DETAILS, NAN, Count, Level
+from calipers.results.fields import BRIEF, DETAILS, NAN, Count, Level
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.units import PerUnit
 from calipers.results.written import LAYOUTS, Written, checked_layout, repeated, unknown
@@ -75,7 +75,8 @@ class Comparison(Written, Tidy):
     ``adjustment`` names what accounts for the number of differences in either of two families, all
     pairs of the ``primary`` measure and all pairs of the others; ``controls`` what is then bounded
     in each. ``overall`` compares three systems or more at once, by measure.
-    ``per_unit`` holds the values that the differences are made of, where there are such.
+    ``per_unit`` holds the values that the differences are made of, where there are such, and
+    ``asked`` the names of measures that people are to see where those are not the canonical ones.
     """
 
     differences: tuple[Difference, ...]
@@ -88,6 +89,7 @@ class Comparison(Written, Tidy):
     notes: tuple[str, ...] = ()
     per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    asked: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)

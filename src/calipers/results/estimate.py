@@ -52,7 +52,8 @@ class Estimate(Written):
     two may be wider than need be.
     ``threshold`` is where a measure of scores that is read off one threshold is attained; +∞ where
     nothing is predicted positive. ``out_of_bag`` is the value on rows that the threshold was not
-    chosen on, where a rule chose it on these.
+    chosen on, where a rule chose it on these; the ``optimism`` of choosing lies between
+    ``optimism_low`` and ``optimism_high``.
     """
 
     measure: str
@@ -74,6 +75,8 @@ class Estimate(Written):
     possible: Annotated[str, OneOf(("exact", "bound"))] | None = field(default=None, metadata=BRIEF)
     threshold: float = field(default=NAN, metadata=BRIEF)
     out_of_bag: float = field(default=NAN, metadata=BRIEF)
+    optimism_low: float = field(default=NAN, metadata=BRIEF)
+    optimism_high: float = field(default=NAN, metadata=BRIEF)
 
     @property
     def optimism(self) -> float:

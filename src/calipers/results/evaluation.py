@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Comparison,
         Confusions,
         Curve,
+        Cutoffs,
         Definition,
         FewOrMany,
         Finding,
@@ -44,7 +45,7 @@ _COLUMNS = (
     *("n", "of", "unit", "undefined", "default"),
 )
 _POSSIBLE = ("possible_low", "possible_high", "possible")
-_OF_THRESHOLDS = ("threshold", "out_of_bag")
+_OF_THRESHOLDS = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high")
 
 
 class BySystem(Form):
@@ -90,7 +91,8 @@ class Evaluation(Written, Tidy):
     """The estimates of one system, or of several on the same data.
 
     ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
-    ``evaluation["forest", "AUC"]`` that of one among several.
+    ``evaluation["forest", "AUC"]`` that of one among several. ``asked`` are the names of measures
+    that people are to see, such as PPV, where those are not the canonical ones.
     """
 
     task: str
@@ -104,9 +106,11 @@ class Evaluation(Written, Tidy):
     label_tables: tuple[LabelTable, ...] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
+    cutoffs: Cutoffs | None = field(default=None, metadata=BRIEF)
     findings: tuple[Finding, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     kept: Kept | None = field(default=None, metadata=BRIEF)
+    asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
 
@@ -120,8 +124,8 @@ class Evaluation(Written, Tidy):
         """Parts of systems and measures that have no estimate."""
         systems: dict[str, tuple[str, ...]] = {}
         measures: dict[str, tuple[str, ...]] = {}
-        for name in ("curves", "confusions", "label_tables"):
-            for i, part in enumerate(getattr(self, name)):
+        for name in ("curves", "confusions", "label_tables", "cutoffs"):
+            for i, part in enumerate(getattr(self, name) or ()):
                 systems[f"{name}[{i}].system"] = (part.system,)
         for i, row in enumerate(self.slices or ()):
             systems[f"slices.rows[{i}].estimate.system"] = (row.estimate.system,)
@@ -244,13 +248,15 @@ class Evaluation(Written, Tidy):
         """The columns of :meth:`rows`, and what each holds."""
         possible = _POSSIBLE if any(e.possible for e in self) else ()
         known = (n for n in _OF_THRESHOLDS if not all(math.isnan(getattr(e, n)) for e in self))
-        return kinds_of((*_COLUMNS, *possible, *known))
+        asked = ("asked",) if self.asked else ()
+        return kinds_of((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
         """Tidy rows: one estimate each."""
         names = self.kinds()
         return [
-            {name: getattr(e, name) for name in names} | {"undefined": because(e.undefined)}
+            {name: getattr(e, name, self.asked.get(e.measure, "")) for name in names}
+            | {"undefined": because(e.undefined)}
             for e in self.estimates
         ]
 

@@ -10,6 +10,7 @@ from typing import Any
 from calipers.results.comparison import Comparison, Overall
 from calipers.results.confusion import Confusion
 from calipers.results.curve import Curve
+from calipers.results.cutoffs import Cutoffs, CutoffTable
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.evaluation import Evaluation
 from calipers.results.fields import error, result_name, shown
@@ -29,7 +30,7 @@ KINDS = {
     for cls in (
         *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
         *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
-        *(Definition, Finding, PlanRow),
+        *(Definition, Finding, PlanRow, Cutoffs, CutoffTable),
     )
 }
 

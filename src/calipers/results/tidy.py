@@ -18,7 +18,7 @@ TEXT, NUMBER, COUNT, COUNT_OR_NONE = "text", "number", "count", "count or none"
 #: The columns that hold no numbers.
 _HOLD = {
     TEXT: "system baseline measure column slice unit method difference_method test alternative "
-    "adjustment margin_test undefined possible",
+    "adjustment margin_test undefined possible asked",
     COUNT: "n of rest",
     COUNT_OR_NONE: "wins ties losses",
 }

@@ -223,10 +223,10 @@ class ScoreTable(Statistic):
     def confusion(self) -> ConfusionMatrix:
         """The confusion matrix at every threshold: a score at or above it is positive."""
         tp, fp = self.running
-        counts = squares = _matrices(tp, fp, tp[..., -1:], fp[..., -1:])
+        counts = squares = cells_of(tp, fp, tp[..., -1:], fp[..., -1:])
         if self.weighted:
             tp2, fp2 = _running(self.positive_squares), _running(self.negative_squares)
-            squares = _matrices(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
+            squares = cells_of(tp2, fp2, tp2[..., -1:], fp2[..., -1:])
         return ConfusionMatrix(counts, squares, rows=self.rows)
 
     def corners(self) -> ConfusionMatrix:
@@ -234,7 +234,7 @@ class ScoreTable(Statistic):
         positives came first. No order of its rows passes a better one: none has more true
         positives, nor fewer false ones."""
         tp, fp = self.running
-        counts = _matrices(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
+        counts = cells_of(tp[..., 1:], fp[..., :-1], tp[..., -1:], fp[..., -1:])
         return ConfusionMatrix(counts, counts, rows=self.rows)
 
     def at(self, threshold: float) -> ConfusionMatrix:
@@ -270,7 +270,7 @@ class ScoreTable(Statistic):
             return negative_below / negatives, positive_above / positives
 
 
-def _matrices(
+def cells_of(
     tp: FloatArray, fp: FloatArray, positive: FloatArray, negative: FloatArray
 ) -> FloatArray:
     """Matrices with these true and false positives, of so many of either class."""

@@ -169,7 +169,9 @@ class System(base.System):
         if measure.definition.on is ScoreTable and measure.definition.reads == "scores":
             return {"threshold": float(measure.threshold(self.table))}
         if measure.definition.on is ConfusionMatrix and self.chosen is not None:
-            return {"out_of_bag": self.chosen.out_of_bag(measure)}
+            low, high = self.chosen.optimism(measure)
+            outside = self.chosen.out_of_bag(measure)
+            return {"out_of_bag": outside, "optimism_low": low, "optimism_high": high}
         return {}
 
     @cached_property

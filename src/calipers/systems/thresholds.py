@@ -19,12 +19,15 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError
+from calipers.inference.intervals import percentile
 from calipers.inference.reading import Reading
 from calipers.inference.scores import Drawn, Opened
 from calipers.measures import Measure, UnknownMeasureError, parse
 from calipers.measures.thresholds import ROUNDING, highest, may_exceed
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.scores import cells_of
+from calipers.systems.base import NAN
 
 #: A bound on one of these leaves recall to be maximised, on one of those specificity.
 _GUARDS = {
@@ -158,16 +161,19 @@ def _left_to_maximise(bounds: Sequence[Bound], text: str) -> str:
     raise InputError(f"rule {text!r}: say what to maximise, as in 'F1 where recall>=0.8'")
 
 
-def replicated_places(rule: Rule, drawn: Drawn) -> npt.NDArray[np.int64]:
-    """Where among the thresholds of the table each of its replicates puts the best; −1 where none
-    will do."""
+def replicated_choices(rule: Rule, drawn: Drawn) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Where among the thresholds of the table each of its replicates puts the best, −1 where none
+    will do; and the true and false positives that the replicate itself has there, shape (B, 2)."""
 
-    def choose(part: Opened) -> npt.NDArray[np.int64]:
+    def choose(part: Opened) -> tuple[npt.NDArray[np.int64], FloatArray]:
         place = rule.place(part.table)
-        chosen = np.take_along_axis(part.place, place[:, None], axis=-1)[:, 0]
-        return np.where(place < 0, -1, chosen)
+        own = np.maximum(place, 0)[:, None]
+        chosen = np.take_along_axis(part.place, own, axis=-1)[:, 0]
+        there = [np.take_along_axis(of, own, axis=-1) for of in part.table.running]
+        return np.where(place < 0, -1, chosen), np.concatenate(there, axis=-1)
 
-    return np.concatenate(list(drawn.opened(rule.opens, choose)))
+    places, there = zip(*drawn.opened(rule.opens, choose), strict=True)
+    return np.concatenate(places), np.concatenate(there)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +183,10 @@ class Chosen:
     The choice is repeated on bootstrap replicates of the rows, and each threshold tried on the rows
     that its replicate left out, about 37%. The confusion matrices of these, added up, are what the
     out-of-bag value of a measure comes from, once scaled to as many rows as there are.
+
+    By how much a replicate's value at its own threshold exceeds the value of all rows there shows
+    how far a value on the rows of the choice may lie from that on all others (Efron 1983, where its
+    mean is the bootstrap estimate of optimism).
     """
 
     system: str
@@ -185,9 +195,13 @@ class Chosen:
     drawn: Drawn
 
     @cached_property
+    def _choices(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        return replicated_choices(self.rule, self.drawn)
+
+    @cached_property
     def _again(self) -> tuple[FloatArray, ConfusionMatrix]:
         """The thresholds that replicates choose, and the out-of-bag matrix."""
-        place = replicated_places(self.rule, self.drawn)
+        place, _ = self._choices
         found, table = place >= 0, self.drawn.table
         counts = self.drawn.left_out(np.maximum(place, 0))[found].sum(axis=0).reshape(2, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,6 +216,30 @@ class Chosen:
     def out_of_bag(self, measure: Measure) -> float:
         """The value of a measure of counts on rows that the threshold was not chosen on."""
         return float(measure.apply(self._again[1])) if self._wanted else float("nan")
+
+    @cached_property
+    def _both(self) -> tuple[ConfusionMatrix, ConfusionMatrix]:
+        """At the threshold of each replicate its own matrix, and that of all rows."""
+        (place, own), table = self._choices, self.drawn.table
+        place, own = place[place >= 0], own[place >= 0]
+        drawn = self.drawn.totals[self._choices[0] >= 0]
+        tp, fp = table.running
+        here = np.stack([tp[place], fp[place]], axis=-1)
+        whole = np.array([table.total_positive, table.total_negative])
+        matrices = (cells_of(*own.T, *drawn.T), cells_of(*here.T, *whole))
+        mine, all_rows = (ConfusionMatrix(cells, cells) for cells in matrices)
+        return mine, all_rows
+
+    def optimism(self, measure: Measure) -> tuple[float, float]:
+        """Between which limits the optimism of a measure of counts lies: percentiles of what
+        replicates have at their own thresholds less what all rows have there. NaN where more than
+        5% of them have no such value, or all have one."""
+        if not self._wanted:
+            return NAN, NAN
+        mine, whole = (measure.apply(of) for of in self._both)
+        missed = np.full(len(self._choices[0]) - len(mine), NAN)
+        made = percentile(np.append(mine - whole, missed), self.drawn.settings.level)
+        return made.low, made.high
 
     def reading(self, n: int) -> Reading:
         """The threshold itself, which replicates of the rows choose anew."""

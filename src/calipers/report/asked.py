@@ -1,0 +1,122 @@
+"""Results with the names of measures that were asked for, as people read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar
+
+from calipers.once import Made, cached_property
+from calipers.results import Comparison, Definition, Evaluation, Finding, Overall, PerUnit, Slices
+
+Shown = TypeVar("Shown", bound=Callable[..., Any])
+Result = TypeVar("Result", Evaluation, Comparison)
+
+
+def in_names_asked(show: Shown) -> Shown:
+    """Show the result, which is the first argument, with the names that were asked for."""
+
+    @wraps(show)
+    def shown(result: Any, *others: Any, **options: Any) -> Any:
+        return show(as_asked(result), *others, **options)
+
+    return shown  # type: ignore[return-value]
+
+
+def as_asked(result: Result) -> Result:
+    """The result with the names of measures that were asked for; in JSON, tidy rows and whatever
+    is computed of it they are the canonical ones."""
+    names = result.asked
+    if not names:
+        return result
+    if isinstance(result, Comparison):
+        return _comparison(result, names)
+    return replace(
+        result,
+        estimates=tuple(_renamed(result.estimates, names)),
+        comparison=result.comparison and _comparison(result.comparison, names),
+        definitions=tuple(_defined(d, names) for d in result.definitions),
+        per_unit=_units(result.per_unit, names),
+        slices=_slices(result.slices, names),
+        findings=tuple(_found(f, names) for f in result.findings),
+        asked={},
+    )
+
+
+def _renamed(rows: Sequence[Any], names: Mapping[str, str]) -> list[Any]:
+    return [replace(r, measure=names[r.measure]) if r.measure in names else r for r in rows]
+
+
+def _comparison(made: Comparison, names: Mapping[str, str]) -> Comparison:
+    return replace(
+        made,
+        differences=tuple(_renamed(made.differences, names)),
+        primary=made.primary and names.get(made.primary, made.primary),
+        overall=_Overalls(made.overall, names),
+        per_unit=_units(made.per_unit, names),
+        asked={},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Overalls(Made[Overall]):
+    """They take long, and are not looked at everywhere."""
+
+    of: Sequence[Overall]
+    names: Mapping[str, str]
+
+    @cached_property
+    def _made(self) -> Sequence[Overall]:
+        return _renamed(self.of, self.names)
+
+
+def _defined(definition: Definition, names: Mapping[str, str]) -> Definition:
+    own = definition.measure
+    if own not in names:
+        return definition
+    return replace(
+        definition,
+        measure=names[own],
+        description=f"{definition.description}\n\nThe canonical name is ``{own}``.",
+    )
+
+
+def _found(found: Finding, names: Mapping[str, str]) -> Finding:
+    """The finding, whose sentence calls a measure what its table calls it."""
+    sentence = found.sentence
+    for own in (name for name in found.measures if name in names):
+        sentence = re.sub(
+            rf"(?<![\w-]){re.escape(own)}(?![\w-])", names[own].replace("\\", r"\\"), sentence
+        )
+    return replace(
+        found, sentence=sentence, measures=tuple(names.get(own, own) for own in found.measures)
+    )
+
+
+def _slices(slices: Slices | None, names: Mapping[str, str]) -> Slices | None:
+    if slices is None:
+        return None
+
+    def one(of: Any) -> Any:
+        return _renamed([of], names)[0]
+
+    return replace(
+        slices,
+        all=tuple(replace(s, estimate=one(s.estimate), to_rest=one(s.to_rest)) for s in slices.all),
+        differences=tuple(replace(s, difference=one(s.difference)) for s in slices.differences),
+    )
+
+
+def _units(units: PerUnit | None, names: Mapping[str, str]) -> PerUnit | None:
+    if units is None:
+        return None
+    parts: dict[str, Any] = {
+        part: {
+            system: {names.get(name, name): column for name, column in of.items()}
+            for system, of in getattr(units, part).items()
+        }
+        for part in ("values", "possible", "undefined")
+    }
+    return replace(units, **parts)

@@ -1,0 +1,70 @@
+"""The table of cut-offs: as text, as Markdown and on a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from calipers.report import markup, numbers
+from calipers.report.markup import escape, table
+from calipers.report.names import short, visible
+from calipers.report.tables import KEY, NUMBER, NUMBERS, Column
+from calipers.results import Cutoffs, CutoffTable
+
+
+def columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
+    """A row a cut-off: how many rows are above it, and each measure with its interval."""
+    sizes = numbers.sizes(own.above)
+    out = [
+        Column("cut-off", KEY, [f"{x:.6g}" for x in own.cutoffs.tolist()]),
+        Column("rows above", NUMBER, list(map(sizes, own.above.tolist()))),
+    ]
+    for name, values in own.values.items():
+        triples = list(
+            zip(values.tolist(), own.low[name].tolist(), own.high[name].tolist(), strict=True)
+        )
+        # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
+        cells = ["" if math.isnan(t[0]) else numbers.single(*t).triple(*t) for t in triples]
+        out.append(Column(short(made.name_of(name)), NUMBERS, cells))
+    return out
+
+
+def caption(made: Cutoffs) -> str:
+    """What the table holds."""
+    methods: dict[str, list[str]] = {}
+    for name, method in (pair for own in made for pair in own.methods.items()):
+        methods.setdefault(method, []).append(short(made.name_of(name)))
+    how = "; ".join(f"{short(way)}: {', '.join(dict.fromkeys(of))}" for way, of in methods.items())
+    level = numbers.percent(made.level)
+    intervals = f"{level} intervals ({how}) are of each cut-off by itself, " * bool(how)
+    return (
+        f"A score at or above the cut-off is positive. {intervals}"
+        f"{'taken' if how else 'Each is taken'} as one that was fixed before these rows were seen."
+    )
+
+
+def markdown(made: Cutoffs) -> Iterator[str]:
+    """A table a system."""
+    for own in made:
+        of = f" of {markup.name(own.system)}" if len(made) > 1 else ""
+        yield from (f"### Cut-offs{of}", "", *table(columns(made, own)), "")
+    yield from (escape(caption(made), punctuation=False), "")
+    yield from markup.notes(made.notes)
+
+
+def sections(made: Cutoffs | None) -> dict[str, Any] | None:
+    """What the page shows."""
+    if made is None:
+        return None
+    tables = []
+    for own in made:
+        shown = [column for column in columns(made, own) if any(column.cells)]
+        tables.append(
+            {
+                "system": short(own.system),
+                "head": [column.name for column in shown],
+                "rows": list(zip(*(column.cells for column in shown), strict=True)),
+            }
+        )
+    return {"tables": tables, "caption": caption(made), "notes": [visible(n) for n in made.notes]}
