@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile, OutFolder
-from calipers.cli.options import MOST, choice, preset, switch, text
+from calipers.cli.options import MOST, choice, preset, switch, text, texts
 from calipers.cli.output import FORMATS, UNIT_FORMATS, write_trec_files
 from calipers.cli.slices import topic_columns, topic_options
 
@@ -23,6 +23,12 @@ from calipers.cli.slices import topic_columns, topic_options
     "--collection", "N", "Documents in the collection, for fall-out.", type=click.IntRange(1, MOST)
 )
 @choice("--topics", ["qrels", "both"], "All judged topics, or only those that every run has too.")
+@texts(
+    "--topic-curves",
+    "TOPIC",
+    "Draw the curves of this topic in the report: precision and recall, raw and interpolated, and "
+    "ROC where --collection is given. Repeatable; 'all' draws each topic's.",
+)
 @topic_options
 @choice(
     "--undefined",
@@ -99,6 +105,10 @@ def command(
         raise click.UsageError("--unfound and --max-grade go with --incomplete")
     if options["unfound"] is None:
         del options["unfound"]
+    if options["topic_curves"] and not output.page.wanted:
+        raise click.UsageError("--topic-curves goes with --report, --open or --charts")
+    if options["topic_curves"] == ("all",):
+        options["topic_curves"] = "all"
     about = topic_columns(options)
     from calipers.evaluate.retrieval import retrieval
 

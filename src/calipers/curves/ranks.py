@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.drawn import no_band
-from calipers.data.errors import InputError, did_you_mean
+from calipers.curves.topics import OF_TOPICS, kinds_of, topic_curve, topic_curves
 from calipers.inference import policy
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
@@ -134,6 +134,9 @@ class RankCurves(MeanCurves):
 
     rel: int
     judged_only: bool
+    #: The topics that have curves of their own, and the size of the collection, if it is known.
+    topics: tuple[str, ...] = ()
+    collection: int | None = None
 
     @cached_property
     def rankings(self) -> dict[str, JudgedRankings]:
@@ -145,15 +148,23 @@ class RankCurves(MeanCurves):
         return (
             *self.averaged("recalls", interpolated=True),
             *self.averaged("ranks", interpolated=False),
+            *topic_curves(
+                self.rankings,
+                self.topics,
+                rel=self.rel,
+                collection=self.collection,
+                level=self.settings.level,
+            ),
         )
 
     def __len__(self) -> int:
-        return 2 * len(self.whole)  # known before they are computed
+        return len(self.kinds)
 
     @property
     def kinds(self) -> list[str]:
         """The kind of each, known before they are computed."""
-        return [kind for kind in _KINDS.values() for _ in self.whole]
+        of_topics = [OF_TOPICS[kind] for kind in kinds_of(self.collection) for _ in self.topics]
+        return [kind for kind in (*_KINDS.values(), *of_topics) for _ in self.whole]
 
     def averaged(
         self, at: str, *, interpolated: bool, points: Sequence[float] | None = None
@@ -163,47 +174,19 @@ class RankCurves(MeanCurves):
             points = RECALLS if at == "recalls" else self._ranks()
         return tuple(self._averaged(system, at, interpolated, points) for system in self.rankings)
 
-    def of_topic(self, topic: str, collection: int | None) -> tuple[Curve, ...]:
-        """The curve of each run on one topic: ROC where the size of the collection is given."""
-        return tuple(self._of_topic(system, topic, collection) for system in self.rankings)
-
-    def _of_topic(self, system: str, topic: str, collection: int | None) -> Curve:
-        ranking = self.rankings[system]
-        if topic not in ranking.topics:
-            raise InputError(f"no topic {topic!r}; {did_you_mean(topic, ranking.topics)}")
-        ranking = ranking.take(np.array([ranking.topics.index(topic)]))
-        ranks = range(1, int(ranking.retrieved[0]) + 1)
-
-        def along(name: str, **parameters: Any) -> FloatArray:
-            measures = (_measure(name, cutoff=k, rel=self.rel, **parameters) for k in ranks)
-            return np.array([float(measure.apply(ranking)[0]) for measure in measures])
-
-        recall = along("R")
-        if not ranking.relevant(self.rel)[0]:
-            raise InputError(f"topic {topic!r} has no relevant document")
-        if collection is None:
-            x, y, at = recall, along("P"), np.array(ranks, np.float64)
-        else:
-            x = np.concatenate([[0.0], along("fallout", collection=collection), [1.0]])
-            y = np.concatenate([[0.0], recall, [1.0]])
-            at = np.array([0, *ranks, collection], np.float64)
-            if np.isnan(x).any() or ranking.relevant(self.rel)[0] >= collection:
-                raise InputError(
-                    f"collection is {collection}, fewer documents than run and judgments name"
-                )
-        from calipers.results import Curve
-
-        return Curve(
-            system=system,
-            kind="PR of a topic" if collection is None else "ROC of a topic",
-            x_label="Recall" if collection is None else "Fall-out",
-            y_label="Precision" if collection is None else "Recall",
-            x=x,
-            y=y,
-            threshold=at,
-            level=self.settings.level,
-            at="rank",
-            **no_band(),
+    def of_topic(self, topic: str, kind: str, collection: int | None) -> tuple[Curve, ...]:
+        """The curve of each run on one topic."""
+        return tuple(
+            topic_curve(
+                system,
+                ranking,
+                topic,
+                kind,
+                rel=self.rel,
+                collection=collection,
+                level=self.settings.level,
+            )
+            for system, ranking in self.rankings.items()
         )
 
     def _ranks(self) -> list[int]:

@@ -11,6 +11,7 @@ from calipers.curves.quantiles import QuantileCurves
 from calipers.curves.ranks import RankCurves
 from calipers.curves.residuals import ResidualCurves
 from calipers.curves.thinning import thinned
+from calipers.curves.topics import OF_TOPICS
 from calipers.data.errors import InputError
 from calipers.evaluate.arguments import verb
 from calipers.measures.parameters import PARAMETERS
@@ -255,7 +256,7 @@ def averaged_curves(
 def topic_curves(
     evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
 ) -> tuple[Curve, ...]:
-    """The raw curve of each run of an evaluation on one topic, rank by rank.
+    """The curve of each run of an evaluation on one topic, rank by rank.
 
     Parameters
     ----------
@@ -264,8 +265,9 @@ def topic_curves(
     topic
         One of its topics, with a relevant document.
     kind
-        ``"PR"``: precision against recall at each rank. ``"ROC"``: recall against fall-out at each
-        rank, from nothing retrieved to the whole collection.
+        ``"PR"``: precision against recall at each rank. ``"interpolated PR"``: at each recall that
+        the run reaches, the highest precision at that recall or beyond. ``"ROC"``: recall against
+        fall-out at each rank, from nothing retrieved to the whole collection.
     collection
         How many documents there are, for ``"ROC"``.
 
@@ -291,9 +293,9 @@ def topic_curves(
     """
     if not isinstance(evaluation.curves, RankCurves):
         raise InputError("curves of a topic are made of the rankings of a retrieval evaluation")
-    if kind not in ("PR", "ROC") or (kind == "ROC") != (collection is not None):
+    if kind not in OF_TOPICS or (kind == "ROC") != (collection is not None):
         raise InputError(
-            f"kind is {kind!r} and collection is {collection!r}, expected 'PR', or 'ROC' and the "
-            "number of documents in the collection"
+            f"kind is {kind!r} and collection is {collection!r}, expected 'PR', 'interpolated PR', "
+            "or 'ROC' and the number of documents in the collection"
         )
-    return evaluation.curves.of_topic(topic, collection)
+    return evaluation.curves.of_topic(topic, kind, collection)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.ranks import RankCurves
+from calipers.curves.topics import drawn_topics
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
 from calipers.data.topic_table import read_topic_table
@@ -41,7 +42,7 @@ from calipers.evaluate.subjects import of_runs
 from calipers.evaluate.topics import ORDER, TopicScores
 from calipers.measures import Measure
 from calipers.report.names import short
-from calipers.results import Evaluation
+from calipers.results import Curve, Evaluation
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def retrieval(
     rel: int = 1,
     collection: int | None = None,
     topics: str = "qrels",
+    topic_curves: str | Sequence[str] = (),
     topic_table: Any = None,
     weight: Any = None,
     slices: Any = None,
@@ -104,6 +106,10 @@ def retrieval(
     topics
         ``"qrels"``: every judged topic, one that a run leaves out scoring 0. ``"both"``: the topics
         that the judgments and every run share.
+    topic_curves
+        Topics that get curves of their own in the report and in ``evaluation.curves``: precision
+        and recall, raw and interpolated, and ROC where ``collection`` is given; ``"all"`` for each
+        that has a relevant document.
     topic_table
         What is known of topics: a file (CSV, JSON Lines, Parquet, Feather), a data frame or a dict
         of columns, with a row a topic and a column ``topic``, ``qid`` or ``query_id``.
@@ -165,7 +171,7 @@ def retrieval(
     parameters: dict[str, Any] = {"rel": rel, "ties": ties, "judged_only": judged_only}
     parameters |= {} if collection is None else {"collection": collection}
     chosen = choose_measures(_spelled_out(measures), DEFAULT_MEASURES, "retrieval", parameters)
-    if collection is not None and not incomplete:
+    if collection is not None and not (incomplete or topic_curves):
         _check_used("collection", chosen)
     named = named_runs(runs)
     check_stdin([qrels, *named.values()])
@@ -204,11 +210,9 @@ def retrieval(
         {**conventions, **earlier(baseline, against)},
         [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
         comparison=comparison_if_several(source, against, settings, primary),
-        curves=(
-            RankCurves(**source.of_curves(rankings, zero=zero), rel=rel, judged_only=judged_only)
-            if rankings and not sets
-            else ()
-        ),
+        curves=()
+        if sets
+        else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),
         notes=(*run_notes(read, systems), *tie_notes(rankings, chosen), *how),
         slices=by_slice,
     )
@@ -218,6 +222,27 @@ def retrieval(
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+
+
+def _curves(
+    source: TopicScores,
+    rankings: Mapping[str, JudgedRankings],
+    zero: bool,
+    topics: str | Sequence[str],
+    rel: int,
+    collection: int | None,
+    judged_only: bool,
+) -> Sequence[Curve]:
+    """The curves of means over topics, and those of the topics that were asked for."""
+    if not rankings:
+        return ()
+    return RankCurves(
+        **source.of_curves(rankings, zero=zero),
+        rel=rel,
+        judged_only=judged_only,
+        topics=drawn_topics(topics, rankings, rel, collection),
+        collection=collection,
+    )
 
 
 def _common(scores: str, judgments: Callable[[], str | None]) -> dict[str, str | None]:

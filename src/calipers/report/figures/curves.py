@@ -36,10 +36,16 @@ _KINDS = {
     "net benefit": "Net benefit",
     "pr at recall levels": "Precision at recall levels",
     "pr at ranks": "Precision and recall at ranks",
+    "pr of a topic": "Precision and recall on a topic",
+    "interpolated pr of a topic": "Interpolated precision on a topic",
+    "roc of a topic": "ROC curve of a topic",
     "quantile coverage": "Coverage of quantiles",
     "coverage given prediction": "Coverage of intervals by prediction",
     "coverage given truth": "Coverage of intervals by truth",
 }
+
+#: Kinds of which there is one for each topic.
+_OF_TOPICS = frozenset({"PR of a topic", "interpolated PR of a topic", "ROC of a topic"})
 
 #: What ROC curves are called where there are points only: they come behind the curves.
 _POINTS_ONLY = "Predicted labels in the ROC plane"
@@ -52,6 +58,9 @@ def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
     """The figures of the curves, each as soon as its curves are computed."""
     drawn_here = dict.fromkeys(k for k in kinds_in(evaluation.curves) if k not in _APART)
     for kind in drawn_here:
+        if kind in _OF_TOPICS:
+            yield from _topic_figures(evaluation, kind)
+            continue
         # Curves of measures and of classes share a chart by system, others by kind.
         drawn = (c for c in of_kinds(evaluation.curves, {kind}) if len(c.x))
         groups = grouped(drawn, lambda c: c.system if c.series or c.kind == "threshold" else "")
@@ -63,6 +72,24 @@ def curve_figures(evaluation: Evaluation) -> Iterator[Figure]:
     if together:
         yield calibration.calibration_figure(together, evaluation.systems)
     yield from residuals.residual_figures(evaluation)
+
+
+def _topic_figures(evaluation: Evaluation, kind: str) -> Iterator[Figure]:
+    """The curves of each topic that has some, from which the reader chooses one."""
+    found = of_kinds(evaluation.curves, {kind})
+    by_topic = grouped((c for c in found if len(c.x)), lambda c: c.series)
+    for topic, curves in by_topic.items():
+        shown, of = _leading(evaluation, [replace(c, series="") for c in curves])
+        figure = _curve_figure(kind, "", shown, evaluation.systems)
+        yield replace(
+            figure,
+            title=f"{figure.title}: {short(topic)}",
+            label=f"Topic {short(topic)}. {figure.label}",
+            caption=f"{of}{figure.caption}",
+            choice=short(topic) if len(by_topic) > 1 else "",
+            chosen_from=figure.title,
+            chosen_by="Topic",
+        )
 
 
 def _leading(evaluation: Evaluation, curves: Sequence[Curve]) -> tuple[Sequence[Curve], str]:
@@ -116,7 +143,7 @@ def plain_figure(curves: Sequence[Curve], systems: Sequence[str]) -> Figure:
 
 def _curve_caption(curves: Sequence[Curve]) -> str:
     first, parts = curves[0], []
-    if first.at == "rank":
+    if first.at == "rank" and first.kind not in _OF_TOPICS:
         ranks = [f"{rank:g}" for rank in first.threshold]
         parts.append(f"Means over topics, of the first {', '.join(ranks)} documents.")
     if first.kind in _SAID:
@@ -156,6 +183,11 @@ def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
 
 #: What has to be known to read a kind of curve.
 _SAID = {
+    "PR of a topic": "A point for each rank: precision and recall of the documents down to it.",
+    "interpolated PR of a topic": "At each recall the highest precision that the run has there or "
+    "further down; 0 beyond the recall that it reaches.",
+    "ROC of a topic": "A point for each rank, from nothing retrieved to the whole collection; the "
+    "last stretch is drawn as if the rest came in any order.",
     "threshold": "Volume: the share predicted positive.",
     "density": "A histogram of each class, scaled to an area of 1, so that a rare class is seen as "
     "well as a common one. Strong colours: errors.",
