@@ -30,6 +30,7 @@ from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.estimators import said_of_classes
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -56,10 +57,17 @@ from calipers.systems.thresholds import NoThresholdError, Rule
 Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
 
 
+_ABOUT_TWO = (
+    "positive= and threshold= are about two classes: name a positive class and leave out labels= "
+    "(or name two there), or leave out both"
+)
+
+
 @verb
 def classification(
     truth: Any = None,
     predicted: Any = None,
+    y: Any = None,
     *,
     confusion: Any = None,
     score: Any = None,
@@ -97,6 +105,10 @@ def classification(
         for each class, as probabilities, whose cross-entropy, divergence and Brier score are taken.
     predicted
         Predicted labels; a column, or a dict from system names to columns.
+    y
+        ``classification(model, X, y)`` evaluates a fitted model, or a dict of models by name, on
+        features and the truth: whatever has ``predict_proba``, ``decision_function`` or
+        ``predict``, asked in this order, and ``classes_``, as the estimators of scikit-learn have.
     confusion
         In place of rows a confusion matrix of a system, with a row for each true class and a column
         for each predicted one: an array in the order of ``labels`` (without them 0, 1, …), or a
@@ -182,6 +194,8 @@ def classification(
     0.75
     """
     settings = make_settings(interval, level, resamples, seed)
+    said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
+    truth, predicted, score, probability = said
     rows = gather(
         {
             "confusion": confusion,
@@ -233,10 +247,7 @@ def classification(
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
         return _of_two(truth, predicted, positive, labels, threshold, **columns, **shared)
     if positive is not None or threshold is not None:
-        raise InputError(
-            "positive= and threshold= are about two classes: name a positive class and leave "
-            "out labels= (or name two there), or leave out both"
-        )
+        raise InputError(_ABOUT_TWO)
     from calipers.evaluate.multiclass import multiclass
 
     return multiclass(truth, predicted, labels=labels, **columns, **shared)

@@ -12,6 +12,7 @@ from calipers.data.errors import InputError
 from calipers.data.outputs import by_output, named_outputs, only_column, width
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.number_rows import NumberRows
 from calipers.evaluate.outputs import outputs as of_outputs
@@ -28,6 +29,7 @@ DEFAULT_MEASURES = ("RMSE", "MAE", "R2")
 def regression(
     truth: Any,
     predicted: Any = None,
+    y: Any = None,
     *,
     quantiles: Any = None,
     outputs: Sequence[Any] | None = None,
@@ -56,6 +58,8 @@ def regression(
     both are tables, with a column for each: arrays of shape (rows, outputs), whose columns
     ``outputs`` names, or dicts or data frames, which are matched by name. A measure is then taken
     of each output (``"RMSE[price]"``), or averaged (``"macro-R2"``, ``"variance-weighted-R2"``).
+    ``regression(model, X, y)`` evaluates a fitted model, or a dict of models by name: whatever has
+    ``predict``.
 
     Where systems predict quantiles, ``quantiles`` takes the place of ``predicted``: a dict or data
     frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
@@ -86,6 +90,9 @@ def regression(
     (1.0, -26.5)
     """
     settings = make_settings(interval, level, resamples, seed)
+    if y is not None or are_estimators(truth):
+        check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
+        truth, predicted = y, said_of_numbers(truth, predicted)
     if data is not None and (wanted := named_outputs(truth)):
         predicted = by_output(predicted, wanted)
     rows = gather(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from calipers.data.arrays import (
     as_numbers,
-    as_probabilities,
     as_quantities,
+    column_names,
     same_length,
 )
-from calipers.data.classes import classes
+from calipers.data.class_columns import class_table, is_distribution, is_table
+from calipers.data.classes import Classes
+from calipers.data.classes import classes as found_classes
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.groups import judge_groups, read_groups
@@ -21,7 +24,7 @@ from calipers.data.outputs import width
 from calipers.data.quantiles import as_quantiles
 from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
-from calipers.data.two_classes import predictions, two_classes
+from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.raters import agreement
 from calipers.evaluate.soft import distributions
@@ -50,34 +53,23 @@ def value_of(
     weight: Any = None,
     count: Any = None,
     positive: Any = None,
+    labels: Sequence[Any] | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> float:
     """The value of a measure, without interval; the mean over topics for retrieval.
 
     >>> from calipers.measures import parse
     >>> parse("AUC")([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     0.75
+    >>> parse("macro-F1")(["a", "b", "c"], ["a", "b", "b"])
+    0.5555555555555555
     """
     definition = measure.definition
+    labels = _one_name(labels, classes)
     if prediction is None:
         raise InputError(f"{measure} takes two columns: the truth, and what is said of it")
     if issubclass(definition.on, JudgedRankings | GroupedRankings):
-        if weight is not None or count is not None:
-            raise InputError(f"{measure} is over topics, which have no weight= and no count=")
-        statistic: Any
-        if definition.on is JudgedRankings:
-            run = read_run("run", prediction, read_qrels(truth))
-            if measure.needs_order and not run.ordered:
-                raise InputError(
-                    f"run: {measure} looks at an order, which sets of documents have not"
-                )
-            statistic = JudgedRankings(**run.arrays)
-        else:
-            sampled = definition.on is SampledRankings
-            groups = read_sampled(truth)[0] if sampled else read_groups(truth)
-            statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
-        weigh = definition.weight
-        weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
-        return Summary(definition.summary).value(measure.apply(statistic), weights)
+        return _of_topics(measure, truth, prediction, weight, count)
     if definition.reads in ("numbers", "quantiles"):
         return _of_numbers(measure, truth, prediction, weight, count)
     if definition.reads == "distributions":
@@ -85,8 +77,12 @@ def value_of(
         repeats = Repeats.of(count, len(target))
         loss = repeats(measure.losses(target, said[""]))
         return float(measure.apply(Moments.from_rows(loss, repeats.weights(weight))))
+    several = _several(measure, truth, prediction, positive, labels)
+    if several is not None:
+        given = {"weight": weight, "count": count, "labels": labels}
+        return _of_several(several, measure, truth, prediction, given)
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
-        found = classes(truth, also={"predicted": prediction})
+        found = found_classes(truth, labels, also={"predicted": prediction})
         called = found.codes_of(prediction, "predicted")
         repeats = Repeats.of(count, len(found.codes))
         codes = repeats(found.codes), repeats(called)
@@ -99,23 +95,115 @@ def value_of(
         return agreement(raters, measures=[measure], interval="none").estimates[0].value
     if definition.task == "clustering":
         return _of_clusters(measure, truth, prediction, weight, count)
-    labels = two_classes(truth, positive)
-    repeats = Repeats.of(count, len(labels.positive))
-    weights, truth = repeats.weights(weight), repeats(labels.positive)
+    classes_of = two_classes(truth, positive, both=labels)
+    repeats = Repeats.of(count, len(classes_of.positive))
+    weights, truth = repeats.weights(weight), repeats(classes_of.positive)
     if definition.on is ConfusionMatrix:
-        positives = repeats(predictions(prediction, labels, "predicted"))
-        matrix = ConfusionMatrix.from_codes(truth, positives, labels.names, weights)
+        positives = repeats(predictions(prediction, classes_of, "predicted"))
+        matrix = ConfusionMatrix.from_codes(truth, positives, classes_of.names, weights)
         return float(measure.apply(matrix))
     if definition.on is ScoreTable:
         probable = definition.reads == "probabilities"
         what = "probability" if probable else "score"
-        score = (as_probabilities if probable else as_numbers)(prediction, what)
-        same_length(score, len(labels.positive), what)
+        score = _one_column(prediction, classes_of, what, probable=probable)
+        same_length(score, len(classes_of.positive), what)
         return float(measure.apply(ScoreTable.from_rows(truth, repeats(score), weights)))
-    probability = as_probabilities(prediction, "probability").astype(np.float64)
-    same_length(probability, len(labels.positive), "probability")
-    loss = repeats(measure.losses(labels.positive.astype(np.float64), probability))
+    probability = _one_column(prediction, classes_of, "probability", probable=True)
+    probability = probability.astype(np.float64)
+    same_length(probability, len(classes_of.positive), "probability")
+    loss = repeats(measure.losses(classes_of.positive.astype(np.float64), probability))
     return float(measure.apply(Moments.from_rows(loss, weights)))
+
+
+def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count: Any) -> float:
+    """Of a run, against judgments."""
+    definition = measure.definition
+    if weight is not None or count is not None:
+        raise InputError(f"{measure} is over topics, which have no weight= and no count=")
+    statistic: Any
+    if definition.on is JudgedRankings:
+        run = read_run("run", prediction, read_qrels(truth))
+        if measure.needs_order and not run.ordered:
+            raise InputError(f"run: {measure} looks at an order, which sets of documents have not")
+        statistic = JudgedRankings(**run.arrays)
+    else:
+        sampled = definition.on is SampledRankings
+        groups = read_sampled(truth)[0] if sampled else read_groups(truth)
+        statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
+    weigh = definition.weight
+    weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
+    return Summary(definition.summary).value(measure.apply(statistic), weights)
+
+
+def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:
+    if labels is not None and classes is not None:
+        raise InputError("classes= is another name of labels=: give one of them")
+    return labels if classes is None else classes
+
+
+def _one_column(given: Any, classes: Labels, what: str, *, probable: bool) -> Any:
+    """The scores of the positive class, also of a column for each of two."""
+    if probable:
+        return positive_probability(given, classes, what)
+    if is_table(given):
+        any_class = np.zeros(len(classes.positive), np.intp)
+        known = Classes(classes.classes, any_class)
+        table = class_table(given, known, what, distribution=False)[0]
+        return table[:, classes.classes.index(classes.names[1])]
+    return as_numbers(given, what)
+
+
+# --- Several classes, several labels --------------------------------------------------------------
+
+#: What a verb calls that which a measure reads; else it is a score.
+_CALLED = {"labels": "predicted", "sets": "predicted", "probabilities": "probability"}
+
+
+def _several(
+    measure: Measure, truth: Any, prediction: Any, positive: Any, labels: Sequence[Any] | None
+) -> str | None:
+    """The verb that the data are for: of several labels a row or of several classes; None where two
+    classes, or a matrix of counts, will do."""
+    d = measure.definition
+    if d.task == "multilabel" or (d.task == "classification" and _has_sets(truth)):
+        return "multilabel"
+    if d.task != "classification" or positive is not None or _by_counts(measure):
+        return None
+    if labels is not None and len(labels) > 2:
+        return "classification"
+    many = is_table(prediction) and _columns(prediction) > 2
+    return "classification" if many or measure.viewed or d.reads == "ranks" else None
+
+
+def _by_counts(measure: Measure) -> bool:
+    d = measure.definition
+    return d.on is ConfusionMatrix and (measure.viewed or d.any_classes)
+
+
+def _has_sets(truth: Any) -> bool:
+    """Whether rows have sets of labels, or a column for each label."""
+    if is_distribution(truth) or hasattr(truth, "toarray"):
+        return True
+    first = truth[0] if isinstance(truth, list | tuple) and truth else None
+    return isinstance(first, set | frozenset | list | tuple)
+
+
+def _columns(table: Any) -> int:
+    """How many columns a table has."""
+    return len(column_names(table)) or int(np.shape(table)[-1])
+
+
+def _of_several(
+    called: str, measure: Measure, truth: Any, prediction: Any, given: dict[str, Any]
+) -> float:
+    """By the verb of that name."""
+    from calipers.evaluate.classification import classification
+    from calipers.evaluate.multilabel import multilabel
+
+    said = {_CALLED.get(measure.definition.reads or "", "score"): prediction}
+    verb = multilabel if called == "multilabel" else classification
+    [found] = verb(truth, **said, measures=[measure], interval="none", curves=False, **given)
+    return found.value
 
 
 def _of_clusters(measure: Measure, first: Any, labels: Any, weight: Any, count: Any) -> float:

@@ -182,21 +182,19 @@ class Definition:
         unknown = sorted(set(values) - set(self.parameters))
         if unknown:
             takes = ", ".join(self.parameters) or "none"
-            raise UnknownMeasureError(
-                f"{self.name} has no parameter {unknown[0]!r}; its parameters: {takes}"
-            )
+            said = f"has no parameter {unknown[0]!r}; its parameters: {takes}"
+            raise UnknownMeasureError(f"{self.name} {said}")
         bound = {**self.parameters, **{k: frozen(v) for k, v in values.items()}}
         for name, value in bound.items():
             if value is inspect.Parameter.empty:
-                shown = asked(self.name, name, self.at, self.infix)
-                raise UnknownMeasureError(f"{self.name} needs {name}, as in {shown}")
+                as_in = asked(self.name, name, self.at, self.infix)
+                raise UnknownMeasureError(f"{self.name} needs {name}, as in {as_in}")
             if value is not None or self.parameters[name] is not None:
                 check(self.name, name, value)
         check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
 
-    # There is one definition of a name in a process, also behind a copy.
-    def __copy__(self) -> Definition:
+    def __copy__(self) -> Definition:  # there is one of a name in a process, also behind a copy
         return self
 
     def __deepcopy__(self, memo: Any) -> Definition:
@@ -305,10 +303,8 @@ class Measure:
         Undefined values come out as NaN; :meth:`reasons` tells why.
         """
         if not isinstance(statistic, self.definition.on):
-            raise TypeError(
-                f"{self} is a formula over {self.definition.on.__name__}, "
-                f"not over {type(statistic).__name__}"
-            )
+            expected, found = self.definition.on.__name__, type(statistic).__name__
+            raise TypeError(f"{self} is a formula over {expected}, not over {found}")
         self._check_classes(statistic)
         with np.errstate(divide="ignore", invalid="ignore"):
             value = self._value(statistic)
@@ -407,13 +403,19 @@ class Measure:
         """The value, from a statistic or straight from arrays.
 
         ``measure(statistic)`` gives the array of :meth:`apply`. With arrays the statistic is built
-        first: ``(truth, predicted)`` for measures of counts, ``(truth, score)`` or
-        ``(truth, probability)`` for those of scores, ``(qrels, run)`` for retrieval, where the
-        mean over topics is given. ``weight``, ``count`` and ``positive`` are those of
-        :func:`calipers.classification`.
+        first: ``(truth, predicted)`` for measures of counts, ``(truth, score)`` for those of
+        scores, ``(qrels, run)`` for retrieval: the mean over topics. Options are ``weight``,
+        ``count``, ``positive`` and ``labels`` (or ``classes``) of :func:`calipers.classification`;
+        of several classes probabilities have a column for each, and rows may have sets of labels.
         """
         if len(data) == 1 and isinstance(data[0], Statistic):
             return self.apply(data[0])
         from calipers.evaluate.value import value_of
 
         return value_of(self, *data, **options)
+
+    def scorer(self, positive: Any = None) -> Any:
+        """What ``scoring=`` of scikit-learn takes: see :class:`calipers.evaluate.scorer.Scorer`."""
+        from calipers.evaluate.scorer import scorer_of
+
+        return scorer_of(self, positive)

@@ -1,0 +1,116 @@
+"""Measures as scikit-learn's searches and cross-validations take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.evaluate.estimators import class_names, of_positive
+from calipers.evaluate.value import value_of
+from calipers.measures import Measure
+
+#: Which methods of a model say what a measure reads, the first that there is.
+METHODS: Mapping[str, tuple[str, ...]] = {
+    "labels": ("predict",),
+    "sets": ("predict",),
+    "numbers": ("predict",),
+    "partitions": ("predict",),
+    "scores": ("decision_function", "predict_proba"),
+    "ranks": ("decision_function", "predict_proba"),
+    "probabilities": ("predict_proba",),
+}
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A measure that is called with a fitted model, features and truth: what ``scoring=`` of
+    scikit-learn takes. Higher is better: of a measure of which less is better the value is
+    negated, as scikit-learn does.
+
+    ``positive`` is the positive class of two. ``sample_weight`` is taken where it is given; with
+    metadata routing that is asked for by ``scorer.set_score_request(sample_weight=True)``.
+    """
+
+    measure: Measure
+    positive: Any = None
+    #: What metadata routing is to hand on.
+    requested: bool | str | None = None
+
+    @property
+    def sign(self) -> int:
+        """What values are multiplied by."""
+        return 1 if self.measure.definition.higher_is_better else -1
+
+    def __call__(
+        self, estimator: Any, features: Any, truth: Any, sample_weight: Any = None
+    ) -> float:
+        """The value of what the model says of the features."""
+        classes = class_names(estimator)
+        options: dict[str, Any] = {}
+        if len(classes) > 2 and self.positive is None:
+            options["labels"] = classes
+        said = self._said(estimator, features, classes, several=np.ndim(truth) > 1)
+        value = value_of(
+            self.measure, truth, said, weight=sample_weight, positive=self.positive, **options
+        )
+        return self.sign * value
+
+    def _said(self, estimator: Any, features: Any, classes: Any, *, several: bool) -> Any:
+        """What the measure reads."""
+        names = METHODS[self.measure.definition.reads or ""]
+        # Of two classes both rank alike, and what saturates ranks less well; of several, only
+        # probabilities are on one scale.
+        names = names[::-1] if several or len(classes) > 2 else names
+        ask = _method(estimator, names, str(self.measure))
+        made = ask(features)
+        if ask.__name__ == "predict" or several or isinstance(made, list):
+            return made
+        return of_positive(made, classes, self.positive)
+
+    def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
+        """A scorer that metadata routing of scikit-learn hands weights: ``True``, or the name
+        under which they are given."""
+        return replace(self, requested=sample_weight)
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn asks of scorers when metadata routing is on."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="sample_weight", alias=self.requested)
+        return request
+
+    def __repr__(self) -> str:
+        more = "" if self.positive is None else f"positive={self.positive!r}"
+        return f"{self.measure!r}.scorer({more})"
+
+
+def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:
+    for name in names:
+        ask = getattr(estimator, name, None)
+        if ask is not None:
+            made: Callable[[Any], Any] = ask
+            return made
+    needed = " or ".join(names)
+    raise InputError(f"{measure} needs {needed}, which {type(estimator).__name__} does not have")
+
+
+def scorer_of(measure: Measure, positive: Any = None) -> Scorer:
+    """The scorer of a measure.
+
+    Raises
+    ------
+    InputError
+        Where no value of the measure is better than another, and where no model says what it
+        reads.
+    """
+    definition = measure.definition
+    if definition.reads not in METHODS:
+        raise InputError(f"{measure} reads {definition.reads}, which no model's predict gives")
+    if definition.higher_is_better is None:
+        raise InputError(f"{measure}: no value is better than another, so it cannot be a score")
+    return Scorer(measure, positive)
