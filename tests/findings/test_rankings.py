@@ -80,6 +80,11 @@ def test_few_judged() -> None:
     of = found({"judged": run, "other": deep})["few-judged"]
     assert of.numbers == {"share judged of other": pytest.approx(0.3)}
     assert "few-judged" not in found(deep, judged_only=True)
+    # A run of another day is one of those that are compared.
+    last = cal.from_json(cal.keep(cal.retrieval(QRELS, {"other": deep})).to_json())
+    ev = cal.retrieval(QRELS, {"judged": run}, baseline=last)
+    [of] = (f for f in ev.findings if f.kind == "few-judged")
+    assert of.numbers == {"share judged of last": pytest.approx(0.3)}
 
 
 def test_tied_scores_bound_the_measure() -> None:

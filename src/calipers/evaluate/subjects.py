@@ -246,11 +246,12 @@ def of_runs(
     ranked = {
         name: _ranked(scores, one, runs[name].unjudged_topics, partial(spelling, name))
         for name, one in rankings.items()
-        if name in runs  # a system of another day is not
+        if name in runs  # of a system of another day the rest was told then
     }
+    before = {n: _ranked(scores, r, 0, lambda _: "") for n, r in rankings.items() if n not in runs}
     whole: list[object] = []
     if ranked and not any(m.parameters.get("judged_only") for m in scores.measures):
-        whole.append(Runs(ranked, parse(f"Judged@{TOP}", TASKS["retrieval"])))
+        whole.append(Runs({**ranked, **before}, parse(f"Judged@{TOP}", TASKS["retrieval"])))
     return _of_topics(scores, told, ranked, whole)
 
 
