@@ -226,6 +226,10 @@ pub fn dealt_ranges(
     );
 }
 
+/// So many units are held before squared differences are added up, and added at once.
+const HELD: usize = 8;
+const AT_ONCE: usize = 8;
+
 /// The largest studentised differences of systems.
 pub struct Studentised<'a> {
     pub systems: usize,
@@ -252,67 +256,144 @@ impl Studentised<'_> {
         }
     }
 
-    /// Adds the squared differences of the pairs on one unit to them, all measures of a pair side by
-    /// side. `own` is room.
-    fn add_squares(&self, squares: &mut [f64], unit: &[f64], own: &mut [f64]) {
-        let measures = self.units.len();
-        let of_systems = squares.chunks_exact_mut(unit.len());
-        for (system, (squares, mine)) in of_systems.zip(unit.chunks_exact(measures)).enumerate() {
-            let others = self.others(system);
-            let others = others.start * measures..others.end * measures;
-            // One long loop, however few the measures or the systems.
-            let own = &mut own[others.clone()];
-            match mine {
-                [mine] => own.fill(*mine),
-                _ => own
-                    .chunks_exact_mut(measures)
-                    .for_each(|own| own.copy_from_slice(mine)),
+    /// Adds the squared differences of the pairs on some units to them, one unit after another: of
+    /// each measure the pairs of the first system, then of the second, …. A row of `held` is a unit.
+    fn add_squares(&self, squares: &mut [f64], held: &[f64]) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(of: &Studentised, squares: &mut [f64], held: &[f64]) {
+                of.add(squares, held);
             }
-            let pairs = squares[others.clone()].iter_mut().zip(&unit[others]);
-            for ((square, other), own) in pairs.zip(own) {
-                *square += (other - *own) * (other - *own);
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has what the function asks for.
+                return unsafe { wide(self, squares, held) };
+            }
+        }
+        self.add(squares, held);
+    }
+
+    #[inline(always)]
+    fn add(&self, squares: &mut [f64], held: &[f64]) {
+        let columns = self.systems * self.units.len();
+        let of_systems = squares.chunks_exact_mut(self.systems);
+        for (place, squares) in of_systems.enumerate() {
+            let (others, first) = (self.others(place % self.systems), place / self.systems);
+            let squares = &mut squares[others.clone()];
+            let of_others = first * self.systems + others.start;
+            // Several units at once, so that a sum is fetched and put back once for all of them.
+            let mut blocks = held.chunks_exact(AT_ONCE * columns);
+            for block in &mut blocks {
+                let row = |k: usize| &block[k * columns..][..columns];
+                let mine: [f64; AT_ONCE] = std::array::from_fn(|k| row(k)[place]);
+                let rows: [&[f64]; AT_ONCE] =
+                    std::array::from_fn(|k| &row(k)[of_others..][..squares.len()]);
+                for (at, square) in squares.iter_mut().enumerate() {
+                    *square = (0..AT_ONCE).fold(*square, |sum, k| {
+                        let apart = rows[k][at] - mine[k];
+                        sum + apart * apart
+                    });
+                }
+            }
+            for row in blocks.remainder().chunks_exact(columns) {
+                for (square, other) in squares.iter_mut().zip(&row[of_others..]) {
+                    *square += (other - row[place]) * (other - row[place]);
+                }
             }
         }
     }
 
     /// Of one measure the largest |t|, t and −t, from the sums of the systems, the same of values
     /// scaled once more, and of the squared differences of each pair. Σk²(d − D)² of differences d
-    /// whose Σkd/Σk is D opens into these.
-    fn largest(&self, measure: usize, sums: &[f64], again: &[f64], squares: &[f64]) -> [f64; 3] {
-        let measures = self.units.len();
+    /// whose Σkd/Σk is D opens into these. `variances` is room for all pairs.
+    #[inline(always)]
+    fn largest(
+        &self,
+        measure: usize,
+        sums: &[f64],
+        again: &[f64],
+        squares: &[f64],
+        variances: &mut [f64],
+    ) -> [f64; 3] {
         let (units, heavy) = (self.units[measure], self.heavy[measure]);
-        let apart = |of: &[f64], system: usize, other: usize| {
-            (of[other * measures + measure] - of[system * measures + measure]) / units
-        };
-        let pairs = || {
-            (0..self.systems).flat_map(|system| {
-                self.others(system).filter_map(move |other| {
-                    let pair = system * self.systems + other;
-                    let square = squares[pair * measures + measure] / units;
-                    let cross = apart(again, system, other);
-                    let apart = apart(sums, system, other);
-                    // What rounding leaves of a variance that is none is the same in every deal.
-                    let variance =
-                        (square - apart * (2.0 * cross - heavy * apart)).max(ROUNDING * square);
-                    (other != system).then_some((apart, variance / (units - heavy)))
-                })
-            })
-        };
-        let number = pairs().count() as f64;
-        let mean = pairs().map(|(_, variance)| variance).sum::<f64>() / number;
+        let (all, side) = (measure * self.systems, self.systems);
+        let (sums, again) = (&sums[all..][..side], &again[all..][..side]);
+        let squares = &squares[all * side..][..side * side];
+        let (mut total, mut number) = (0.0, 0.0);
+        for system in 0..side {
+            let others = self.others(system);
+            let variances = &mut variances[system * side..][others.clone()];
+            let of_others = sums[others.clone()].iter().zip(&again[others.clone()]);
+            let of_others = of_others.zip(&squares[system * side..][others.clone()]);
+            for (variance, ((sum, more), square)) in variances.iter_mut().zip(of_others) {
+                let square = square / units;
+                let cross = (more - again[system]) / units;
+                let apart = (sum - sums[system]) / units;
+                // What rounding leaves of a variance that is none is the same in every deal.
+                let left = (square - apart * (2.0 * cross - heavy * apart)).max(ROUNDING * square);
+                *variance = left / (units - heavy);
+            }
+            for (other, variance) in others.zip(variances) {
+                if other != system {
+                    (total, number) = (total + *variance, number + 1.0);
+                }
+            }
+        }
+        let added = self.floor * (total / number);
         let mut largest = [0.0, f64::NEG_INFINITY, f64::NEG_INFINITY];
-        for (apart, variance) in pairs() {
-            let variance = variance + self.floor * mean;
-            let t = if variance > 0.0 {
-                apart / variance.sqrt()
-            } else {
-                0.0
-            };
-            for (largest, t) in largest.iter_mut().zip([t.abs(), t, -t]) {
-                *largest = f64::max(*largest, t);
+        for system in 0..side {
+            let others = self.others(system);
+            let variances = &mut variances[system * side..][others.clone()];
+            for (variance, sum) in variances.iter_mut().zip(&sums[others.clone()]) {
+                let (apart, own) = ((sum - sums[system]) / units, *variance + added);
+                *variance = if own > 0.0 { apart / own.sqrt() } else { 0.0 };
+            }
+            for (other, &mut t) in others.zip(variances) {
+                if other != system {
+                    for (largest, t) in largest.iter_mut().zip([t.abs(), t, -t]) {
+                        *largest = f64::max(*largest, t);
+                    }
+                }
             }
         }
         largest
+    }
+
+    /// Of each measure the largest, in the widest vectors that the machine has.
+    fn all_largest(
+        &self,
+        [sums, again, squares]: [&[f64]; 3],
+        variances: &mut [f64],
+        maxima: &mut [f64],
+    ) {
+        #[inline(always)]
+        fn each(
+            of: &Studentised,
+            [sums, again, squares]: [&[f64]; 3],
+            variances: &mut [f64],
+            maxima: &mut [f64],
+        ) {
+            for (measure, maxima) in maxima.chunks_exact_mut(3).enumerate() {
+                maxima.copy_from_slice(&of.largest(measure, sums, again, squares, variances));
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn wide(
+                of: &Studentised,
+                from: [&[f64]; 3],
+                variances: &mut [f64],
+                maxima: &mut [f64],
+            ) {
+                each(of, from, variances, maxima);
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has what the function asks for.
+                return unsafe { wide(self, [sums, again, squares], variances, maxima) };
+            }
+        }
+        each(self, [sums, again, squares], variances, maxima);
     }
 }
 
@@ -326,59 +407,74 @@ pub fn dealt_maxima(
     maxima: &mut [f64],
 ) {
     let (systems, measures) = (of.systems, of.units.len());
+    // Values are put down measure by measure, so that those of a measure are side by side.
+    let put = |unit: &mut [f64], dealt: &[usize], row: &[f64]| {
+        for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
+            for (measure, value) in values.iter().enumerate() {
+                unit[measure * systems + system] = *value;
+            }
+        }
+    };
     let none = || vec![0.0; table.columns];
     // Two systems are as far apart on a unit however its values are dealt.
     let always = (systems == 2).then(|| {
-        let (mut squares, mut own) = (vec![0.0; table.columns * systems], none());
+        let (mut squares, mut unit) = (vec![0.0; table.columns * systems], none());
         for row in table.rows() {
-            of.add_squares(&mut squares, row, &mut own);
+            put(&mut unit, &[0, 1], row);
+            of.add_squares(&mut squares, &unit);
         }
         squares
     });
     let room = || {
         let squares = vec![0.0; table.columns * systems];
         let squares = always.clone().unwrap_or(squares);
-        (none(), none(), squares, none(), none(), vec![0; systems])
+        let held = vec![0.0; table.columns * HELD];
+        let variances = vec![0.0; systems * systems];
+        (none(), none(), squares, held, variances, vec![0; systems])
     };
     crew.map_with(
         Chunks(maxima, 3 * measures),
         room,
-        |(sums, again, squares, unit, own, dealt), replicate, maxima| {
+        |(sums, again, squares, held, variances, dealt), replicate, maxima| {
             sums.fill(0.0);
             again.fill(0.0);
             if always.is_none() {
                 squares.fill(0.0);
             }
             let mut scales = of.scales.chunks_exact(measures);
+            let mut number = 0;
             deal(crew, table, seed, replicate, dealt, |dealt, row| {
-                for (&system, values) in dealt.iter().zip(row.chunks_exact(measures)) {
-                    unit[system * measures..][..measures].copy_from_slice(values);
-                }
+                let unit = &mut held[number * table.columns..][..table.columns];
+                put(unit, dealt, row);
                 for (sum, value) in sums.iter_mut().zip(&*unit) {
                     *sum += value;
                 }
                 if let Some(scales) = scales.next() {
-                    for (again, unit) in again
-                        .chunks_exact_mut(measures)
-                        .zip(unit.chunks_exact(measures))
-                    {
-                        for ((sum, value), scale) in again.iter_mut().zip(unit).zip(scales) {
+                    let of_measures = again.chunks_exact_mut(systems);
+                    let of_measures = of_measures.zip(unit.chunks_exact(systems)).zip(scales);
+                    for ((again, unit), scale) in of_measures {
+                        for (sum, value) in again.iter_mut().zip(unit) {
                             *sum += scale * value;
                         }
                     }
                 }
-                if always.is_none() {
-                    of.add_squares(squares, unit, own);
+                number += 1;
+                if number == HELD {
+                    number = 0;
+                    if always.is_none() {
+                        of.add_squares(squares, held);
+                    }
                 }
             });
+            if always.is_none() {
+                of.add_squares(squares, &held[..number * table.columns]);
+            }
             let again = if of.scales.is_empty() {
                 &*sums
             } else {
                 &*again
             };
-            for (measure, maxima) in maxima.chunks_exact_mut(3).enumerate() {
-                maxima.copy_from_slice(&of.largest(measure, sums, again, squares));
-            }
+            of.all_largest([sums, again, squares], variances, maxima);
         },
     );
 }

@@ -18,6 +18,9 @@ from calipers.statistics import FloatArray
 
 NAN = float("nan")
 
+#: Two numbers are the same when they differ by no more of them.
+_EPSILON = 4e-16
+
 #: With more degrees of freedom Student's t is the normal to six digits, and its density loses more.
 NEARLY_NORMAL = 10**6
 
@@ -95,11 +98,19 @@ def _detectable_shift(degrees: FloatArray, level: FloatArray, power: float) -> F
     low, high = np.zeros(degrees.shape), np.where(power > 1 - level, 8.0, 0.0)
     while (short := (_two_sided(high, level, degrees) < power) & (high > 0)).any():
         high[short] *= 2
-    # Halving, as importing SciPy's root finders takes longer than all of a small evaluation.
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = _two_sided(middle, level, degrees) >= power
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    # By the Illinois rule (Dowell and Jarratt 1971), halving now and then where the power is flat:
+    # importing SciPy's root finders takes longer than all of a small evaluation.
+    below, above = (_two_sided(x, level, degrees) - power for x in (low, high))
+    for turn in range(100):
+        if (abs(high - low) <= _EPSILON * abs(high)).all():
+            break
+        with np.errstate(invalid="ignore"):
+            part = np.nan_to_num(above / (above - below)) if turn % 4 < 3 else 0.5
+        x = high - part * (high - low)
+        value = _two_sided(x, level, degrees) - power
+        crossed = value * above <= 0
+        low, below = np.where(crossed, high, low), np.where(crossed, above, below / 2)
+        high, above = x, value
     return high
 
 
