@@ -62,10 +62,45 @@ def test_values_are_those_of_scikit_learn(name: str, weight: Any) -> None:
     ]
     np.testing.assert_allclose(own, theirs["raw_values"], rtol=1e-12)
     np.testing.assert_allclose(macro, theirs["uniform_average"], rtol=1e-12)
+    uneven = PEERS[name](TRUTH, SAID, sample_weight=weight, multioutput=[0.3, 0, 0.7])
+    asked = f"macro-{name.replace(')', ',')}" if "(" in name else f"macro-{name}("
+    ev = evaluated(f"{asked}weights=[3,0,7])", weight=weight, interval="none")
+    np.testing.assert_allclose(ev.estimates[0].value, uneven, rtol=1e-12)
     if name in ("R2", "explained-variance"):
         weighed = PEERS[name](TRUTH, SAID, sample_weight=weight, multioutput="variance_weighted")
         value = evaluated(f"variance-weighted-{name}", weight=weight, interval="none")
         np.testing.assert_allclose(value.estimates[0].value, weighed, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["RMSE", "R2", "MAE", "Spearman", "MedAE"])
+def test_weights_of_outputs(name: str) -> None:
+    """Of one output that counts, or of two alike, it is their mean; with interval and test."""
+    said = {"new": SAID, "old": SAID + np.arange(N)[:, None] % 3}
+    for asked, same in (
+        (f"macro-{name}(weights=[0,2,0])", f"macro-{name}(labels={list(NAMES[1:2])})"),
+        (f"macro-{name}(multioutput=[1,1,0.0])", f"macro-{name}(labels={list(NAMES[:2])})"),
+    ):
+        ev = evaluated(asked, same, said=said, baseline="old")
+        first, second = ev.estimates[:2]
+        assert first.measure == asked.replace("multioutput", "weights").replace(
+            "[0,2,0]", "[0.0,2.0,0.0]").replace("[1,1,0.0]", "[1.0,1.0,0.0]")  # fmt: skip
+        assert (
+            str(cal.measure(first.measure, family=("regression", "fit", "order"))) == first.measure
+        )
+        for of in ((first, second), tuple(ev.comparison)):
+            a, b = ((x.value, x.low, x.high) for x in of)
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert first.default == pytest.approx(second.default, nan_ok=True)
+
+
+def test_weights_of_outputs_that_are_none() -> None:
+    for given in ("[-1,2,3]", "[0,0,0]", "['a']", "3"):
+        with pytest.raises(UnknownMeasureError, match="expected what each output counts for"):
+            cal.measure(f"macro-R2(weights={given})", family="fit")
+    with pytest.raises(InputError, match="has 2 weights, there are 3 outputs"):
+        evaluated("macro-R2(weights=[1,2])")
+    with pytest.raises(UnknownMeasureError, match="of the outputs of a regression"):
+        cal.measure("macro-F1(weights=[1,2])")
 
 
 def test_scikit_learns_names_of_averages_are_read() -> None:

@@ -61,13 +61,19 @@ def by_agreement(definition: Any, undefined: str) -> float | None:
     return value if fits or definition.task == "retrieval" else None
 
 
-#: ``labels`` or ``without``, and the classes that an average is of, or is not.
-Among: TypeAlias = "tuple[str, tuple[str, ...]] | None"
+#: ``labels`` or ``without``, and the classes that an average is of, or is not; or ``weights``, and
+#: what each output counts for.
+Among: TypeAlias = "tuple[str, tuple[str, ...]] | tuple[str, tuple[float, ...]] | None"
+WEIGHTS = "weights"
 
 
 def picked(among: Among, labels: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Which classes an average is of. Raises ``ValueError`` for one that there is not."""
     how, names = among or ("without", ())
+    if how == WEIGHTS:
+        if len(names) != len(labels):
+            raise ValueError(f"there are {len(names)} weights of {len(labels)} outputs")
+        return np.array(names, np.float64) > 0
     unknown = [name for name in names if name not in labels]
     if unknown:
         raise ValueError(f"{unknown[0]!r} is no class of {', '.join(labels)}")
@@ -79,6 +85,21 @@ def written_among(among: Among) -> list[str]:
     return [] if among is None else [f"{among[0]}=[{','.join(map(repr, among[1]))}]"]
 
 
+def weights_of(among: Among) -> FloatArray | None:
+    """What each of the outputs that an average is of counts for, in all 1; None where all count
+    alike."""
+    if among is None or among[0] != WEIGHTS:
+        return None
+    weights = np.array([float(weight) for weight in among[1] if float(weight) > 0])
+    return np.asarray(weights / weights.sum())
+
+
+def mean_of(among: Among, values: FloatArray) -> FloatArray:
+    """The mean of the values of outputs along the last axis."""
+    weights = weights_of(among)
+    return np.asarray(values.mean(axis=-1) if weights is None else values @ weights)
+
+
 def averaged(measure: Any, statistic: Any) -> FloatArray | None:
     """The mean over classes or outputs that a measure asks for; NaN where
     :func:`without_average` says why. None where it asks for none, or its counts are added up."""
@@ -88,7 +109,7 @@ def averaged(measure: Any, statistic: Any) -> FloatArray | None:
         values = measure.plain.apply(statistic)
         if measure.average == BY_VARIANCE:
             return _mean(statistic.of_truth, values)
-        return np.asarray(values.mean(axis=-1))
+        return mean_of(measure.among, values)
     return None
 
 

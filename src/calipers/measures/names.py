@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from calipers.measures.averages import BY_VARIANCE, PAIRWISE
+from calipers.measures.averages import BY_VARIANCE, PAIRWISE, WEIGHTS
 from calipers.measures.definition import Definition, Measure
 from calipers.measures.dialects import ELSEWHERE, in_our_words
 from calipers.measures.errors import UnknownMeasureError
@@ -50,6 +50,8 @@ _SAME = {"ovr": "macro", "weighted-ovr": "weighted", "ovr-weighted": "weighted"}
     "ovo-weighted": "weighted-ovo",
     "uniform-average": "macro",
 }
+#: What an average is of: of some classes or outputs, or of outputs that count for as much as this.
+_SUBSETS, _WEIGHTS = ("labels", "without"), (WEIGHTS, "multioutput")
 _INFIX = re.compile(r"(?P<name>.+?)[-_](?P<number>\d+)[-_](?P<rest>.+)$")
 _TRAILING_NUMBER = re.compile(r"(?P<name>.+?)(?P<joint>[_.]?)(?P<number>\d+(?:\.\d+)?|(?i:inf))$")
 
@@ -83,6 +85,7 @@ def parse(
             raise UnknownMeasureError(
                 f"{text!r}: {made} is no share of the variance of the truth; ask for macro-{made}"
             )
+        _check_weights(text, made, view)
         return replace(made, **view)
     name, readings, values = _readings(text, families)
     if not readings:
@@ -105,6 +108,16 @@ def _alias(definition: Definition, name: str) -> str | None:
     own = key(name)
     words = (a for a in definition.aliases if key(a) == own and "_" not in a)
     return None if key(definition.name) == own else next(words, None)
+
+
+def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
+    """That those that have weights are outputs, and have no others."""
+    how = (view.get("among") or ("",))[0]
+    if how == WEIGHTS and (made.task != "regression" or view["average"] == BY_VARIANCE):
+        raise UnknownMeasureError(
+            f"{text!r}: weights= are of the outputs of a regression, as in "
+            "macro-R2(weights=[0.3, 0.7])"
+        )
 
 
 def in_each_task(
@@ -261,10 +274,15 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
     if match is None or match["arguments"] is None:
         return name, {}
     values = _arguments(text, match["arguments"])
-    given = {how: values.pop(how) for how in ("labels", "without") if how in values}
+    given = {how: values.pop(how) for how in (*_SUBSETS, *_WEIGHTS) if how in values}
     if not given:
         return name, {}
     (how, classes), *more = given.items()
+    weighed = how in _WEIGHTS and not more
+    if weighed and not _are_weights(classes):
+        raise UnknownMeasureError(
+            f"{text!r}: expected what each output counts for, as in weights=[0.3, 0.7]"
+        )
     if more or not isinstance(classes, list | tuple) or not classes:
         raise UnknownMeasureError(
             f"{text!r}: expected labels= or without=, a list of classes such as labels=['a', 'b']"
@@ -272,7 +290,15 @@ def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:
     rest = ",".join(f"{key}={value!r}" for key, value in values.items())
     at = "" if match["at"] is None else f"@{match['at']}"
     bare = match["name"] + (f"({rest})" if rest else "") + at
+    if weighed:
+        return bare, {"among": (WEIGHTS, tuple(map(float, classes)))}
     return bare, {"among": (how, tuple(dict.fromkeys(map(str, classes))))}
+
+
+def _are_weights(given: Any) -> bool:
+    """Whether these are numbers from 0 on, some above 0."""
+    listed = isinstance(given, list | tuple) and all(isinstance(x, int | float) for x in given)
+    return listed and all(0 <= x < math.inf for x in given) and any(x > 0 for x in given)
 
 
 def _viewed_in(families: Sequence[str], view: Mapping[str, Any]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.resampling import row_means
+from calipers.measures.averages import mean_of, weights_of
 from calipers.readings.losses import of_losses, slope
 from calipers.statistics import FloatArray, Moments
 
@@ -30,9 +31,9 @@ class OutputLosses:
     function of the mean loss of each, as RMSE is.
 
     With slopes s of the outputs and S of one output at the average, a row moves the average as a
-    loss of Σsx/(kS) moves one. The mean of these is what one output would lose that has the
-    average: of RMSE a the mean of a·x/a_j over outputs j is a². So its intervals and tests are
-    those of one output.
+    loss of Σsx/(kS) moves one, or Σusx/S where outputs count for u. The mean of these is what one
+    output would lose that has the average: of RMSE a the mean of a·x/a_j over outputs j is a². So
+    its intervals and tests are those of one output.
     """
 
     values: FloatArray
@@ -42,32 +43,35 @@ class OutputLosses:
 
     def reading(self, measure: Any) -> Reading:
         """The reading of an average."""
-        plain, k = measure.plain, self.values.shape[1]
+        plain, u = measure.plain, weights_of(measure.among)
+        u = np.full(self.values.shape[1], 1 / self.values.shape[1]) if u is None else u
         moments = [Moments.from_rows(column, self.weight) for column in self.values.T]
         each = [float(plain.apply(of)) for of in moments]
         rest = self.weight, self.clusters, self.settings
-        value = float(np.mean(each))
+        value = float(mean_of(measure.among, np.array(each)))
         if not np.isfinite(value):
             return of_losses(plain, self.values.sum(axis=1), *rest)
         # Where an output has no loss at all, there is no slope, and no row moves it.
         slopes = np.array([slope(plain, *of) for of in zip(each, moments, strict=True)])
         slopes = np.where(np.isfinite(slopes), slopes, 0.0)
         one = slope(plain, value, moments[0])
-        share = slopes / (k * one) if np.isfinite(one) else np.full(k, 1 / k)
+        share = u * slopes / one if np.isfinite(one) else u
         made = of_losses(plain, self.values @ share, *rest)
-        return replace(made, value=value, replicates=lambda: self._replicates(plain, moments[0]))
+        return replace(made, value=value, replicates=lambda: self._replicates(measure, moments[0]))
 
-    def _replicates(self, plain: Any, near: Moments) -> FloatArray:
+    def _replicates(self, measure: Any, near: Moments) -> FloatArray:
         means = row_means(self.values, self.weight, self.settings, self.clusters)
-        drawn: FloatArray = plain.apply(replace(near, mean=means))  # type: ignore[arg-type]
-        return np.asarray(drawn.mean(axis=-1))
+        drawn: FloatArray = measure.plain.apply(replace(near, mean=means))  # type: ignore[arg-type]
+        return mean_of(measure.among, drawn)
 
 
 def of_each(measure: Any, terms: Sequence[Reading]) -> Reading:
     """The mean of the readings of the outputs; undefined for the reasons of all that have none."""
+    weights = weights_of(measure.among)
+    shares = [1 / len(terms)] * len(terms) if weights is None else weights.tolist()
     first, undefined = terms[0], {w: n for of in terms for w, n in of.undefined.items()}
     made = weighted(
-        [(1 / len(terms), reading) for reading in terms],
+        list(zip(shares, terms, strict=True)),
         kind="largest" if first.kind == "largest" else "average over outputs",
         bounds=first.bounds,
         higher_is_better=first.higher_is_better,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.measures.averages import WEIGHTS
 from calipers.once import kept
 
 if TYPE_CHECKING:
@@ -197,7 +198,10 @@ class System:
 
 def named_classes(measure: Measure, names: Sequence[str], what: str = "class") -> None:
     """That there are the classes that a measure names."""
-    asked = () if measure.among is None else measure.among[1]
+    how, asked = measure.among or ("", ())
+    if how == WEIGHTS and len(asked) != len(names):
+        raise InputError(f"{measure}: has {len(asked)} weights, there are {len(names)} outputs")
+    asked = () if how == WEIGHTS else tuple(map(str, asked))
     for label in (*asked, *(() if measure.label is None else (measure.label,))):
         if label not in names:
             meant = did_you_mean(label, names)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from calipers.measures.averages import WEIGHTS, Among, mean_of, weights_of
 from calipers.readings.losses import Losses
 from calipers.readings.numbers import Fitted
 from calipers.readings.outputs import OutputLosses, of_each
@@ -25,9 +27,11 @@ if TYPE_CHECKING:
 class Together(Predictions):
     """All outputs of a row as one: a row loses the mean of what it loses by each."""
 
+    among: Among = None
+
     def over(self, measure: Measure) -> Losses:
         """The mean loss of each row."""
-        losses = measure.losses(self.truth, self.predicted).mean(axis=1)
+        losses = mean_of(self.among, measure.losses(self.truth, self.predicted))
         return Losses(losses, self.weight, self.clusters, self.settings)
 
 
@@ -80,7 +84,10 @@ class Outputs(System):
         if d.on is not Moments or d.interval is not None:
             return None
         together: Together = self._picked(measure, Together)
-        return together
+        if weights_of(measure.among) is None:
+            return together
+        weighed = partial(replace, together, among=measure.among)
+        return self.once((Together, WEIGHTS, measure.among), weighed)
 
     def over(self, measure: Measure) -> Fitted | None:
         """Truth and prediction, where their moments tell all."""
@@ -108,5 +115,5 @@ class Outputs(System):
             return super().constant(measure)
         each = [one.constant(measure.plain) for one in self._each(measure)]
         if measure.average == "macro":
-            return float(np.mean(each))
+            return float(mean_of(measure.among, np.array(each)))
         return 0.0 if (np.array(each) == 0).any() else float("nan")
