@@ -45,7 +45,8 @@ def of_counts(counts: list[list[int]]) -> dict[str, list[int | None]]:
     return {f"r{r}": [row[r] if r < len(row) else None for row in rows] for r in range(most)}
 
 
-NAMES = {"alpha": "Krippendorff-alpha", "Fleiss": "Fleiss-kappa", "percent": "percent-agreement"}
+NAMES = {"alpha": "Krippendorff-alpha", "Fleiss": "Fleiss-kappa", "percent": "percent-agreement",
+         "AC1": "Gwet-AC1"}  # fmt: skip
 
 
 def measured(ratings: Any, method: str = "alpha", **options: Any) -> cal.Estimate:
@@ -139,6 +140,19 @@ def test_pairs_one_by_one(scale: str) -> None:
         assert value(ratings, scale=scale) == pytest.approx(by_pairs(ratings, scale), abs=1e-12)
 
 
+def test_gwets_ac1() -> None:
+    """Where κ and α are below 0 as nearly all ratings are of one category; and by hand, with
+    ratings missing, of a category more that a slice has not."""
+    first, second = [0] * 123 + [1] * 2, [0] * 118 + [1] * 5 + [0] * 2
+    assert value({"a": first, "b": second}, "AC1") == pytest.approx(0.940776, abs=5e-7)
+    said = {"a": [0, 1, 1, 2, 3], "b": [0, 1, 0, 2, None], "c": [0, 0, None, None, None]}
+    agreed = (1 + 1 / 3 + 0 + 1) / 4
+    shares = np.array([[1, 0, 0, 0], [1 / 3, 2 / 3, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 1, 0]]).mean(0)
+    chance = (shares * (1 - shares)).sum() / 3
+    assert value(said, "AC1") == pytest.approx((agreed - chance) / (1 - chance), abs=1e-12)
+    assert value({"a": [1, 1, 2], "b": [1, 1, None]}, "AC1") == 1
+
+
 def test_percent() -> None:
     agreed = {"a": [0, 1, 1, None], "b": [0, 1, 0, 1], "c": [0, 0, None, None]}
     # Each rating agrees with this share of the others of its item: 1 1 1, ½ ½ 0, 0 0.
@@ -148,7 +162,7 @@ def test_percent() -> None:
 @pytest.mark.parametrize(
     ("method", "scale"),
     [("alpha", "nominal"), ("alpha", "ordinal"), ("alpha", "interval"), ("Fleiss", "nominal"),
-     ("percent", "nominal")],
+     ("percent", "nominal"), ("AC1", "nominal")],
 )  # fmt: skip
 def test_how_items_move_it(method: str, scale: str) -> None:
     """Each item a thousand times, one of them once more or less: the slope is what is told."""
@@ -188,7 +202,7 @@ def test_the_order_of_raters_and_items_changes_nothing() -> None:
 
 def test_perfect_agreement_has_an_interval() -> None:
     said = [0, 1] * 20
-    for method in ("alpha", "Fleiss", "percent"):
+    for method in ("alpha", "Fleiss", "percent", "AC1"):
         found = measured({"a": said, "b": said}, method)
         assert (found.value, found.high) == (1, 1)
         assert 0.7 < found.low < 0.97

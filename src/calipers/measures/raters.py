@@ -108,6 +108,38 @@ def fleiss(r: Ratings) -> FloatArray:
     return _beyond_chance(r, "nominal", 0)
 
 
+@of_raters(
+    "Gwet-AC1",
+    aliases=("AC1", "gwet_ac1", "gwets_ac1"),
+    range=(-1, 1),
+    undefined=_NO_ITEM | {"one_category": lambda r, _: len(r.categories) < 2},
+    reference="Gwet 2008",
+)
+def gwet(r: Ratings) -> FloatArray:
+    """Gwet's AC1: the mean share of the pairs of ratings of an item that agree beyond chance, (p −
+    p_e)/(1 − p_e) with p_e = Σ π(1 − π)/(q − 1) over the q categories, π being the mean share of
+    the ratings of an item that are of one.
+
+    Where nearly all ratings are of one category it stays near p, where κ and α go to 0. Categories
+    are those of all ratings in the data. Items have any number of ratings and count alike."""
+    agreed, chance, _ = _by_gwet(r)
+    return np.asarray((agreed - chance) / (1 - chance))
+
+
+def _by_gwet(r: Ratings) -> tuple[float, float, FloatArray]:
+    """What agrees, what does so by chance, and how fast that grows with the share of a category."""
+    pi, others = (r.shared / r.times[:, None]).mean(axis=0), len(r.categories) - 1
+    agreed = float(r.agreeing[r.twice].mean())
+    return agreed, float(pi @ (1 - pi)) / others, np.asarray((1 - 2 * pi) / others)
+
+
+def _moves_gwet(r: Ratings) -> FloatArray:
+    agreed, chance, slope = _by_gwet(r)
+    more = (r.shared / r.times[:, None]) @ slope
+    moved = r.agreeing[r.twice] / (1 - chance) + (agreed - 1) / (1 - chance) ** 2 * more
+    return np.asarray(moved / len(r.shared))
+
+
 @of_raters("percent-agreement", range=(0, 1), undefined=_NO_ITEM, reference="Fleiss 1971")
 def percent(r: Ratings) -> FloatArray:
     """Share of the pairs of ratings of an item that agree, by chance or not; each rating counts
@@ -124,6 +156,7 @@ _MOVES: dict[Callable[..., Any], Callable[..., FloatArray]] = {
     krippendorff: partial(_moves, again=1),
     fleiss: partial(_moves, scale="nominal", again=0),
     percent: _moves_percent,
+    gwet: _moves_gwet,
 }
 
 
