@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.inference.settings import Settings
 from calipers.measures.raters import moved_by_items
+from calipers.readings.raters import Rated
 from calipers.statistics.ratings import Ratings
 
 #: Krippendorff 2011: four observers, twelve units.
@@ -349,6 +352,43 @@ def test_two_sets_of_raters_beside_leaving_items_out() -> None:
         for k in range(120)
     ]
     assert difference.wins == sum(np.array(agreeing[:120]) > agreeing[120:])
+
+
+def test_what_items_move_a_difference_by() -> None:
+    """Of those that either pair of raters rated twice; an item of the other pair moves nothing."""
+    codes = np.array([[0, 0, 1, 0], [1, 1, 1, 0], [0, 1, -1, 2], [2, 2, 2, 2], [1, -1, 1, 1],
+                      [0, -1, 2, -1], [2, 1, 2, 2]])  # fmt: skip
+    parts = [Ratings.from_codes(codes[:, k : k + 2], "xyz", np.arange(3.0)) for k in (0, 2)]
+    measure = cal.measure("Krippendorff-alpha")
+    first, second = (Rated(of, Settings()).reading(measure) for of in parts)
+    units = (first - second).units
+    assert units is not None
+    expected = np.full(7, first.value - second.value)
+    for sign, of, twice in zip((1, -1), parts, ([0, 1, 2, 3, 6], [0, 1, 3, 4, 6]), strict=True):
+        own = moved_by_items(measure, of)
+        assert own is not None
+        expected[twice] += sign * 6 / 5 * own
+    np.testing.assert_allclose(units.values, np.delete(expected, 5), rtol=1e-12)
+
+
+def test_pairs_of_ratings_of_an_item() -> None:
+    """One pair of three agrees, three of three, none of one; an item of one rating has no pair."""
+    codes = np.array([[0, 0, 1], [1, 1, 1], [2, -1, 0], [-1, -1, 1]])
+    ratings = Ratings.from_codes(codes, "xyz", np.arange(3.0))
+    np.testing.assert_allclose(ratings.agreeing, [1 / 3, 1, 0, np.nan])
+
+
+def test_the_agreement_of_two_raters_is_a_share() -> None:
+    found = measured({"a": [0, 1] * 10, "b": [0, 1] * 8 + [1, 1, 0, 0]}, "percent")
+    assert found.value == 18 / 20
+    assert (found.low, found.high) == pytest.approx(stats.beta.ppf([0.025, 0.975], 18.5, 2.5))
+
+
+def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
+    for others, few in ((14, True), (15, False)):
+        said = [1] * others + [0] * (90 - others)
+        method = measured({"a": said, "b": said[:-1] + [0]}).method
+        assert method.endswith("but few ratings beside the commonest") == few
 
 
 def test_what_is_found_of_raters() -> None:

@@ -66,8 +66,9 @@ def test_averages_over_labels(rows: Rows, design: str) -> None:
     ends = [2 * (middle + side * half) / (1 + Z**2 / n) - 1 for side in (-1, 1)]
     made = cal.multilabel(
         truth, said, measures=["macro-MCC"], curves=False, **options(rows, design)
-    )
-    assert limits(made["macro-MCC"]) == near(*ends, rel=1e-6)
+    )["macro-MCC"]
+    assert limits(made) == near(*ends, rel=1e-6)
+    assert made.standard_error == pytest.approx(2 * np.sqrt(p * (1 - p) / n), rel=1e-6)
 
 
 def f1_slopes(tp: Any, wrong: Any) -> tuple[Any, Any]:
@@ -79,7 +80,8 @@ def f1_slopes(tp: Any, wrong: Any) -> tuple[Any, Any]:
 @data
 @designs
 def test_averages_over_classes(rows: Rows, design: str) -> None:
-    """Half a right row more of each class, and half a wrong one, which is an error of two."""
+    """Half a right row more of each class, and half a wrong one, which is an error of two. A class
+    without rows adds nothing."""
     k = np.arange(rows.n)
     truth, said = k * k % 7 % 3, np.where(rows.a > 0.6, (k * k % 7 + k) % 3, k * k % 7 % 3)
     w, clustered = weight_of(rows, design), design in ("clustered", "both")
@@ -105,7 +107,7 @@ def test_averages_over_classes(rows: Rows, design: str) -> None:
     p = value - bias
     middle, half = p + Z**2 / (2 * n), Z * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
     made = cal.classification(
-        truth, said, measures=["macro-F1"], curves=False, **options(rows, design)
+        truth, said, labels=range(4), measures=["macro-F1"], curves=False, **options(rows, design)
     )
     ends = [(middle + side * half) / (1 + Z**2 / n) for side in (-1, 1)]
     assert limits(made["macro-F1"]) == near(*ends, rel=1e-6)

@@ -38,6 +38,7 @@ def test_the_standard_error_is_numpys_without_weights() -> None:
     value = np.random.default_rng(6).normal(size=57)
     expected = value.std(ddof=1) / np.sqrt(57)
     assert Moments.from_rows(value).standard_error == pytest.approx(expected, rel=1e-12)
+    assert Moments.from_rows(np.array([1.0, 3.0])).standard_error == pytest.approx(1.0)
     joined = Moments.from_rows(value[:20]) + Moments.from_rows(value[20:])
     assert joined.standard_error == pytest.approx(expected, rel=1e-12)
 

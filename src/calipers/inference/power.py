@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -144,8 +145,7 @@ def equivalence_power(
     >>> round(equivalence_power(0.0, 0.03, 0.01), 3)
     0.825
     """
-    from scipy.special import ndtr, ndtri, stdtrit
-    from scipy.stats import chi
+    from scipy.special import chdtri, gammaln, ndtr, ndtri, stdtrit
 
     def within(reach: FloatArray) -> FloatArray:
         """P(|estimate| + reach < margin)."""
@@ -155,16 +155,27 @@ def equivalence_power(
     if degrees is None or degrees > NEARLY_NORMAL:
         return float(within(np.float64(ndtri(level))))
     critical, root = float(stdtrit(degrees, level)), math.sqrt(degrees)
-    low, high = (float(chi.ppf(q, degrees)) for q in (1e-13, 1 - 1e-13))
+    low, high = (math.sqrt(chdtri(degrees, tail)) for tail in (1 - 1e-13, 1e-13))
     # With a larger estimated error no estimate is within both margins.
     if critical * high > margin / se * root:
         high = margin / se * root / critical
     if high <= low:
         return 0.0
-    node, weight = np.polynomial.legendre.leggauss(200)
+    node, weight = _nodes()
     s = low + (node + 1) * (high - low) / 2
-    value = np.sum(weight * within(critical * s / root) * chi.pdf(s, degrees)) * (high - low) / 2
-    return float(value)
+    of_chi = np.exp(
+        (degrees - 1) * np.log(s)
+        - s * s / 2
+        - (degrees / 2 - 1) * math.log(2)
+        - float(gammaln(degrees / 2))
+    )
+    return float(np.sum(weight * within(critical * s / root) * of_chi)) * (high - low) / 2
+
+
+@lru_cache(maxsize=1)
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    """Of Gauss and Legendre's quadrature, which take longer to find than all else."""
+    return np.polynomial.legendre.leggauss(200)
 
 
 # --- Shares and areas ----------------------------------------------------------------------------
