@@ -387,7 +387,7 @@ def test_the_agreement_of_two_raters_is_a_share() -> None:
 def test_few_ratings_beside_the_commonest_are_cautioned() -> None:
     for others, few in ((14, True), (15, False)):
         said = [1] * others + [0] * (90 - others)
-        method = measured({"a": said, "b": said[:-1] + [0]}).method
+        method = measured({"a": said, "b": [*said[:-1], 0]}).method
         assert method.endswith("but few ratings beside the commonest") == few
 
 

@@ -591,3 +591,19 @@ def test_bca_ends_where_the_correction_turns_back() -> None:
     ends = bias + np.array([-1, 1]) * stats.norm.ppf(0.975)
     expected = stats.norm.cdf(bias + ends / (1 + 0.5 * ends))
     assert (found.low, found.high) == pytest.approx(tuple(expected), rel=1e-9)
+
+
+def test_intervals_of_areas_end_at_their_limits() -> None:
+    """Three positives of which one lies below one of three negatives: an AUC of 8/9."""
+    truth, score = np.array([1, 1, 1, 0, 0, 0], bool), np.array([6.0, 5.0, 3.0, 4.0, 2.0, 1.0])
+    for of, area in ((score, 8 / 9), (-score, 1 / 9)):
+        table = ScoreTable.from_rows(truth, of)
+        for made in (
+            intervals.delong_interval(area, table, 0.95),
+            intervals.hanley_interval(area, table, 0.95),
+        ):
+            assert (made.low, made.high)[int(area > 0.5)] == float(area > 0.5)
+    above = intervals.separated(1.0, 4, 0.9)
+    assert (above.low, above.high) == (pytest.approx(0.05**0.25), 1.0)
+    below = intervals.separated(0.0, 4, 0.9)
+    assert (below.low, below.high) == (0.0, pytest.approx(1 - 0.05**0.25))
