@@ -128,7 +128,8 @@ def test_markdown_has_the_table_of_labels(data: dict[str, Any]) -> None:
         "multilabel", "rows.csv", "--truth", "tags", "--predicted", "said", "--separator", "|",
         "--format", "markdown",
     )  # fmt: skip
-    assert "| label | rows | TP | FP | FN | TN | precision | recall | F1 |" in done.stdout
+    measures = "accuracy | precision | NPV | recall | specificity | F1"
+    assert f"| label | rows | TP | FP | FN | TN | {measures} |" in done.stdout
 
 
 def test_tables_of_their_own_are_joined(data: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ import click
 
 from calipers.cli.common import Output, measure_options, output_options, undefined_option
 from calipers.cli.files import Command, InFile, asked
-from calipers.cli.options import choice, text, texts
-from calipers.cli.output import print_below
+from calipers.cli.options import choice, switch, text, texts
+from calipers.cli.output import no_tables_below, print_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
@@ -83,6 +83,7 @@ NORMALISED = ("truth", "prediction", "all")
     ORIENTATIONS,
     "What is a row of the confusion matrix, here, in Markdown and in the report.",
 )
+@switch("--by-class", "Show the table of classes too: each against the rest.")
 @undefined_option
 @measure_options
 @output_options
@@ -97,6 +98,7 @@ def command(
     cells: tuple[str, ...],
     confusion: str | None,
     orientation: str,
+    by_class: bool,
     measures: tuple[str, ...],
     **options: Any,
 ) -> None:
@@ -123,7 +125,7 @@ def command(
         --positive yes
     """
     output = Output.take(options)
-    _check_look(output, confusion)
+    _check_look(output, confusion, by_class=by_class)
     for name in ("score", "probability", "predicted", "count") if cells else ():
         if options[name]:
             raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
@@ -168,7 +170,7 @@ def command(
         )
     if cutoffs is not None:
         evaluation = _with_cutoffs(evaluation, cutoffs, asked_for, prevalence)
-    _finish(evaluation, output, confusion, orientation)
+    _finish(evaluation, output, confusion, orientation, by_class=by_class)
 
 
 def _with_cutoffs(
@@ -197,8 +199,10 @@ def _of_counts(measures: Sequence[str]) -> list[str]:
     return [name for name in named if parse(name, families).definition.on is ConfusionMatrix]
 
 
-def _check_look(output: Output, confusion: str | None) -> None:
+def _check_look(output: Output, confusion: str | None, *, by_class: bool) -> None:
     """That what is said of the confusion matrix is about something that shows it."""
+    if by_class:
+        no_tables_below("--by-class", output.kind, output.path)
     if confusion is not None and (output.kind != "table" or output.path):
         raise click.UsageError(
             "--confusion goes with a table on the standard output; other formats have the counts"
@@ -222,9 +226,16 @@ def _check_classes(names: Sequence[str] | None, positive: str | None, systems: S
 
 
 def _finish(
-    evaluation: Evaluation, output: Output, confusion: str | None, orientation: str
+    evaluation: Evaluation,
+    output: Output,
+    confusion: str | None,
+    orientation: str,
+    *,
+    by_class: bool,
 ) -> None:
-    """Write the result, and show the confusion matrices."""
+    """Write the result, and show the confusion matrices and the tables of classes."""
+    if by_class and not evaluation.label_tables:
+        raise click.UsageError("--by-class is about three classes or more, 100 at most")
     if not evaluation.confusions and output.then is None:
         for name in filter(asked, ("confusion", "orientation")):
             raise click.UsageError(
@@ -240,6 +251,8 @@ def _finish(
         elif on_terminal and len(evaluation.confusions) <= MOST_SHOWN:
             few = [own for own in evaluation.confusions if len(own.labels) <= MOST_CLASSES]
             _show(few, "counts", orientation)
+        if by_class:
+            print_tables(evaluation)
 
 
 def _show(confusions: Iterable[AnyConfusion], confusion: str, orientation: str) -> None:

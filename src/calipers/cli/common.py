@@ -138,7 +138,7 @@ _OF_OUTPUT = frozenset(
     {"format_", "output", "layout", "report", "open_", "requirements", "junit", "summary", "keep"}
     | {"charts", "chart_formats", "per_topic", "per_topic_dir", "per_group"}
     | {"topic_curves"}
-    | {"per_point", "by_label", "by_cluster"}
+    | {"per_point", "by_label", "by_class", "by_cluster"}
     | {
         "confusion",
         "cutoffs",

@@ -14,6 +14,7 @@ from calipers.data.classes import Classes, Coded, check_predicted, classes, code
 from calipers.data.columns import Ids
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.evaluate.by_class import class_tables
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins
 from calipers.evaluate.kept import Baseline
@@ -113,6 +114,7 @@ def multiclass(
         shown=lambda systems: {
             "curves": _curves(systems.values()) if curves else (),
             "confusions": confusions(systems, settings),
+            "label_tables": class_tables(list(systems.values())),
         },
     )
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.arrays import same_length
@@ -33,8 +31,8 @@ from calipers.data.labels import (
 )
 from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
+from calipers.evaluate.by_class import by_label
 from calipers.evaluate.cuts import Bins, slice_columns
-from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -49,7 +47,7 @@ from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
-from calipers.results import Evaluation, LabelTable
+from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
 from calipers.systems.base import named_classes
@@ -68,12 +66,6 @@ OF_SCORES = ("macro-AUC", "macro-AP", "LRAP", "coverage-error", "ranking-loss")
 OF_PROBABILITIES = ("macro-log-loss", "macro-Brier")
 
 FAMILIES = ("multilabel", "label-ranks", "counts", "scores", "probabilities", "calibration")
-
-#: What the table of labels holds of each, by the family and where there is what it reads.
-OF_LABEL = (
-    ("counts", "labels", ("precision", "recall", "F1")),
-    ("scores", "scores", ("AUC", "AP")),
-)
 
 #: Of more labels than these there are no curves.
 MOST_CURVES = 20
@@ -249,37 +241,6 @@ def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
         if system.score is not None
         for label in system.labels
     ]
-
-
-def by_label(system: LabelSystem) -> LabelTable:
-    """The counts of each label, and its measures with intervals that need no bootstrap."""
-    own = system.settings
-    shown = own if own.interval == "none" else replace(own, interval="analytic")
-    plain = system.under(shown)
-    measures = [
-        parse(name, family)
-        for family, reads, names in OF_LABEL
-        if system.serves(reads)
-        for name in names
-    ]
-    found = {
-        str(m): [estimate(plain.of_label(label), m) for label in system.labels] for m in measures
-    }
-    counts = None
-    if system.predicted is not None:
-        (tn, fp), (fn, tp) = np.moveaxis(plain.matrices.counts, 0, -1)
-        counts = {"TP": tp, "FP": fp, "FN": fn, "TN": tn}
-    total = len(system.truth) if system.weight is None else float(system.weight.sum())
-    return LabelTable(
-        system=system.name,
-        labels=system.labels,
-        truth=system.shares * total,
-        counts=counts or {},
-        values={name: np.array([e.value for e in of]) for name, of in found.items()},
-        low={name: np.array([e.low for e in of]) for name, of in found.items()},
-        high={name: np.array([e.high for e in of]) for name, of in found.items()},
-        level=own.level,
-    )
 
 
 # --- Input ----------------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ def caption(table: LabelTable) -> str:
     parts = [
         {
             "label": f"{labels}; rows: how many have the label.",
+            "class": f"{numbers.count(len(table.labels), 'classes')}, each against the rest; rows: "
+            "how many are of the class. PPV is the precision.",
             "cluster": "Points: how many are in the cluster; then those of each class, and means.",
             "rater": "Ratings of each rater, in all and as each category; and the value of all "
             "other raters without this one.",
@@ -59,13 +61,18 @@ def caption(table: LabelTable) -> str:
     if any((low == low).any() for low in table.low.values()):
         parts.append(
             f"{numbers.percent(table.level)} intervals of each {table.of} by itself; with many "
-            f"{table.of}s some of them miss."
+            f"{plural(table)} some of them miss."
         )
     return " ".join(parts)
+
+
+def plural(table: LabelTable) -> str:
+    """What the rows of the table are."""
+    return "classes" if table.of == "class" else f"{table.of}s"
 
 
 def section(table: LabelTable) -> dict[str, Any]:
     """What the page shows of one system."""
     head, rows = grid(table)
-    told = {"system": short(table.system), "of": f"{table.of.capitalize()}s"}
+    told = {"system": short(table.system), "of": plural(table).capitalize()}
     return {**told, "head": head, "rows": rows, "caption": caption(table)}

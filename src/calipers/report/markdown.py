@@ -67,7 +67,8 @@ def _lines(evaluation: Evaluation, orientation: str, *, wide: bool) -> Iterator[
         yield from (*table(tables.of_estimates(evaluation, arrows=True)), "")
     if evaluation.comparison is not None and len(evaluation.comparison):
         yield from _differences(evaluation.comparison, folded=wide)
-    yield from _confusions(evaluation.confusions, orientation)
+    by_class = any(table.of == "class" for table in evaluation.label_tables)
+    yield from _confusions(evaluation.confusions, orientation, told=by_class)
     yield from _labels(evaluation.label_tables)
     if evaluation.cutoffs is not None:
         yield from cutoffs.markdown(evaluation.cutoffs)
@@ -105,14 +106,17 @@ def _differences(comparison: Comparison, *, folded: bool = False) -> Iterator[st
         yield from ("### All systems together", "", *table(tables.of_all_systems(comparison)), "")
 
 
-def _confusions(confusions: Sequence[AnyConfusion], orientation: str) -> Iterator[str]:
-    """The matrix of each system, and the table of its classes where there are more than two."""
+def _confusions(
+    confusions: Sequence[AnyConfusion], orientation: str, *, told: bool
+) -> Iterator[str]:
+    """The matrix of each system, and a table of its classes where there are more than two, unless
+    another is told."""
     for own in confusions:
         if len(own.labels) > confusion.MOST_CLASSES:
             continue
         of = f" of {markup.name(own.system)}" if len(confusions) > 1 else ""
         yield from (f"### Confusion matrix{of}", "", own.to_markdown(orientation), "")
-        if len(own.labels) > 2:
+        if len(own.labels) > 2 and not told:
             yield from (*matrix(*confusion.class_table(own)), "")
 
 
@@ -121,7 +125,12 @@ def _labels(found: Sequence[LabelTable]) -> Iterator[str]:
     for own in found:
         if len(own.labels) <= labels.MOST_LABELS:
             of = f" of {markup.name(own.system)}" if len(found) > 1 else ""
-            yield from (f"### {own.of.capitalize()}s{of}", "", *matrix(*labels.grid(own)), "")
+            yield from (
+                f"### {labels.plural(own).capitalize()}{of}",
+                "",
+                *matrix(*labels.grid(own)),
+                "",
+            )
 
 
 def _slices(slices: Slices) -> Iterator[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.results.fields import NAN, FloatArray
     from calipers.results.finding import SEVERITIES, Definition, Finding
     from calipers.results.kept import Kept
-    from calipers.results.labels import LabelTable
+    from calipers.results.labels import LabelTable, LabelTables
     from calipers.results.occupied import FewOrMany, OccupiedConfusion
     from calipers.results.plan import Plan, PlanRow
     from calipers.results.regions import Regions
@@ -39,7 +39,7 @@ _HOMES = {
     "finding": "SEVERITIES, Definition, Finding",
     "fields": "NAN, FloatArray",
     "kept": "Kept",
-    "labels": "LabelTable",
+    "labels": "LabelTable, LabelTables",
     "occupied": "FewOrMany, OccupiedConfusion",
     "plan": "Plan, PlanRow",
     "regions": "Regions",
@@ -75,6 +75,7 @@ __all__ = [
     "FloatArray",
     "Kept",
     "LabelTable",
+    "LabelTables",
     "OccupiedConfusion",
     "Overall",
     "PerUnit",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Finding,
         Kept,
         LabelTable,
+        LabelTables,
         PerUnit,
         Slices,
     )
@@ -103,7 +104,7 @@ class Evaluation(Written, Tidy):
     curves: Sequence[Curve] = field(default=(), metadata=DETAILS)
     per_unit: PerUnit | None = field(default=None, metadata=DETAILS)
     confusions: tuple[FewOrMany, ...] = field(default=(), metadata=DETAILS)
-    label_tables: tuple[LabelTable, ...] = field(default=(), metadata=DETAILS)
+    label_tables: Sequence[LabelTable] = field(default=(), metadata=DETAILS)
     notes: tuple[str, ...] = ()
     slices: Slices | None = None
     cutoffs: Cutoffs | None = field(default=None, metadata=BRIEF)
@@ -197,6 +198,42 @@ class Evaluation(Written, Tidy):
         if not self.confusions:
             raise ValueError("there is no confusion matrix: no system predicts labels")
         return self.confusions[0] if len(self.confusions) == 1 else Confusions(self.confusions)
+
+    def per_class(self, system: str | None = None) -> LabelTable | LabelTables:
+        """A row for each class against the rest, or for each label a row may have: how many rows
+        have it, the counts, accuracy, precision (PPV), NPV, recall, specificity, F1, AUC and AP,
+        each with its interval, as far as what the system says allows. Of one system, the only one
+        or ``system``; else the tables of all, by name.
+
+        Raises
+        ------
+        InputError
+            For two classes, of which the evaluation itself is the table; for more than 100; and
+            where there is no such system.
+
+        Examples
+        --------
+        >>> import calipers as cal
+        >>> truth = ["cat", "cat", "dog", "fox"]
+        >>> ev = cal.classification(truth, ["cat", "dog", "dog", "dog"], measures="accuracy")
+        >>> ev.per_class().to_frame()[["class", "rows", "recall", "precision"]]
+          class  rows  recall  precision
+        0   cat   2.0     0.5   1.000000
+        1   dog   1.0     1.0   0.333333
+        2   fox   1.0     0.0        NaN
+        """
+        from calipers.results.asked import refused
+        from calipers.results.labels import LabelTables
+
+        tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
+        if not tables:
+            raise refused(
+                "there is no table of classes: it is of 3 to 100 classes, or of labels a row may "
+                "have several of; of two classes the evaluation itself has all measures"
+            )
+        if system is not None:
+            return tables[system]
+        return tables[0] if len(tables) == 1 else tables
 
     @property
     def charts(self) -> tuple[str, ...]:

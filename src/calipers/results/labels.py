@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from calipers.results.fields import FloatArray, Level, OneOf
 from calipers.results.written import Written, repeated
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 #: What is counted of each line of a table, by what the line is of.
-COUNTED = {"label": "rows", "cluster": "points", "rater": "ratings", "pair": "items"}
+COUNTED = {
+    "label": "rows",
+    "class": "rows",
+    "cluster": "points",
+    "rater": "ratings",
+    "pair": "items",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,10 +31,10 @@ class LabelTable(Written):
     ``truth`` is how many rows (or how much weight) have each label. ``counts`` are those of the
     four cells, ``"TP"``, ``"FP"``, ``"FN"`` and ``"TN"``, of each label; empty where a system names
     no labels. ``values``, ``low`` and ``high`` are by measure, an entry a label; NaN where there is
-    no value or no interval. ``of`` is ``"label"``, ``"cluster"``, ``"rater"`` or ``"pair"``; of a
-    cluster ``truth`` is how many points it has, and ``counts`` how many are of each class, where
-    that is known; of a rater how many ratings, and of each category; of a pair how many items both
-    rated.
+    no value or no interval. ``of`` is ``"label"``, ``"class"`` (each against the rest),
+    ``"cluster"``, ``"rater"`` or ``"pair"``; of a cluster ``truth`` is how many points it has, and
+    ``counts`` how many are of each class, where that is known; of a rater how many ratings, and of
+    each category; of a pair how many items both rated.
 
     Examples
     --------
@@ -107,3 +113,46 @@ class LabelTable(Written):
         for end in ("low", "high"):
             if getattr(self, end).keys() != self.values.keys():
                 yield end, f"expected the measures of values: {', '.join(self.values)}"
+
+
+class LabelTables(Sequence[LabelTable]):
+    """The tables of several systems; ``tables["forest"]`` is that of one."""
+
+    def __init__(self, tables: Iterable[LabelTable]) -> None:
+        self._tables = tuple(tables)
+
+    @overload
+    def __getitem__(self, key: int | str) -> LabelTable: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[LabelTable, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> LabelTable | tuple[LabelTable, ...]:
+        if not isinstance(key, str):
+            return self._tables[key]
+        from calipers.results.asked import meant
+
+        by_name = {table.system: table for table in self}
+        return by_name[meant("system", key, by_name)]
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of all."""
+        return [row for table in self for row in table.rows()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows of all as one pandas frame."""
+        import pandas as pd
+
+        frame: pd.DataFrame = pd.DataFrame(self.rows())
+        return frame
+
+    def _repr_html_(self) -> str:
+        from calipers.report.fragments import label_tables
+
+        return label_tables(self)
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{table.system}\n\n{table}" for table in self)
+
+    __repr__ = __str__
