@@ -1,0 +1,33 @@
+"""Two evaluations of the same rows as one."""
+
+from __future__ import annotations
+
+import os
+
+from calipers.data.errors import InputError
+from calipers.evaluate.rows import Rows
+from calipers.evaluate.skeleton import evaluated
+from calipers.results import Evaluation
+
+
+def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: str) -> Evaluation:
+    """Both by one measure of the first, as if they had been evaluated together; the second, an
+    evaluation of one system or a file that was kept, is the baseline.
+
+    Raises
+    ------
+    InputError
+        Where the first was read from a file, is not of rows, or does not have the measure; and
+        where the rows of the second are others.
+    """
+    source = new.sources
+    if not isinstance(source, Rows):
+        raise InputError(
+            "two evaluations can be compared where the new one has rows and was not read from a "
+            "file; else evaluate the new system with baseline="
+        )
+    named = new.named(measure)
+    measures = [m for m in source.measures if str(m) == named]
+    if not measures:
+        raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
+    return evaluated(new.task, dict(source.by_name), measures, baseline=base, ids=source.ids)

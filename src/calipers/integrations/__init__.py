@@ -1,0 +1,1 @@
+"""Other tools: each module is thin, and needs its tool only when it is called."""

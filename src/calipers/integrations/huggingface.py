@@ -1,0 +1,121 @@
+"""Measures as ``compute_metrics`` of the ``Trainer`` of Hugging Face's transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.errors import InputError
+from calipers.evaluate.classification import classification
+from calipers.evaluate.multilabel import multilabel
+from calipers.evaluate.regression import regression
+from calipers.measures import TASKS, parse
+
+if TYPE_CHECKING:
+    from calipers.results import Evaluation
+    from calipers.statistics import FloatArray
+
+Names = tuple[str, ...]
+
+#: The label of a token that does not count.
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class ComputeMetrics:
+    """What :func:`compute_metrics` makes; it can be pickled."""
+
+    measures: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
+    intervals: bool = False
+
+    def __call__(self, predicted: Any) -> dict[str, float]:
+        """The values by measure, of an ``EvalPrediction``."""
+        logits = np.asarray(_first(predicted.predictions), np.float64)
+        truth = np.asarray(_first(predicted.label_ids))
+        out: dict[str, float] = {}
+        for names, evaluation in self._evaluations(logits, truth):
+            for name in names:
+                e = evaluation[name]
+                out[name] = e.value
+                if self.intervals:
+                    out |= {f"{name}_low": e.low, f"{name}_high": e.high}
+        return out
+
+    def _evaluations(self, logits: FloatArray, truth: Any) -> Iterator[tuple[Names, Evaluation]]:
+        how: dict[str, Any] = {"curves": False, "measures": self.measures}
+        if not self.intervals:
+            how["interval"] = "none"
+        if truth.shape == logits.shape and truth.ndim == 2 and np.isin(truth, (0, 1)).all():
+            said = 1 / (1 + np.exp(-logits))
+            made = multilabel(truth.astype(int), probability=said, labels=self.labels, **how)
+            yield self.measures, made
+        elif logits.ndim == 1 or logits.shape[-1] == 1 or truth.dtype.kind == "f":
+            yield self.measures, regression(np.squeeze(truth), np.squeeze(logits), **how)
+        else:
+            yield from self._of_classes(logits, truth, how)
+
+    def _of_classes(
+        self, logits: FloatArray, truth: Any, how: dict[str, Any]
+    ) -> Iterator[tuple[Names, Evaluation]]:
+        """Of classes; of tokens those that count."""
+        k = logits.shape[-1]
+        logits, truth = logits.reshape(-1, k), truth.reshape(-1)
+        logits, truth = logits[truth != IGNORED], truth[truth != IGNORED]
+        names = [str(i) for i in range(k)] if self.labels is None else list(self.labels)
+        if len(names) != k:
+            raise InputError(f"labels: {len(names)} names for {k} logits a row")
+        power = np.exp(logits - logits.max(axis=1, keepdims=True))
+        p = power / power.sum(axis=1, keepdims=True)
+        called = np.array(names, object)[truth.astype(np.intp)]
+        # Of two classes the second is positive; an average over both is one of several.
+        viewed = {m: parse(m, TASKS["classification"]).viewed for m in self.measures}
+        plain = tuple(m for m in self.measures if k == 2 and not viewed[m])
+        rest = tuple(m for m in self.measures if m not in plain)
+        two = {"probability": p[:, -1], "positive": names[-1]}
+        for own, data in ((plain, two), (rest, {"probability": p})):
+            if own:
+                given = {**how, **data, "labels": names, "measures": own}
+                yield own, classification(called, **given)
+
+
+def _first(given: Any) -> Any:
+    """The logits or labels; models that give more than logits give these first."""
+    return given[0] if isinstance(given, tuple) else given
+
+
+def compute_metrics(
+    measures: Sequence[str] | str,
+    *,
+    labels: Sequence[str] | None = None,
+    intervals: bool = False,
+) -> ComputeMetrics:
+    """What ``Trainer(compute_metrics=…)`` takes.
+
+    Logits are turned to probabilities as the loss has them: by softmax of classes, where of two the
+    second is positive, also of tokens (labels of −100 do not count); by the logistic function of
+    several labels a row; numbers stay as they are.
+
+    Parameters
+    ----------
+    measures
+        Names of measures, under which ``metric_for_best_model`` finds their values.
+    labels
+        What the classes or labels are called, in the order of the logits.
+    intervals
+        Whether limits of intervals stand beside the values, as ``AUC_low`` and ``AUC_high``.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace  # stands for transformers.EvalPrediction
+    >>> import numpy as np
+    >>> logits, labels = np.array([[2.0, 1], [0, 1], [1, 3], [1, 0]]), np.array([0, 1, 1, 1])
+    >>> metrics = compute_metrics(["accuracy", "AUC"])
+    >>> metrics(SimpleNamespace(predictions=logits, label_ids=labels))
+    {'accuracy': 0.75, 'AUC': 0.8333333333333334}
+    """
+    names = (measures,) if isinstance(measures, str) else tuple(measures)
+    return ComputeMetrics(names, None if labels is None else tuple(labels), intervals)

@@ -1,0 +1,86 @@
+"""Evaluations in MLflow: every value with its limits as metrics, the page and JSON as artefacts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from calipers.results import Evaluation
+
+#: What names of metrics may not hold, and how long they may be.
+_NOT_ALLOWED = re.compile(r"[^\w\-. :]")
+_LONGEST = 240
+
+
+def log_evaluation(
+    evaluation: Evaluation,
+    *,
+    prefix: str = "",
+    step: int | None = None,
+    run_id: str | None = None,
+    folder: str = "calipers",
+) -> dict[str, float]:
+    """Log an evaluation to the active run of MLflow, or to ``run_id``.
+
+    Every defined value is a metric, as ``AUC``, with its limits as ``AUC.low`` and ``AUC.high``; of
+    several systems as ``forest/AUC``. Signs that MLflow does not allow in names are ``_``:
+    ``nDCG@10`` is ``nDCG_10``. The page and the JSON of the evaluation are artefacts in ``folder``.
+
+    Parameters
+    ----------
+    evaluation
+        What a verb gave.
+    prefix
+        What the names of the metrics begin with, such as ``"test/"``.
+    step
+        The step of the metrics.
+    run_id
+        The run; the active one unless given, or else a new one.
+    folder
+        Where the artefacts stand.
+
+    Returns
+    -------
+    dict
+        The metrics that were logged.
+    """
+    import mlflow
+
+    metrics = {f"{prefix}{name}": value for name, value in metrics_of(evaluation).items()}
+    mlflow.log_metrics(metrics, step=step, run_id=run_id)
+    mlflow.log_text(evaluation.to_html(), f"{folder}/evaluation.html", run_id=run_id)
+    mlflow.log_text(evaluation.to_json(), f"{folder}/evaluation.json", run_id=run_id)
+    return metrics
+
+
+def metrics_of(evaluation: Evaluation) -> dict[str, float]:
+    """The values and limits of an evaluation that are finite, by names that MLflow allows.
+
+    >>> import calipers as cal
+    >>> qrels, run = {"1": {"a": 1}}, {"1": {"a": 1.0}}
+    >>> metrics_of(cal.retrieval(qrels, run, measures=["nDCG@10"], interval="none"))
+    {'nDCG_10': 1.0}
+    """
+    taken: dict[str, float] = {}
+    for name, ends in _named(evaluation):
+        own, copy = name, 1
+        while own in taken:
+            copy += 1
+            own = f"{name}_{copy}"
+        taken |= {f"{own}{end}": value for end, value in ends.items() if math.isfinite(value)}
+    return taken
+
+
+def _named(evaluation: Evaluation) -> Iterator[tuple[str, dict[str, float]]]:
+    several = len(evaluation.systems) > 1
+    for e in evaluation:
+        parts = [e.system, e.measure] if several else [e.measure]
+        name = "/".join(map(_allowed, parts))
+        yield name[:_LONGEST], {"": e.value, ".low": e.low, ".high": e.high}
+
+
+def _allowed(name: str) -> str:
+    """A name that is neither empty nor a folder."""
+    made = _NOT_ALLOWED.sub("_", name)
+    return made if made.strip(". ") else f"_{made}"

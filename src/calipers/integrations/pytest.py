@@ -1,0 +1,77 @@
+"""Assertions about evaluations, for tests of models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from calipers.evaluate.beside import beside
+from calipers.evaluate.gates import BASELINE, Ruling, require
+from calipers.results import Evaluation
+
+
+def assert_not_worse(
+    new: Evaluation,
+    base: Evaluation | os.PathLike[str] | str,
+    *,
+    on: str,
+    margin: float | None = None,
+) -> None:
+    """That a system is not worse than another, as ``--require`` means it.
+
+    Parameters
+    ----------
+    new
+        An evaluation of one system; or of several, all of which but ``base`` are asked about.
+    base
+        The other system: its name in ``new``, an evaluation of it on the same rows, or the JSON
+        file that :func:`calipers.keep` or ``-o FILE.json --keep`` made of one.
+    on
+        The measure.
+    margin
+        With one, a test of non-inferiority has to show that ``new`` is worse by less than this;
+        without, ``new`` must not be significantly worse.
+
+    Raises
+    ------
+    AssertionError
+        With the difference, its interval and the p-value, where that is not so.
+    InputError
+        Where the two cannot be compared.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [0, 0, 1, 1, 1, 0] * 20
+    >>> new = cal.classification(truth, score=[0.1, 0.4, 0.3, 0.8, 0.9, 0.2] * 20)
+    >>> old = cal.classification(truth, score=[0.3, 0.4, 0.3, 0.8, 0.6, 0.2] * 20)
+    >>> assert_not_worse(new, old, on="AUC", margin=0.05)
+    """
+    __tracebackhide__ = True
+    if isinstance(base, str) and base in new.systems:
+        both, name = new, base
+    else:
+        both = beside(new, base, on)
+        name = both.systems[-1]
+    by = "" if margin is None else f" by {margin!r}"
+    rulings = require(both, f"{on} not worse than {BASELINE}{by}", baseline=name)
+    _assert([replace(ruling, rule=f"{on} not worse than {name}{by}") for ruling in rulings])
+
+
+def assert_met(evaluation: Evaluation, rules: str | Sequence[str], **options: str) -> None:
+    """That an evaluation meets requirements such as ``"low(AUC) >= 0.9"``: those that
+    :func:`calipers.require` takes, with its options.
+
+    >>> import calipers as cal
+    >>> assert_met(cal.classification([0, 1] * 20, score=[0.1, 0.8] * 20), "AUC >= 0.9")
+    """
+    __tracebackhide__ = True
+    _assert(require(evaluation, rules, **options))
+
+
+def _assert(rulings: Sequence[Ruling]) -> None:
+    __tracebackhide__ = True
+    failed = [f"{ruling.rule}: {ruling.said}" for ruling in rulings if not ruling.met]
+    if failed:
+        raise AssertionError("\n".join(failed))

@@ -1,0 +1,56 @@
+"""Evaluations in MLflow, with the real library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.integrations.mlflow import log_evaluation, metrics_of
+
+
+def evaluation(**names: Any) -> Any:
+    truth = np.arange(60) % 2
+    score = np.random.default_rng(0).random((len(names or {"a": 0}), 60)) + 0.5 * truth
+    said: Any = dict(zip(names, score, strict=True)) if names else score[0]
+    return cal.classification(truth, score=said, measures=["AUC", "precision@recall=0.9"])
+
+
+def test_names_are_allowed_and_none_is_lost() -> None:
+    both = evaluation(**{"a/b": 0, "..": 0})
+    metrics = metrics_of(both)
+    assert metrics["a_b/AUC"] == both["a/b", "AUC"].value
+    assert {name.partition("/")[0] for name in metrics} == {"a_b", "_.."}
+    twins = metrics_of(evaluation(**{"a:b": 0, "a@b": 0, "a_b": 0}))
+    assert {"a:b/AUC", "a_b/AUC", "a_b/AUC_2", "a_b/AUC_2.low"} <= set(twins)
+    one = metrics_of(evaluation())
+    assert set(one) >= {"AUC", "AUC.low", "AUC.high", "precision_recall_0.9"}
+    undefined = cal.classification([1, 1], [1, 1], measures=["specificity"])
+    assert metrics_of(undefined) == {}
+
+
+def test_a_run_has_values_page_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    ev = evaluation(**{"old model": 0, "new@2": 0})
+    with mlflow.start_run() as run:
+        logged = log_evaluation(ev, prefix="test/", step=3)
+    client = mlflow.MlflowClient()
+    found = client.get_run(run.info.run_id).data.metrics
+    assert found == pytest.approx(logged)
+    assert found["test/old model/AUC"] == ev["old model", "AUC"].value
+    assert found["test/new_2/AUC.low"] == ev["new@2", "AUC"].low
+    [history] = client.get_metric_history(run.info.run_id, "test/new_2/AUC")
+    assert history.step == 3
+    folder = Path(mlflow.artifacts.download_artifacts(run_id=run.info.run_id, dst_path=tmp_path))
+    assert cal.from_json(folder / "calipers" / "evaluation.json").systems == ev.systems  # type: ignore[attr-defined]
+    assert (folder / "calipers" / "evaluation.html").read_text("utf-8") == ev.to_html()
+    # Into a run that is over.
+    again = evaluation()
+    assert log_evaluation(again, run_id=run.info.run_id)["AUC"] == again["AUC"].value
+    assert client.get_run(run.info.run_id).data.metrics["AUC"] == again["AUC"].value
