@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,30 @@ def test_names_are_allowed_and_none_is_lost() -> None:
     assert metrics_of(undefined) == {}
 
 
-def test_a_run_has_values_page_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "notebook.md"
+
+
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """MLflow, which keeps its runs in a folder and tells nobody."""
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow = pytest.importorskip("mlflow", reason="mlflow is not installed")
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    return mlflow
+
+
+def test_the_example_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = store(tmp_path, monkeypatch)
+    [block] = [
+        b for b in re.findall(r"```py\n(.*?)```", PAGE.read_text(), re.DOTALL) if "mlflow" in b
+    ]
+    exec(block, {"ev": evaluation(a=0, b=0)})
+    [run] = mlflow.MlflowClient().search_runs(["0"])
+    assert "b/AUC.high" in run.data.metrics
+
+
+def test_a_run_has_values_page_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = store(tmp_path, monkeypatch)
     ev = evaluation(**{"old model": 0, "new@2": 0})
     with mlflow.start_run() as run:
         logged = log_evaluation(ev, prefix="test/", step=3)
