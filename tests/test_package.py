@@ -224,7 +224,7 @@ def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"])
 def test_links_lead_to_files_and_their_headings(page: str) -> None:
     found = ROOT / page
-    for source in sorted(found.glob("*.md")) if found.is_dir() else [found]:
+    for source in sorted(found.rglob("*.md")) if found.is_dir() else [found]:
         for link in re.findall(r"\]\(([^)\s]+)\)", source.read_text(encoding="utf-8")):
             path, _, anchor = link.partition("#")
             target = source.parent / path if path else source

@@ -163,6 +163,14 @@ def test_evaluations_that_do_not_belong_together_are_told(
     assert any(note.startswith("No test: the first: the judgments differ") for note in notes)
 
 
+def test_evaluations_without_a_common_measure_say_so() -> None:
+    qrels, run = {"q": {"a": 1}}, {"s": {"q": {"a": 1.0}}}
+    before, after = (cal.keep(cal.retrieval(qrels, run, measures=name)) for name in ("AP", "RR"))
+    found, notes = changes(before, after)
+    assert found == []
+    assert notes[:2] == ["Measured only in the first: AP.", "Measured only in the second: RR."]
+
+
 # --- What helps to type --------------------------------------------------------------------------
 
 

@@ -148,6 +148,8 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
     assert before.kept is not None
     assert after.kept is not None
     both = [m for m, *_ in _estimates(before, after, old, new)]
+    if not both:
+        return ()
     measures = [parse(name, TASKS[after.task]) for name in both]
     topics = after.kept.ids
     own = statistics_of(after.kept, new, {measure.definition.on for measure in measures})
