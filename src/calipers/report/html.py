@@ -33,7 +33,7 @@ from calipers.report.headlines import (
     other_measures,
     others,
 )
-from calipers.report.labels import section
+from calipers.report.labels import label_sections
 from calipers.report.many import every_pair, ranking
 from calipers.report.names import short, visible
 from calipers.report.rows import (
@@ -95,7 +95,7 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
             sentences=_sentences(evaluation),
             sentences_are="Measure by measure",
             slices=_slices(evaluation),
-            label_tables=[section(table) for table in evaluation.label_tables],
+            label_tables=label_sections(evaluation.label_tables),
             cutoffs=sections(evaluation.cutoffs),
             definitions=[_glossary(d) for d in evaluation.definitions],
         )
