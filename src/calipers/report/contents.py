@@ -36,7 +36,9 @@ def contents(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The sections of a page that has these parts."""
     tables: Sequence[Mapping[str, Any]] = parts.get("label_tables") or ()
     return [
-        (place, heading or tables[0]["of"]) for name, place, heading in _PARTS if parts.get(name)
+        (place, heading or tables[0]["heading"])
+        for name, place, heading in _PARTS
+        if parts.get(name)
     ]
 
 

@@ -35,13 +35,8 @@ from calipers.report.headlines import (
     other_measures,
     others,
 )
-<<<<<<< HEAD
 from calipers.report.labels import label_sections
-from calipers.report.many import every_pair, ranking
-=======
-from calipers.report.labels import section
 from calipers.report.many import comparison_ranking, every_pair, ranking
->>>>>>> 70c6e15 (Let readers move the threshold, sort tables and take charts and results along; hold pages accessible)
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     OVERALL_HEAD,
