@@ -36,7 +36,8 @@ def test_as_text_and_markdown() -> None:
     assert ev.confusion.to_markdown("predicted-rows").splitlines()[3] == r"| **b\|** | 1 | 1 | 1 |"
     page = ev.to_markdown()
     assert "### Confusion matrix" in page
-    assert "| class | truth | predicted | precision | recall | F1 |" in page
+    of_counts = "accuracy | precision | NPV | recall | specificity | F1"
+    assert f"| class | rows | TP | FP | FN | TN | {of_counts} |" in page
     head, rows = class_table(ev.confusion)
     assert head == ["class", "truth", "predicted", "precision", "recall", "F1"]
     assert rows[2] == ["c", "1", "0", "", "0.000", "0.000"]
