@@ -212,7 +212,7 @@ def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:
     for link in links:
         assert link.startswith("#") or re.match(r"https?://", link), link
         if link.startswith("https://host"):
-            path = link.removeprefix("https://host/us/calipers/blob/v9/").partition("#")[0]
+            path = re.sub(r"https://host/us/calipers/(blob|raw)/v9/", "", link).partition("#")[0]
             assert (ROOT / path).exists(), link
     project = (tmp_path / "pyproject.toml").read_text(encoding="utf-8")
     assert project.replace(re.search(r"\[project.urls\]\n(.+\n)+\n", project)[0], "") == (

@@ -16,9 +16,7 @@ from worlds import (
     pairs,
     partitions,
     probabilities,
-    quantiles,
     raters,
-    sampled,
     scores,
     several,
     slices,
@@ -30,8 +28,6 @@ KINDS = (
     *(labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions),
     raters,
     outputs,
-    quantiles,
-    sampled,
 )
 TRIALS = (several, families, pages, slices, findings)
 

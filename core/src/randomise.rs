@@ -273,8 +273,7 @@ impl Studentised<'_> {
         self.add(squares, held);
     }
 
-    #[inline(always)] // so that it is compiled for wide vectors too
-    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn add(&self, squares: &mut [f64], held: &[f64]) {
         let columns = self.systems * self.units.len();
         let of_systems = squares.chunks_exact_mut(self.systems);
@@ -307,8 +306,7 @@ impl Studentised<'_> {
     /// Of one measure the largest |t|, t and −t, from the sums of the systems, the same of values
     /// scaled once more, and of the squared differences of each pair. Σk²(d − D)² of differences d
     /// whose Σkd/Σk is D opens into these. `variances` is room for all pairs.
-    #[inline(always)] // so that it is compiled for wide vectors too
-    #[allow(clippy::inline_always)]
+    #[inline(always)]
     fn largest(
         &self,
         measure: usize,
@@ -369,7 +367,6 @@ impl Studentised<'_> {
         maxima: &mut [f64],
     ) {
         #[inline(always)]
-        #[allow(clippy::inline_always)]
         fn each(
             of: &Studentised,
             [sums, again, squares]: [&[f64]; 3],

@@ -146,15 +146,17 @@ def retrieval(
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
-    Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
-    measures are of documents judged in groups (by subtopic, by assessor, or as preferences), the
-    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection``,
-    ``ties`` and ``judged_only`` are for the measures that do not state their own.
-
     Raises
     ------
     InputError
         For anything wrong with the input, saying where and what was expected.
+
+    Notes
+    -----
+    Documents are ordered by descending score, equal scores by descending id, bytewise. Where the
+    measures are of documents judged in groups (by subtopic, by assessor, or as preferences), the
+    judgments hold a group for each: the second column of a TREC file. ``rel``, ``collection``,
+    ``ties`` and ``judged_only`` are for the measures that do not state their own.
 
     Examples
     --------

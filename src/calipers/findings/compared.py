@@ -12,7 +12,7 @@ from calipers.findings.words import Valued, first, quoted, rough, who
 from calipers.report.headlines import MANY_SYSTEMS, of_primary, systems_of
 from calipers.report.names import short
 from calipers.report.numbers import count, number
-from calipers.report.verdict import Outcome, outcome
+from calipers.report.verdict import Outcome, detectable_text, outcome
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Difference, Estimate, Slice, Slices
@@ -161,7 +161,7 @@ def _not_told_apart(d: Difference) -> Said:
     return Said(
         f"No significant difference between {short(d.system)} and {short(d.baseline)} on "
         f"{short(d.measure)}: {difference:+}. {count(d.n, d.unit)} find a difference of "
-        f"{number(reach)} four times in five{more}.",
+        f"{detectable_text(reach)} four times in five{more}.",
         values,
         (d.measure,),
         d.level,

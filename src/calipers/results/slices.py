@@ -122,5 +122,3 @@ class Slices(Written, Tidy):
         from calipers.report.text import print_slices, printed
 
         return printed(print_slices, self)
-
-    __repr__ = __str__
