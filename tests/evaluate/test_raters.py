@@ -216,6 +216,8 @@ def test_perfect_agreement_has_an_interval() -> None:
     [
         ({"a": [1, None], "b": [None, 2]}, "alpha", "no_shared_item"),
         ({"a": [1, 1], "b": [1, 1]}, "alpha", "one_category"),
+        ({"a": [1, 1], "b": [1, 1]}, "AC1", "one_category"),
+        ({"a": [1, None], "b": [None, 2]}, "AC1", "no_shared_item"),
         ({"a": [1, 1], "b": [1, 1]}, "Fleiss", "one_category"),
         ({"a": [1, 2], "b": [1, 2], "c": [1, None]}, "Fleiss", "unequal_ratings"),
     ],

@@ -128,8 +128,9 @@ def gwet(r: Ratings) -> FloatArray:
 
 def _by_gwet(r: Ratings) -> tuple[float, float, FloatArray]:
     """What agrees, what does so by chance, and how fast that grows with the share of a category."""
-    pi, others = (r.shared / r.times[:, None]).mean(axis=0), len(r.categories) - 1
-    agreed = float(r.agreeing[r.twice].mean())
+    items, others = np.float64(len(r.shared)), max(len(r.categories) - 1, 1)
+    pi = (r.shared / r.times[:, None]).sum(axis=0) / items
+    agreed = float(r.agreeing[r.twice].sum() / items)
     return agreed, float(pi @ (1 - pi)) / others, np.asarray((1 - 2 * pi) / others)
 
 
