@@ -490,6 +490,38 @@ def test_topics_have_the_error_of_their_values(name: str, seed: int) -> None:
 
 
 @seeds(10)
+def test_a_formula_of_pooled_counts_has_the_error_of_its_topics(seed: int) -> None:
+    """By brute force, a topic counting a little more; bootstrap-t from topics drawn one by one."""
+    generator, measure = (
+        np.random.default_rng(seed),
+        parse("micro-SetMCC(collection=500)", "retrieval"),
+    )
+    tp, fp, fn = (generator.poisson(4 * generator.gamma(1, size=25)) for _ in range(3))
+    tp[0] = fp[0] = 0
+    cells = np.stack([tp, fp, fn, 500 - tp - fp - fn], axis=1).astype(float)
+    cells[7] = np.nan
+    values = np.where(np.arange(25) < 5, np.nan, 0.5)  # what topics have themselves is no matter
+    made, has = topics(values, measure, cells), np.arange(25) != 7
+
+    def correlation(times: FloatArray) -> float:
+        a, b, c, d = (times[has, None] * cells[has]).sum(axis=0)
+        return float((a * d - b * c) / np.sqrt((a + b) * (a + c) * (d + b) * (d + c)))
+
+    once = np.ones(25)
+    assert made.value == pytest.approx(correlation(once), rel=1e-12)
+    slope = np.array(
+        [(correlation(once + h) - correlation(once - h)) / 2e-4 for h in 1e-4 * np.eye(25)]
+    )
+    assert moved(made) == pytest.approx(slope * np.sqrt(24 / 23), abs=1e-7)
+    assert se(made) == pytest.approx(np.sqrt((slope**2).sum() * 24 / 23), rel=1e-5)
+    assert made.n == 24
+    for method in ("studentised", "student"):
+        found = made.methods[method](0.95)
+        assert found.se == pytest.approx(se(made), rel=1e-5)
+        assert found.low < made.value < found.high
+
+
+@seeds(10)
 def test_topics_are_subtracted_on_those_that_both_have(seed: int) -> None:
     generator, measure = np.random.default_rng(seed), parse("nDCG@10", "retrieval")
     x, y = generator.uniform(0, 1, (2, 30))

@@ -92,12 +92,30 @@ def test_a_mean_over_topics(name: str, peer: object, undefined: list[str]) -> No
         ("micro-SetF(alpha=0.2)", lambda t, p: metrics.fbeta_score(t, p, beta=2)),
         ("micro-SetFinf", metrics.recall_score),
         ("micro-SetP", metrics.precision_score),
+        ("micro-SetMCC(collection=40)", metrics.matthews_corrcoef),
         ("micro-fallout(collection=40)", lambda t, p: np.mean(np.array(p)[~np.array(t)])),
     ],
 )
 def test_a_micro_average_is_that_of_all_topics_together(name: str, peer: object) -> None:
     found = cal.retrieval(QRELS, RUN, measures=[name])[name]
     assert found.value == pytest.approx(peer(*everything()))  # type: ignore[operator]
+
+
+def test_what_counts_for_a_pooled_correlation() -> None:
+    """Topics without a value of their own; where there is no value at all, the reason of them all;
+    and no topic that has more documents than the collection."""
+    found = cal.retrieval(QRELS, RUN, measures=["micro-MCC(collection=40)"]).estimates[0]
+    assert (found.n, found.of, dict(found.undefined)) == (4, 4, {})
+    none = cal.retrieval(QRELS, {"d": {"x": 1.0}}, measures=["micro-MCC(collection=40)", "SetP"])
+    nothing = cal.retrieval(
+        {"a": {"x": 0}}, {"a": {"x": 1.0}}, measures=["micro-MCC(collection=9)"]
+    )
+    assert isnan(nothing.estimates[0].value)
+    assert dict(nothing.estimates[0].undefined) == {"no_relevant": 1}
+    assert none.estimates[0].n == 4
+    larger = {**RUN, "a": {f"x{i}": 1.0 for i in range(60)}}
+    small = cal.retrieval(QRELS, larger, measures=["micro-MCC(collection=40)"]).estimates[0]
+    assert (small.n, dict(small.undefined)["collection_too_small"]) == (3, 1)
 
 
 def test_the_precision_of_an_empty_answer() -> None:
@@ -151,7 +169,7 @@ def test_all_trec_is_what_trec_eval_prints() -> None:
     "name",
     ["mean-TP", "mean-FP", "mean-FN", "mean-TN(collection=40)", "SetP", "SetR", "SetF2", "SetF(alpha=0.3)", "SetRelP", "SetAP", "SetJaccard", "utility",
      "SetMCC(collection=40)", "SetAcc(collection=40)", "fallout(collection=40)", "micro-SetP",
-     "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-fallout(collection=40)"],
+     "micro-SetR", "micro-SetF", "micro-SetJaccard", "micro-SetMCC(collection=40)", "micro-fallout(collection=40)"],
 )  # fmt: skip
 def test_a_topic_of_weight_2_counts_as_two(name: str) -> None:
     topics = sorted(QRELS)

@@ -162,6 +162,8 @@ class _Some:
             return None
         j = parts.source.measures.index(measure)
         whole = parts.source.topics_of(parts.system, j, self.settings)
+        if whole.summary.formula is not None:
+            return None
         pooled = whole.summary.kind == "pooled"
         weight = whole.weight if pooled else None
         if whole.importance is not None:

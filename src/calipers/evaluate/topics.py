@@ -131,14 +131,18 @@ class TopicScores:
         """The values of one measure, on some topics by their places or on all."""
         weight, importance = self.weights[system].get(j), self.importance_of(self.measures[j])
         all_places = np.arange(len(self.topics))[places]
+        summary, values = Summary.of(self.measures[j].definition), self.values[system][places, j]
+        own = None if weight is None else weight[places]
+        if summary.formula is not None and np.isfinite(summary.value(values, own)):
+            all_places = all_places[~summary.has(values, own)]  # others count without a value
         counts = {
             reason: int(np.isin(topics, all_places).sum())
             for reason, topics in self.reasons[system][j].items()
         }
         return Topics(
             self.measures[j],
-            self.values[system][places, j],
-            None if weight is None else weight[places],
+            values,
+            own,
             settings,
             self.unit,
             {reason: n for reason, n in counts.items() if n},
@@ -163,7 +167,7 @@ class TopicScores:
             return float("nan")
         measure = self.measures[j]
         importance = self.importance_of(measure)
-        return Summary(measure.definition.summary).value(
+        return Summary.of(measure.definition).value(
             self.constant[places, j], None, None if importance is None else importance[places]
         )
 

@@ -132,7 +132,7 @@ def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count
         statistic = definition.on(**judge_groups("run", prediction, groups).arrays)
     weigh = definition.weight
     weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
-    return Summary(definition.summary).value(measure.apply(statistic), weights)
+    return Summary.of(definition).value(measure.apply(statistic), weights)
 
 
 def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:

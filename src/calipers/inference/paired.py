@@ -114,8 +114,9 @@ def swapped_ratios(
     resamples: int,
     seed: int,
     alternative: str = "two-sided",
+    formula: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Test:
-    """Paired randomisation test that two ratios of sums are equal.
+    """Paired randomisation test that two ratios of sums are equal, or the same ``formula`` of both.
 
     ``first`` and ``second`` have a row a unit: what it adds to the numerator and to the
     denominator. Under no difference the rows of a unit can be swapped: in all 2ⁿ ways when they are
@@ -129,7 +130,8 @@ def swapped_ratios(
     """
     n, name, side = len(first), "paired randomisation", _side(alternative)
     total, half = (first + second).sum(axis=0) / 2, (first - second) / 2
-    observed = float(_ratio_difference(total, half.sum(axis=0)))
+    of = formula or _ratio
+    observed = float(_difference(of, total, half.sum(axis=0)))
     if n == 0 or not np.isfinite(observed):
         return Test(NAN, name, alternative)
 
@@ -147,18 +149,23 @@ def swapped_ratios(
             swaps = np.arange(begin, end)[:, None] >> np.arange(n) & 1
         else:
             swaps = random.integers(0, 2, (end - begin, n))
-        drawn = towards(_ratio_difference(total, (1 - 2 * swaps) @ half))
+        drawn = towards(_difference(of, total, (1 - 2 * swaps) @ half))
         extreme += int(np.count_nonzero(~(drawn < bound)))
     if exact:
         return Test(extreme / tried, f"{name}, exact", alternative)
     return Test((extreme + 1) / (tried + 1), name, alternative)
 
 
-def _ratio_difference(total: FloatArray, half: FloatArray) -> FloatArray:
-    """The difference of the two ratios whose sums are total ± half."""
+def _ratio(sums: FloatArray) -> FloatArray:
+    return np.asarray(sums[..., 0] / sums[..., 1])
+
+
+def _difference(
+    of: Callable[[FloatArray], FloatArray], total: FloatArray, half: FloatArray
+) -> FloatArray:
+    """The difference of what is made of the sums total ± half."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = total + half, total - half
-        return np.asarray(a[..., 0] / a[..., 1] - b[..., 0] / b[..., 1])
+        return np.asarray(of(total + half) - of(total - half))
 
 
 # ------------------------------------------------------------------------------------------ counts

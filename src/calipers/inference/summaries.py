@@ -6,16 +6,20 @@ bootstrap distribution.
     mean         Σ v / n
     sum          Σ v
     geometric    exp(Σ ln max(v, 10⁻⁵) / n), the floor being trec_eval's
-    pooled       Σ w v / Σ w, for a weight per unit: the measure of all units put together
+    pooled       Σ w v / Σ w, for a weight per unit: the measure of all units put together; or
+                 f(Σ w), for several columns w per unit, whose values v do not matter then
 
 Where units are of unequal importance u, the means are Σ u x / Σ u; a sum knows none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from calipers.statistics import GEOMETRIC_FLOOR, FloatArray
 
@@ -25,6 +29,18 @@ class Summary:
     """One way of summing up."""
 
     kind: str
+    formula: Callable[[FloatArray], FloatArray] | None = None
+
+    @classmethod
+    def of(cls, definition: Any) -> Summary:
+        """That of a measure."""
+        return cls(definition.summary, definition.pooled)
+
+    def has(self, values: FloatArray, weight: FloatArray | None = None) -> npt.NDArray[np.bool_]:
+        """Which units count: those that have a value, or all of its columns."""
+        if self.formula is None or weight is None:
+            return np.asarray(~np.isnan(values))
+        return np.asarray(~np.isnan(weight).any(axis=1))
 
     def columns(self, values: FloatArray, weight: FloatArray | None = None) -> list[FloatArray]:
         """The columns whose means are needed; NaN where a value is."""
@@ -32,6 +48,8 @@ class Summary:
             return [np.log(np.maximum(values, GEOMETRIC_FLOOR))]
         if self.kind == "pooled":
             assert weight is not None
+            if self.formula is not None:
+                return list(weight.T)
             weight = np.where(np.isnan(values), np.nan, weight)
             return [values * weight, weight]
         return [values]
@@ -45,7 +63,8 @@ class Summary:
             return np.asarray(np.exp(first))
         if self.kind == "pooled":
             with np.errstate(invalid="ignore", divide="ignore"):
-                return np.asarray(first / means[..., 1])
+                of = self.formula or _ratio
+                return np.asarray(of(means))
         return np.asarray(first)
 
     def value(
@@ -56,7 +75,7 @@ class Summary:
     ) -> float:
         """The summary of the values that are defined; NaN where there is none. ``importance`` is
         what each unit counts for in the means."""
-        defined = ~np.isnan(values)
+        defined = self.has(values, weight)
         n = int(defined.sum())
         if n == 0:
             return float("nan")
@@ -68,3 +87,7 @@ class Summary:
             column.mean() if own is None else np.average(column, weights=own) for column in columns
         ]
         return float(self.of_means(np.array(means), n))
+
+
+def _ratio(means: FloatArray) -> FloatArray:
+    return np.asarray(means[..., 0] / means[..., 1])

@@ -85,6 +85,9 @@ class Definition:
     interval: str | None = None
     summary: str = "mean"
     weight: Condition | None = None
+    #: Of what is pooled over topics and no ratio of two sums: its formula of the sums of columns,
+    #: which ``weight`` gives.
+    pooled: Callable[[FloatArray], FloatArray] | None = None
     ties: str | Formula | None = None
     monotone: bool = True
     #: Whether ranks matter only through the cutoff, so that without one the order does not.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import dirichlet, intervals
+from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits
 from calipers.inference.spaces import Influence, Space
@@ -37,12 +38,12 @@ class Summed:
     @property
     def summary(self) -> Summary:
         """How values become one."""
-        return Summary(self.measure.definition.summary)
+        return Summary.of(self.measure.definition)
 
     @cached_property
     def has(self) -> Any:
         """Which topics have a value."""
-        return ~np.isnan(self.values)
+        return self.summary.has(self.values, self.weight)
 
     @cached_property
     def columns(self) -> FloatArray:
@@ -131,6 +132,9 @@ class OfTopics:
         topics = self.topics
         if topics.summary.kind != "pooled" or topics.weight is None:
             return self._first, topics.own, self._mean
+        if topics.summary.formula is not None:  # its linear part
+            moved = moved_by(topics.summary, topics.columns, self.value, topics.own)
+            return self.value + moved, topics.own, self.value
         weight = topics.weight[topics.has] * (1.0 if topics.own is None else topics.own)
         return topics.values[topics.has], weight, self.value
 
@@ -141,6 +145,8 @@ class OfTopics:
         if self.topics.summary.kind == "geometric":
             ends = self.topics.summary.columns(ends)[0]
         values = self._values[0]
+        if self.topics.summary.formula is not None:
+            ends = np.array([np.fmin(ends[0], values.min()), np.fmax(ends[1], values.max())])
         middle = float(np.median(values))
         most = dirichlet.reach(values - middle)
         low, high = np.where(np.isfinite(ends), ends, (middle - most, middle + most)).tolist()
@@ -206,7 +212,7 @@ class OfTopics:
         return intervals.bca(self.value, self.replicates(), intervals.acceleration(moved), level)
 
     def _pooled_t(self, level: float) -> Interval:
-        return pooled_t(self._counted, self.value, self.topics.settings, level)
+        return pooled_t(self.topics.summary, self._counted, self.value, self.topics.settings, level)
 
     def _pooled_student(self, level: float) -> Interval:
         """Of its linear part."""
@@ -226,6 +232,9 @@ def moved_by(
     """By how much each topic moves a summary of this value, times their number, or over its share
     of the importance of all."""
     first, mean = columns[:, 0], partial(np.average, weights=importance)
+    if summary.formula is not None:
+        means = np.average(columns, weights=importance, axis=0)
+        return np.asarray((columns - means) @ _slopes(summary, means[None])[0])
     if summary.kind == "pooled":
         return np.asarray((first - value * columns[:, 1]) / mean(columns[:, 1]))
     return np.asarray((first - mean(first)) * rate(summary, value, len(first)))
@@ -236,11 +245,27 @@ def rate(summary: Summary, value: float, n: int) -> float:
     return {"sum": float(n), "geometric": value}.get(summary.kind, 1.0)
 
 
-def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float) -> Interval:
+def _slopes(summary: Summary, means: FloatArray) -> FloatArray:
+    """How fast a summary grows with each of its means, by central differences, a row each."""
+    made, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
+    for place in range(means.shape[1]):
+        apart = np.zeros(means.shape)
+        apart[:, place] = step[:, place]
+        ends = (summary.of_means(means + sign * apart, 1) for sign in (1, -1))
+        made[:, place] = np.subtract(*ends) / (2 * step[:, place])
+    return np.where(means > 0, made, 0.0)
+
+
+def pooled_t(
+    summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
+) -> Interval:
     """Bootstrap-t of a ratio r = Σx/Σw of topics (x, w): the error of each replicate is that of its
-    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short."""
+    linear part, √(Σ(x − rw)²/(n(n − 1)))/w̄. Of few topics of unequal size percentiles are short. Of
+    another function of means it is √(s′Cs/(n − 1)), with slopes s and covariances C."""
     from calipers import _core
 
+    if summary.formula is not None:
+        return _function_t(summary, columns, value, settings, level)
     w, n = columns[:, 1], len(columns)
     apart = columns[:, 0] - value * w
     parts = np.column_stack([w, apart, apart**2, apart * w, w**2])
@@ -251,3 +276,28 @@ def pooled_t(columns: FloatArray, value: float, settings: Settings, level: float
         errors = np.sqrt(np.maximum(spread, 0.0) / (n - 1)) / drawn[:, 0]
         se = float(np.sqrt(np.square(apart).mean() / (n - 1)) / w.mean())
     return intervals.bootstrap_t(value, se, value + moved, errors, level)
+
+
+def _function_t(
+    summary: Summary, columns: FloatArray, value: float, settings: Settings, level: float
+) -> Interval:
+    from calipers import _core
+
+    n, width = columns.shape
+    middle = columns.mean(axis=0)
+    apart = columns - middle  # so that squares keep their digits
+    first, second = np.triu_indices(width)
+    parts = np.column_stack([apart, apart[:, first] * apart[:, second]])
+    drawn, _ = _core.bootstrap_means(parts, settings.seed, settings.resamples)
+
+    def errors(moved: FloatArray, products: FloatArray) -> FloatArray:
+        slopes = _slopes(summary, middle + moved)
+        twice = np.where(first == second, 1.0, 2.0) * slopes[:, first] * slopes[:, second]
+        spread = (twice * (products - moved[:, first] * moved[:, second])).sum(axis=1)
+        return np.asarray(np.sqrt(np.maximum(spread, 0.0) / (n - 1)))
+
+    moved, products = drawn[:, :width], drawn[:, width:]
+    none = np.zeros((1, width))
+    se = float(errors(none, parts[:, width:].mean(axis=0)[None])[0])
+    replicates = summary.of_means(middle + moved, n)
+    return intervals.bootstrap_t(value, se, replicates, errors(moved, products), level)

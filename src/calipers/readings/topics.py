@@ -44,6 +44,7 @@ class Topics(Summed):
         value = self.summary.value(self.values, self.weight, self.importance)
         of = OfTopics(self, value, lambda: draws.of(place))
         empty = kind == "topics pooled" and n > 0 and np.isnan(value)
+        empty = empty and self.summary.formula is None  # else reasons of topics tell
         return Reading(
             value=value,
             kind=kind,
@@ -166,10 +167,7 @@ class _Pair:
         assert isinstance(ours, Topics)
         assert isinstance(theirs, Topics)
         absent = ~(ours.has & theirs.has)
-        a, b = (
-            of.summary.columns(np.where(absent, np.nan, of.values), of.weight)
-            for of in (ours, theirs)
-        )
+        a, b = (of.summary.columns(*_without(absent, of)) for of in (ours, theirs))
         return cls(first, second, ours.summary, a, b, ours.importance)
 
     @property
@@ -274,6 +272,14 @@ class _Pair:
         return {
             **parts,
             "swapped": lambda towards: paired.swapped_ratios(
-                first, second, tries, settings.seed, towards
+                first, second, tries, settings.seed, towards, summary.formula
             ),
         }
+
+
+def _without(absent: Any, of: Topics) -> tuple[FloatArray, FloatArray | None]:
+    """Values and weights without those of some topics."""
+    weight = of.weight
+    if weight is not None and weight.ndim > 1:
+        weight = np.where(absent[:, None], np.nan, weight)
+    return np.where(absent, np.nan, of.values), weight

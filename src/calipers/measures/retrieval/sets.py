@@ -9,7 +9,7 @@ from typing import Any
 from calipers.lazily import numpy as np
 from calipers.measures import counts
 from calipers.measures.retrieval.traits import NO_RELEVANT, number, of_relevant, ranking, unbounded
-from calipers.statistics import FloatArray, JudgedRankings
+from calipers.statistics import ConfusionMatrix, FloatArray, JudgedRankings
 
 ALL_RELEVANT = {"all_relevant": lambda r, p: r.relevant(p["rel"]) >= p["collection"]}
 NOTHING_RETRIEVED = {"nothing_retrieved": lambda r, _: r.retrieved == 0}
@@ -18,6 +18,13 @@ NOTHING_RETRIEVED_OR_RELEVANT = {
 }
 COLLECTION = {
     "collection_too_small": lambda r, p: r.confusion(p["rel"], collection=p["collection"]).tn < 0
+}
+OF_CORRELATION = {
+    **NO_RELEVANT,
+    **ALL_RELEVANT,
+    **NOTHING_RETRIEVED,
+    "everything_retrieved": lambda r, p: r.retrieved >= p["collection"],
+    **COLLECTION,
 }
 
 
@@ -214,23 +221,32 @@ def set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     shares=("MCC",),
     range=(-1, 1),
     perfect=1.0,
-    undefined={
-        **NO_RELEVANT,
-        **ALL_RELEVANT,
-        **NOTHING_RETRIEVED,
-        "everything_retrieved": lambda r, p: r.retrieved >= p["collection"],
-        **COLLECTION,
-    },
+    undefined=OF_CORRELATION,
     reference="Matthews 1975",
     ties="none",
 )
 def set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
     """Matthews correlation of the retrieved and the relevant set in a collection of known size:
     (TP·TN − FP·FN) / √((TP+FP)(TP+FN)(TN+FP)(TN+FN))."""
-    c = r.confusion(rel, collection=collection)
+    return _correlation(r.confusion(rel, collection=collection))
+
+
+def _correlation(c: ConfusionMatrix) -> FloatArray:
     # As the geometric mean of these it keeps its digits in a collection of a billion documents.
     informed, marked = counts.informedness(c), counts.markedness(c)
     return np.sign(informed) * np.sqrt(np.maximum(informed * marked, 0))
+
+
+def _cells(r: JudgedRankings, p: Mapping[str, Any]) -> FloatArray:
+    """TP, FP, FN and TN of each topic, shape (topics, 4); NaN where the collection is too small."""
+    c = r.confusion(p["rel"], collection=p["collection"])
+    cells = np.stack([c.tp, c.fp, c.fn, c.tn], axis=-1)
+    return np.where(c.tn[:, None] < 0, np.nan, cells)
+
+
+def _of_cells(cells: FloatArray) -> FloatArray:
+    tp, fp, fn, tn = np.moveaxis(cells, -1, 0)
+    return _correlation(ConfusionMatrix.from_counts(tp=tp, fp=fp, fn=fn, tn=tn))
 
 
 @ranking("SetAcc", aliases=("set_accuracy",), undefined=COLLECTION, ties="none")
@@ -316,6 +332,23 @@ def micro_set_jaccard(r: JudgedRankings, rel: int = 1) -> FloatArray:
     """Micro-averaged Jaccard index of the retrieved and the relevant sets: from the counts of all
     topics together."""
     return set_jaccard(r, rel=rel)
+
+
+@ranking(
+    "micro-SetMCC",
+    aliases=("micro_set_MCC", "micro-MCC"),
+    summary="pooled",
+    range=(-1, 1),
+    perfect=1.0,
+    undefined=OF_CORRELATION,
+    weight=_cells,
+    pooled=_of_cells,
+    ties="none",
+)
+def micro_set_matthews_correlation(r: JudgedRankings, collection: int, rel: int = 1) -> FloatArray:
+    """Micro-averaged Matthews correlation of the retrieved and the relevant sets: from the counts
+    of all topics together, those of topics that have no value of their own as well."""
+    return set_matthews_correlation(r, collection, rel)
 
 
 @ranking(
