@@ -142,7 +142,7 @@ def dealt(
 
 def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatArray:
     """The standard errors of differences of one measure as :func:`dealt` has them."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # of one unit
         variances = np.maximum(np.square(errors), ROUNDING * np.square(values) / (units - 1))
     known = np.isfinite(variances)
     mean = float(variances[known].mean()) if known.any() else math.nan
