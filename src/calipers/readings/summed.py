@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.inference import dirichlet, intervals
-from calipers.inference.influence import STEP
 from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits
 from calipers.inference.spaces import Influence, Space
@@ -247,6 +246,8 @@ def rate(summary: Summary, value: float, n: int) -> float:
 
 def _slopes(summary: Summary, means: FloatArray) -> FloatArray:
     """How fast a summary grows with each of its means, by central differences, a row each."""
+    from calipers.inference.influence import STEP
+
     made, step = np.zeros(means.shape), STEP * np.maximum(means, 1e-300)
     for place in range(means.shape[1]):
         apart = np.zeros(means.shape)
