@@ -26,6 +26,8 @@ ENOUGH = 2000
 #: Why a default misses, in one line: by patterns of the measure and of the world's name.
 EXPLAINED: Mapping[tuple[str, str], str] = {
     ("AUC", "areas: *0.995*"): "Of two intervals the wider is taken near 1.",
+    ("AUC", "areas: *"): "Where few rows decide, one more is added that may stand anywhere.",
+    ("macro-*MSE", "outputs: * t with *"): "Of a heavy tail few data sets hold the largest losses.",
     ("*@precision=*", "points: *"): "The value is next to its limit on the data.",
     ("*@volume=*", "points: *"): "The value is next to its limit on the data.",
     ("KS", "points: *"): "A maximum of few rows is too high by more than replicates show.",

@@ -44,6 +44,11 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Predicted numbers",
         "Residuals, or pairs of what is true and predicted, are drawn independently.",
     ),
+    "outputs": (
+        "Several numbers a row",
+        "Three numbers in different units, whose residuals have much in common or nothing. Averages "
+        "are over the three.",
+    ),
     "partitions": (
         "Clusters",
         "Points are drawn independently, with their class and cluster; or they lie about three "
