@@ -59,10 +59,19 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Agreement of raters",
         "Three raters say the true category of an item so often, and else any category by its share.",
     ),
+    "quantiles": (
+        "Predicted quantiles",
+        "The spread of rows is lognormal and known to the systems, whose quantiles are normal.",
+    ),
     "topics": (
         "Means over topics",
         "“Success” is 1 on nine topics of ten, else 0. Pooled precision has topics of very unequal "
         "size, larger ones with lower precision.",
+    ),
+    "sampled": (
+        "Judgments of a sample",
+        "Of pools of 60 documents, in strata of 10, 20 and 30, some are judged. The truth is what "
+        "judging all of them would give; estimates from few are biased.",
     ),
     "clusters": (
         "Rows in clusters",

@@ -16,7 +16,9 @@ from worlds import (
     pairs,
     partitions,
     probabilities,
+    quantiles,
     raters,
+    sampled,
     scores,
     several,
     slices,
@@ -28,6 +30,8 @@ KINDS = (
     *(labels, averages, scores, probabilities, numbers, topics, clusters, pairs, partitions),
     raters,
     outputs,
+    quantiles,
+    sampled,
 )
 TRIALS = (several, families, pages, slices, findings)
 

@@ -273,7 +273,8 @@ impl Studentised<'_> {
         self.add(squares, held);
     }
 
-    #[inline(always)]
+    #[inline(always)] // so that it is compiled for wide vectors too
+    #[allow(clippy::inline_always)]
     fn add(&self, squares: &mut [f64], held: &[f64]) {
         let columns = self.systems * self.units.len();
         let of_systems = squares.chunks_exact_mut(self.systems);
@@ -306,7 +307,8 @@ impl Studentised<'_> {
     /// Of one measure the largest |t|, t and −t, from the sums of the systems, the same of values
     /// scaled once more, and of the squared differences of each pair. Σk²(d − D)² of differences d
     /// whose Σkd/Σk is D opens into these. `variances` is room for all pairs.
-    #[inline(always)]
+    #[inline(always)] // so that it is compiled for wide vectors too
+    #[allow(clippy::inline_always)]
     fn largest(
         &self,
         measure: usize,
@@ -367,6 +369,7 @@ impl Studentised<'_> {
         maxima: &mut [f64],
     ) {
         #[inline(always)]
+        #[allow(clippy::inline_always)]
         fn each(
             of: &Studentised,
             [sums, again, squares]: [&[f64]; 3],

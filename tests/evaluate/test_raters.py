@@ -18,6 +18,7 @@ from calipers.data.errors import InputError
 from calipers.inference.settings import Settings
 from calipers.measures.raters import moved_by_items
 from calipers.readings.raters import Rated
+from calipers.report.figures.raters import rater_figures
 from calipers.statistics.ratings import Ratings
 
 #: Krippendorff 2011: four observers, twelve units.
@@ -420,3 +421,23 @@ def test_slices_count_items() -> None:
 def test_an_item_has_a_row(items: list[str | None], message: str) -> None:
     with pytest.raises(cal.InputError, match=message):
         cal.agreement({"item": items, "a": [0, 1, 1], "b": [0, 1, 0]}, item="item")
+
+
+def test_charts_of_pairs_and_of_categories() -> None:
+    """Both halves of the matrix, and what every rater said how often; each set by itself."""
+    sets = {"two": ["a", "b"], "all": list(ASSESSORS)}
+    ev = cal.agreement(ASSESSORS, sets, measures=["percent-agreement"])
+    drawn = {f.kind: f for f in rater_figures(ev)}
+    assert list(drawn) == ["pairs of raters", "categories by rater"]
+    pairs, categories = (f.spec["datasets"]["cells"] for f in drawn.values())
+    assert all(f.title.endswith(": all") for f in drawn.values())
+    values = {(c["rater"], c["other"]): c["count"] for c in pairs}
+    for first, second in permutations(ASSESSORS, 2):
+        same = np.equal(ASSESSORS[first], ASSESSORS[second]).mean()
+        assert values[first, second] == f"{same:.2f}"
+    for cell in categories:
+        said = ASSESSORS[cell["rater"]]
+        assert cell["count"] == str(said.count(int(cell["category"])))
+        assert cell["share"] == pytest.approx(said.count(int(cell["category"])) / len(said))
+    page = ev.to_html()
+    assert all(f"{kind} of <bdi>all</bdi>" in page for kind in ("Pairs", "Raters"))

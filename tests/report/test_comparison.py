@@ -95,7 +95,8 @@ def test_the_page_shows_every_difference_as_it_is(four: Comparison) -> None:
 
 
 def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None:
-    table = page(four).split('<table class="differences">')[1].split("</table>")[0]
+    table = page(four).split('<table class="differences beside">')[1].split("</table>")[0]
+    table = re.sub('<span class="narrow">([^<]*)</span>', r" \1", table)
     shown = {
         float(x)
         for cell in re.findall(r'<td class="number[^"]*">([^<]*)</td>', table)
@@ -111,7 +112,7 @@ def test_every_number_of_the_tables_is_one_of_the_data(four: Comparison) -> None
 
 def test_charts_of_three_systems_or_more(four: Comparison) -> None:
     text = page(four)
-    for title in ("Differences</h3>", "Every pair: m1</h3>", "Mean ranks: m2</h3>",
+    for title in ("Differences <a", "Every pair: m1 <a", "Mean ranks: m2 <a",
                   "m1 by unit: ", "m2 by unit: "):  # fmt: skip
         assert f"<h3>{title}" in text
     assert 'data-by="Pair"' in text
@@ -132,7 +133,7 @@ def test_against_a_baseline_there_is_no_matrix() -> None:
 def test_margins_are_drawn_and_told() -> None:
     made = compared(baseline="run1", margin={"m1": 0.2})
     text = page(made)
-    assert "<h3>Differences: m1</h3>" in text
+    assert "<h3>Differences: m1 <a" in text
     assert "Shaded: the margins, ±0.2" in text
     assert "p not worse" in text
     assert "Schuirmann 1987" in text
@@ -195,7 +196,7 @@ def test_splits_have_their_differences() -> None:
     old, new = [0.81, 0.79, 0.84, 0.80, 0.82], [0.83, 0.83, 0.85, 0.83, 0.87]
     made = cal.compare_splits({"old": old, "new": new}, design="k-fold", measure="AUC")
     assert heading(made).endswith("over test splits")
-    assert "<h3>AUC by split: new less old</h3>" in page(made)
+    assert "<h3>AUC by split: new less old <a" in page(made)
     text = markdown(made)
     assert "### Differences by split" in text
     assert "Nadeau and Bengio" in text

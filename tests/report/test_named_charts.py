@@ -114,6 +114,28 @@ def test_every_chart_as_a_file_with_a_safe_name() -> None:
     assert not any("/" in name or name.startswith(".") for name in made)
 
 
+def test_each_of_many_has_a_name_of_its_own() -> None:
+    random = np.random.default_rng(0)
+    qrels = {str(t): {f"d{i}": i % 2 for i in range(6)} for t in range(8)}
+    runs = {
+        name: {t: {d: float(random.random()) for d in of} for t, of in qrels.items()}
+        for name in "abc"
+    }
+    compared = cal.retrieval(qrels, runs, measures=["AP", "nDCG"]).compare()
+    titles = [figure.title for figure in compared.chart("units").figures]
+    assert len(set(titles)) == len(titles) == 6
+    for title in titles:
+        assert compared.chart("units", title).title == title
+    assert compared.chart("pairs", "AP").title == "Every pair: AP"
+    files = [name for name, _ in chart_files(compared, ["json"])]
+    assert "units-nDCG-by-topic-b-less-a.json" in files
+    # The curves of runs are one figure, too.
+    curves = cal.averaged_curves(cal.retrieval(qrels, runs, measures=["AP"]))
+    assert isinstance(curves, tuple)
+    assert len(curves.chart().figures) == 1
+    assert "currentColor" in curves._repr_html_()
+
+
 def test_charts_on_the_command_line(tmp_path: Path) -> None:
     truth, p = rows(40)
     table = tmp_path / "t.csv"

@@ -199,7 +199,7 @@ def averaged_curves(
     *,
     interpolated: bool | None = None,
     points: Sequence[float] | None = None,
-) -> tuple[Curve, ...]:
+) -> Curves:
     """The precision-recall curve of each run of an evaluation, averaged over its topics.
 
     Parameters
@@ -217,13 +217,13 @@ def averaged_curves(
 
     Returns
     -------
-    tuple of Curve
-        One a run; ``threshold`` holds the ranks. The points are the means of ``IPrec@r`` or
-        ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the topics where it
-        is defined, and with 0 at a recall that its ranking does not reach. The band is the
-        pointwise interval of the mean precision, by the method that the tables name; there is none
-        with ``interval="none"``. Tied documents stand by descending id, whatever ``ties`` the
-        evaluation has.
+    Curves, a tuple of Curve
+        One a run, ``chart()`` draws all; ``threshold`` holds the ranks. The points are the means of
+        ``IPrec@r`` or ``P@recall=r``, and of ``P@k`` against ``R@k``, as in a table: each over the
+        topics where it is defined, and with 0 at a recall that its ranking does not reach. The band
+        is the pointwise interval of the mean precision, by the method that the tables name; there
+        is none with ``interval="none"``. Tied documents stand by descending id, whatever ``ties``
+        the evaluation has.
 
     Raises
     ------
@@ -247,15 +247,14 @@ def averaged_curves(
         raise InputError("points: an empty list, expected recalls or ranks")
     if at not in ("recalls", "ranks"):
         raise InputError(f"at is {at!r}, expected 'recalls' or 'ranks'")
-    return evaluation.curves.averaged(
-        at, interpolated=at == "recalls" if interpolated is None else interpolated, points=points
-    )
+    raw = at != "recalls" if interpolated is None else not interpolated
+    return Curves(evaluation.curves.averaged(at, interpolated=not raw, points=points))
 
 
 @verb
 def topic_curves(
     evaluation: Evaluation, topic: str, kind: str = "PR", *, collection: int | None = None
-) -> tuple[Curve, ...]:
+) -> Curves:
     """The curve of each run of an evaluation on one topic, rank by rank.
 
     Parameters
@@ -273,8 +272,9 @@ def topic_curves(
 
     Returns
     -------
-    tuple of Curve
-        One a run; ``threshold`` holds the ranks. The points are ``P@k``, ``R@k`` and ``fallout@k``.
+    Curves, a tuple of Curve
+        One a run, ``chart()`` draws all; ``threshold`` holds the ranks. The points are ``P@k``,
+        ``R@k`` and ``fallout@k``.
 
     Raises
     ------
@@ -298,4 +298,4 @@ def topic_curves(
             f"kind is {kind!r} and collection is {collection!r}, expected 'PR', 'interpolated PR', "
             "or 'ROC' and the number of documents in the collection"
         )
-    return evaluation.curves.of_topic(topic, kind, collection)
+    return Curves(evaluation.curves.of_topic(topic, kind, collection))

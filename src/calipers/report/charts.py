@@ -203,14 +203,15 @@ def _chart(kind: str, made: Sequence[Figure], of: str | None) -> Chart:
     if not made:
         raise refused(f"{kind}: {NOTHING}")
     if of is not None:
-        by = {_of(figure): figure for figure in made}
+        by = dict(zip(_each_of(made), made, strict=True))
         made = [by[meant(f"chart of {kind} of", short(of), by)]]
     return Chart(kind, tuple(made))
 
 
-def _of(figure: Figure) -> str:
-    """What a figure is of, among those of its kind."""
-    return figure.choice or figure.title.partition(": ")[2] or figure.title
+def _each_of(made: Sequence[Figure]) -> list[str]:
+    """What each figure is of, among those of its kind; its title where that does not tell."""
+    names = [f.choice or f.title.partition(": ")[2] or f.title for f in made]
+    return [f.title if names.count(name) > 1 else name for f, name in zip(made, names, strict=True)]
 
 
 def confusions_fragment(of: Sequence[AnyConfusion]) -> str:
@@ -234,10 +235,11 @@ def chart_files(
     a file of its own."""
     taken: set[str] = set()
     for chart in _all(result, orientation):
-        apart = len(chart.figures) > SIDE_BY_SIDE
-        parts = [Chart(chart.name, (f,)) for f in chart.figures] if apart else [chart]
-        for part in parts:
-            name = chart.name if not apart else f"{chart.name} {_of(part.figures[0])}"
+        parts = [(chart.name, chart)]
+        if len(chart.figures) > SIDE_BY_SIDE:
+            each = zip(_each_of(chart.figures), chart.figures, strict=True)
+            parts = [(f"{chart.name} {of}", Chart(chart.name, (f,))) for of, f in each]
+        for name, part in parts:
             stem = _file_name(name, taken)
             for kind in formats:
                 yield f"{stem}.{kind}", part.drawn(kind)

@@ -16,9 +16,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
-from calipers.report.asked import in_names_asked
+from calipers.report.asked import as_asked, in_names_asked
 from calipers.report.bundle import javascript
+from calipers.report.contents import contents, files, places, places_of
 from calipers.report.cutoffs import sections
+from calipers.report.explorer import explorer
 from calipers.report.figures.differences import MOST_DIFFERENCES
 from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
@@ -33,8 +35,8 @@ from calipers.report.headlines import (
     other_measures,
     others,
 )
-from calipers.report.labels import section
-from calipers.report.many import every_pair, ranking
+from calipers.report.labels import label_sections
+from calipers.report.many import comparison_ranking, every_pair, ranking
 from calipers.report.names import short, visible
 from calipers.report.rows import (
     OVERALL_HEAD,
@@ -84,30 +86,33 @@ MOST_SENTENCES = 60
 _OPTIONAL = ("default", "optimism", "remarks", "judgments")
 
 
-@in_names_asked
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
+    result, evaluation = evaluation, as_asked(evaluation)
     with beside() as begin:
         return _page(
+            result,
             figures(evaluation, orientation, begin),
             evaluation.provenance,
             **_content(evaluation),
             sentences=_sentences(evaluation),
             sentences_are="Measure by measure",
             slices=_slices(evaluation),
-            label_tables=[section(table) for table in evaluation.label_tables],
+            label_tables=label_sections(evaluation.label_tables),
             cutoffs=sections(evaluation.cutoffs),
+            threshold=explorer(evaluation),
             definitions=[_glossary(d) for d in evaluation.definitions],
         )
 
 
-@in_names_asked
 def comparison_page(comparison: Comparison) -> str:
     """The comparison as one offline HTML file, in the frame of the page of an evaluation."""
+    result, comparison = comparison, as_asked(comparison)
     of_units, missing = every_unit_figure(comparison)
     said, many = comparison_headlines(comparison, _isolated), len(comparison) > MOST_SENTENCES
     found = said if many else sentences(comparison, _isolated)
     return _page(
+        result,
         numbered([*comparison_figures(comparison), *of_units]),
         comparison.provenance,
         heading=comparison_heading(comparison),
@@ -116,6 +121,7 @@ def comparison_page(comparison: Comparison) -> str:
         sentences=[] if said == found else found,
         sentences_are=f"Each of the {len(found):,} differences",
         notes=comparison.notes,
+        ranking=comparison_ranking(comparison),
         comparison=_compared(comparison) if len(comparison) else None,
         unshown=_unshown(comparison, missing),
         methods=glossary(comparison),
@@ -129,24 +135,41 @@ _NOTHING = {
     ),
     "slices": None,
     "cutoffs": None,
+    "threshold": None,
     "unshown": "",
     "others": "",
 }
 
 
-def _page(drawn: Sequence[Figure], provenance: Mapping[str, Any], **content: Any) -> str:
-    """A page with these figures."""
+def _page(
+    result: Evaluation | Comparison,
+    drawn: Sequence[Figure],
+    provenance: Mapping[str, Any],
+    **content: Any,
+) -> str:
+    """A page of a result with these figures."""
     chosen = (content.get("comparison") or {}).get("pairs")
     scripts = [_markup(javascript()), _markup(resource("page.js"))] if drawn else []
     scripts += [_markup(resource("pairs.js"))] * bool(chosen)
+    scripts += [_markup(resource("threshold.js"))] * bool(content.get("threshold"))
+    scripts.append(_markup(resource("tools.js")))
+    parts = _NOTHING | content | {"places": by_choice(drawn), "provenance": provenance}
+    if parts["ranking"]:
+        named = [name for name, *_ in parts["ranking"]["rows"]]
+        parts["ranking"] = parts["ranking"] | {"ids": places(named, "system")}
+    measured = places([group["measure"] for group in parts["groups"]], "measure")
+    for group, place in zip(parts["groups"], measured, strict=True):
+        group["id"] = place
     return rendered(
         "page.html.j2",
-        **(_NOTHING | content),
-        places=by_choice(drawn),
+        **(parts | {"provenance": provenance_rows(provenance)}),
+        contents=contents(parts),
+        files=files(result),
+        ids=places_of(drawn),
+        number=sum(len(group["rows"]) for group in parts["groups"]),
         scripts=scripts,
         policy=_policy(scripts),
         css=_markup(resource("table.css") + resource("page.css")),
-        provenance=provenance_rows(provenance),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from calipers.report import numbers
 from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
+from calipers.results.estimate import UNNAMED
 from calipers.results.labels import COUNTED
 
 if TYPE_CHECKING:
@@ -71,8 +73,25 @@ def plural(table: LabelTable) -> str:
     return "classes" if table.of == "class" else f"{table.of}s"
 
 
-def section(table: LabelTable) -> dict[str, Any]:
-    """What the page shows of one system."""
-    head, rows = grid(table)
-    told = {"system": short(table.system), "of": plural(table).capitalize()}
-    return {**told, "head": head, "rows": rows, "caption": caption(table)}
+def label_sections(tables: Sequence[LabelTable]) -> list[dict[str, Any]]:
+    """What the page shows of the tables of all systems; where these have tables of several kinds,
+    each says which it is."""
+    kinds = {table.of: plural(table).capitalize() for table in tables}
+    made, told = [], set[str]()
+    for table in tables:
+        named = "" if table.system == UNNAMED else short(table.system)
+        kind = kinds[table.of] + (" of" if named else "") if len(kinds) > 1 else ""
+        head, rows = grid(table)
+        made.append(
+            {
+                "heading": " and ".join(kinds.values()).capitalize(),
+                "of": kinds[table.of],
+                "kind": kind,
+                "system": named if kind else short(table.system),
+                "head": head,
+                "rows": rows,
+                "caption": "" if table.of in told else caption(table),
+            }
+        )
+        told.add(table.of)
+    return made

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.headlines import systems_of
+from calipers.report.headlines import of_primary, systems_of
 from calipers.report.names import labels, short
 from calipers.report.verdict import Outcome, outcome, pairs
-from calipers.report.wide import is_ranked, of_evaluation, ordered, primary_of
+from calipers.report.wide import (
+    is_of_many,
+    is_ranked,
+    of_evaluation,
+    of_many,
+    ordered,
+    primary_of,
+)
 from calipers.results import Comparison, Difference, Evaluation
 
 if TYPE_CHECKING:
@@ -44,6 +51,25 @@ def ranking(
         "said": " ".join(made.said("The best values are bold.")),
         "remarks": made.remarks,
         "constant": made.constant,
+        "drawn": True,
+        "ids": (),
+    }
+
+
+def comparison_ranking(comparison: Comparison) -> dict[str, Any] | None:
+    """Many systems of which every pair was compared, in the order of their lead."""
+    if not len(comparison) or not is_of_many(comparison):
+        return None
+    made = of_many(comparison)
+    return {
+        "measures": made.measures,
+        "rows": [(name, cells, None) for name, cells in zip(made.names, made.cells, strict=True)],
+        "primary": short(of_primary(comparison)[0].measure),
+        "said": " ".join(made.said("")),
+        "remarks": made.remarks,
+        "constant": (),
+        "drawn": False,
+        "ids": (),
     }
 
 
@@ -71,7 +97,8 @@ def every_pair(comparison: Comparison) -> dict[str, Any]:
 
 
 def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> list[Any]:
-    """Decimals, values, low and high limits, p-values and verdicts, pair by pair."""
+    """Decimals, values, low and high limits, p-values and verdicts, pair by pair; and what is known
+    of a margin."""
     digits = numbers.rounding(((d.value, d.low, d.high) for d in own), keep_sign=True)
     decimals = 12 if digits.scientific else digits.decimals
     found = {(d.system, d.baseline): d for d in own}
@@ -82,6 +109,19 @@ def _columns(own: Sequence[Difference], of_pairs: Sequence[tuple[str, str]]) -> 
         *([_whole(getattr(d, of), decimals) for d in rows] for of in ("value", "low", "high")),
         [_whole(d.p_adjusted, _OF_P) for d in rows],
         [_VERDICTS.index(outcome(d)) for d in rows],
+        *_of_margin(rows),
+    ]
+
+
+def _of_margin(rows: Sequence[Difference]) -> list[Any]:
+    """The margin, where one was stated, and the p-values of being worse by less and of differing by
+    less."""
+    stated = [d.margin for d in rows if not math.isnan(d.margin)]
+    if not stated:
+        return []
+    return [
+        stated[0],
+        *([_whole(getattr(d, p), _OF_P) for d in rows] for p in ("p_not_inferior", "p_equivalent")),
     ]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Annotated, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 import numpy as np
 
@@ -126,26 +126,22 @@ class Curve(Written):
     __repr__ = __str__
 
 
-class Curves(Sequence[Curve]):
+class Curves(tuple[Curve, ...]):
     """A kind of curve of several systems, in one figure; ``curves["forest"]`` is that of one."""
 
-    def __init__(self, curves: Iterable[Curve]) -> None:
-        self._curves = tuple(curves)
+    __slots__ = ()
 
     @overload
-    def __getitem__(self, key: int | str) -> Curve: ...
+    def __getitem__(self, key: SupportsIndex | str) -> Curve: ...
     @overload
     def __getitem__(self, key: slice) -> tuple[Curve, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> Curve | tuple[Curve, ...]:
+    def __getitem__(self, key: SupportsIndex | str | slice) -> Curve | tuple[Curve, ...]:
         if not isinstance(key, str):
-            return self._curves[key]
-        for curve in self._curves:
+            return super().__getitem__(key)
+        for curve in self:
             if curve.system == key:
                 return curve
         raise KeyError(f"{key!r} is not here; systems: {', '.join(c.system for c in self)}")
-
-    def __len__(self) -> int:
-        return len(self._curves)
 
     def to_frame(self) -> pd.DataFrame:
         """The points of all as one pandas frame."""

@@ -49,3 +49,5 @@ class Regions(Written):
             for name, share in self.shares.items()
             if share > 0
         )
+
+    __repr__ = __str__

@@ -122,3 +122,5 @@ class Slices(Written, Tidy):
         from calipers.report.text import print_slices, printed
 
         return printed(print_slices, self)
+
+    __repr__ = __str__

@@ -75,9 +75,10 @@ def shaded(
     down: tuple[str, Sequence[str]],
     across: tuple[str, Sequence[str]],
     tips: Sequence[Spec],
+    form: str = ".0%",
 ) -> Spec:
     """Cells in the colour of their ``share``, with their ``count`` where there is room; ``down``
-    and ``across`` are what is told apart that way and its names."""
+    and ``across`` are what is told apart that way and its names. The legend is in this ``form``."""
     most = max(len(down[1]), len(across[1]))
     step = max(10, min(46 if most > 3 else 90, 560 // most))
     axis = {"labelLimit": 160, "grid": False}
@@ -88,7 +89,7 @@ def shaded(
         "tooltip": tips,
     }
     shades = {"domain": [0, 1], "range": ["#0072B21A", vega.PALETTE[0]]}
-    legend = {"format": ".0%", "gradientLength": 160}
+    legend = {"format": form, "gradientLength": 160}
     layers = [
         vega.drawn("rect", color=vega.quantity("share", title=None, scale=shades, legend=legend))
     ]

@@ -13,6 +13,7 @@ from calipers.report.figures.differences import difference_figures
 from calipers.report.figures.figure import Figure, numbered
 from calipers.report.figures.pairs import pair_figures
 from calipers.report.figures.ranks import rank_figures
+from calipers.report.figures.raters import rater_figures
 from calipers.report.figures.units import unit_figures
 from calipers.report.figures.vega import Spec, still
 from calipers.results import ORIENTATIONS, Comparison, Definition, Evaluation
@@ -38,6 +39,7 @@ def figures(
         [
             *begun(confusion_figures(evaluation, orientation)),
             *begun(cluster_figures(evaluation)),
+            *begun(rater_figures(evaluation)),
             *sorted(begun(curve_figures(evaluation)), key=lambda figure: figure.more),
             *begun(compared),
             *begun(unit_figures(evaluation)),

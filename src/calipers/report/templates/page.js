@@ -28,6 +28,8 @@ async function enliven(figure) {
   figure.dataset.rendered = "pending";
   try {
     await vegaEmbed(live, spec, options);
+    // The sentence of the figure says what it shows; of marks nobody wants to hear one by one.
+    live.querySelector("svg").setAttribute("aria-hidden", "true");
     plot.replaceChildren(live);
     figure.dataset.rendered = "true";
   } catch (error) {

@@ -16,7 +16,7 @@
     const found = of.get(`${a} ${b}`);
     if (!found) return null;
     const [i, sign] = found;
-    const [digits, values, lows, highs, ps, verdicts] = data.measures[measure];
+    const [digits, values, lows, highs, ps, verdicts, margin, inferior, within] = data.measures[measure];
     if (values[i] === undefined) return null;
     const ends = sign > 0 ? [lows[i], highs[i]] : [highs[i], lows[i]];
     const flip = (n) => (n === null ? null : sign * n);
@@ -26,6 +26,9 @@
       interval: ends[0] === null ? "" : `[${ends.map((n) => shown(flip(n), digits)).join(", ")}]`,
       p: pText(ps[i]),
       verdict: sign > 0 ? verdict : turned[verdict] || verdict,
+      // Of the pair the other way round nobody asked whether it is worse.
+      margin: margin === undefined ? undefined
+        : [`±${margin}`, sign > 0 ? pText(inferior[i]) : "–", pText(within[i])],
     };
   }
 
@@ -72,10 +75,13 @@
   const key = "Row minus column: + better, − worse, · not told apart. Click a cell to choose its pair.";
   place.append(bar, matrix, element("p", key, "traits"), table);
 
+  const signed = (verdict) => (sign[verdict] && verdict !== "undefined" ? `${sign[verdict]} ` : "") + verdict;
+  const kind = (verdict) =>
+    `verdict ${sign[verdict] === "+" ? "up" : sign[verdict] === "−" ? "down" : ""}`.trim();
   const sign = { better: "+", higher: "+", worse: "−", lower: "−", undefined: "?" };
   function drawMatrix() {
     const made = element("table", undefined, "matrix");
-    const head = row([["", ""], ...order.map((_, i) => [String(i + 1), "number"])], true);
+    const head = row([["System", "name"], ...order.map((_, i) => [String(i + 1), "number"])], true);
     made.append(head);
     order.forEach((a, i) => {
       const line = row([[`${i + 1} ${data.systems[a]}`, "name"]], true);
@@ -107,14 +113,17 @@
     const made = element("table", undefined, "differences");
     const head = document.createElement("thead");
     const level = `${place.dataset.level} interval`;
+    const margins = measures.some((name) => data.measures[name].length > 6);
     const names = ["Measure", "Difference", level, place.dataset.p, "Verdict"];
-    head.append(row(names.map((name, i) => [name, i && i < 4 ? "number" : ""]), true));
+    if (margins) names.push("Margin", "p not worse", "p within");
+    head.append(row(names.map((name, i) => [name, i && i !== 4 ? "number" : ""]), true));
     const body = document.createElement("tbody");
     for (const name of measures) {
       const d = difference(name, order[first.selectedIndex], order[second.selectedIndex]);
       if (!d) continue;
       const line = row([[name, ""], [d.value, "number value"], [d.interval, "number"],
-        [d.p, "number"], [d.verdict, "verdict"]], false);
+        [d.p, "number"], [signed(d.verdict), kind(d.verdict)],
+        ...(margins ? (d.margin || ["", "", ""]).map((text) => [text, "number"]) : [])], false);
       line.className = sign[d.verdict] && d.verdict !== "undefined" ? "told" : "untold";
       body.append(line);
     }

@@ -1,0 +1,119 @@
+"""The part of a page in which a reader moves the threshold: what its script needs to know."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from calipers.report.names import labels, short
+from calipers.results import Curve, Evaluation, of_kinds
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+#: So many thresholds of a system at most, the one in use among them.
+MOST = 400
+#: Of more systems the first ones are offered.
+MOST_SYSTEMS = 40
+
+
+def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The data of the script, where systems give scores of two classes; None where none does."""
+    roc = [c for c in of_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series]
+    roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
+    made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
+    known = {name: of for name, of in made.items() if of is not None}
+    if not known:
+        return None
+    from markupsafe import Markup
+
+    names = labels(known)
+    conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
+    plain = not conventions.get("weighted") and "clusters" not in conventions
+    data = {
+        "systems": [{"name": names[name], **of} for name, of in known.items()],
+        "classes": [short(str(conventions.get(of, of))) for of in ("positive", "negative")],
+        # Wilson's intervals are of rows that are independent and weigh alike.
+        "z": round(NormalDist().inv_cdf((1 + evaluation.level) / 2), 6) if plain else None,
+        "level": f"{100 * evaluation.level:.4g}%",
+    }
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # Data in a script element, which no "<" can end.
+    shown: Markup = Markup(text.replace("<", "\\u003c"))
+    return {"json": shown, "left_out": max(0, len(roc) - MOST_SYSTEMS)}
+
+
+def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
+    """Thresholds with the true and the false positives at each, and the densities of both
+    classes."""
+    totals = _totals(roc.system, evaluation)
+    if totals is None:
+        return None
+    positive, negative = totals
+    # Of the points that are drawn: between two of them the curve is as good as straight.
+    finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
+    kept = _thinned(finite, roc)
+    cut = None if not math.isfinite(roc.cut) else float(roc.cut)
+    densities = [
+        {"x": [_short(v) for v in c.x.tolist()], "y": [_short(v, 4) for v in c.y.tolist()]}
+        for c in of_kinds(evaluation.curves, {"density"})
+        if c.system == roc.system
+    ]
+    return {
+        "totals": [_count(positive), _count(negative)],
+        "at": [float(roc.threshold[i]) for i in kept],
+        "tp": [_count(roc.y[i] * positive) for i in kept],
+        "fp": [_count(roc.x[i] * negative) for i in kept],
+        "cut": cut,
+        "densities": densities if len(densities) == 2 else [],
+    }
+
+
+def _thinned(places: Sequence[int], roc: Curve) -> list[int]:
+    """As many as are allowed, the one in use among them."""
+    if len(places) <= MOST:
+        return list(places)
+    step = (len(places) - 1) / (MOST - 1)
+    kept = {places[round(i * step)] for i in range(MOST)}
+    if math.isfinite(roc.cut):
+        kept.add(min(places, key=lambda i: abs(roc.threshold[i] - roc.cut)))
+    return sorted(kept)
+
+
+def _totals(system: str, evaluation: Evaluation) -> tuple[float, float] | None:
+    """The positives and the negatives of a system: of its matrix, else of the share that is the
+    chance line of its precision-recall curve."""
+    for matrix in evaluation.confusions:
+        if matrix.system == system and len(matrix.labels) == 2:
+            of_truth = matrix.margins()[0].tolist()
+            return of_truth[1], of_truth[0]
+    if evaluation.provenance.get("conventions", {}).get("weighted"):
+        return None  # what all rows weigh is not known
+    rows = max((e.n for e in evaluation if e.system == system), default=0)
+    for curve in of_kinds(evaluation.curves, {"PR"}):
+        if curve.system == system and curve.chance is not None and rows:
+            share = _height(curve.chance)
+            return None if share is None else (share * rows, (1 - share) * rows)
+    return None
+
+
+def _height(chance: Any) -> float | None:
+    """Where a level line of chance runs."""
+    try:
+        ((_, low), (_, high)) = chance
+    except (TypeError, ValueError):
+        return None
+    return float(low) if low == high else None
+
+
+def _count(x: float) -> float:
+    """A count: whole, but for what rates leave of rounding; a weight with six digits."""
+    whole = round(x)
+    return whole if abs(x - whole) < 1e-6 * max(1.0, abs(x)) else float(f"{x:.6g}")
+
+
+def _short(x: float, digits: int = 6) -> float | None:
+    return float(f"{x:.{digits}g}") if math.isfinite(x) else None

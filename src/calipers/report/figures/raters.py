@@ -1,0 +1,124 @@
+"""Raters: how far each two of them agree, and how often each uses a category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from calipers.report import numbers
+from calipers.report.figures import vega
+from calipers.report.figures.confusions import shaded
+from calipers.report.figures.figure import Figure, choice_of
+from calipers.report.figures.vega import Spec
+from calipers.report.names import labels, short
+from calipers.results import Evaluation, LabelTable
+
+#: What users ask for.
+KINDS = ("pairs of raters", "categories by rater")
+#: More raters have no place in a matrix.
+MOST_DRAWN = 16
+
+
+def rater_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """The figures of each set of three raters or more; of two a table says all."""
+    tables = {(t.of, t.system): t for t in evaluation.label_tables}
+    sets = [t for t in evaluation.label_tables if t.of == "rater" and len(t.labels) <= MOST_DRAWN]
+    number = len(evaluation.systems)
+    found = [(each, tables.get(("pair", each.system))) for each in sets]
+    for each, pairs in found:
+        if pairs is not None and pairs.values:
+            yield _placed(_pairs(each, pairs), each.system, number)
+    for each in sets:
+        if len(each.counts) > 1:
+            yield _placed(_categories(each), each.system, number)
+
+
+def _placed(figure: Figure, system: str, number: int) -> Figure:
+    """The figure of one set of raters, of which the reader chooses where there are many."""
+    title = figure.title if number < 2 else f"{figure.title}: {short(system)}"
+    choice = choice_of(system, number)
+    return replace(figure, title=title, choice=choice, chosen_from=figure.title)
+
+
+def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
+    """Both halves of the matrix of pairs, by the first measure."""
+    measure, digits = next(iter(pairs.values)), numbers.Rounding(2)
+    names = list(labels(each.labels, vega.LABEL).values())
+    value, low, high = (of[measure] for of in (pairs.values, pairs.low, pairs.high))
+    columns = (of.tolist() for of in (value, low, high))
+    told = [digits.triple(*ends) for ends in zip(*columns, strict=True)]
+    both = list(combinations(range(len(names)), 2))
+    cells = [
+        _cell(names[i], names[j], float(value[at]), told[at], digits)
+        for at, pair in enumerate(both)
+        for i, j in (pair, pair[::-1])
+    ]
+    known = np.flatnonzero(np.isfinite(value))
+    if len(known):
+        order = known[np.argsort(value[known], kind="stable")]
+        least, most = both[order[0]], both[order[-1]]
+        ends = (
+            f"Least alike are {names[least[0]]} and {names[least[1]]}, most alike "
+            f"{names[most[0]]} and {names[most[1]]}."
+        )
+    else:
+        ends = "No pair has a value."
+    tips = vega.tooltip(("rater", "rater"), ("other", "and"), ("value", short(measure)))
+    return Figure(
+        title="Pairs of raters",
+        kind=KINDS[0],
+        label=f"{short(measure)} of every pair of {len(names)} raters. {ends}",
+        caption=f"{short(measure)} of every two raters; what is at 0 or below has the lightest "
+        f"colour. {ends} Point at a cell for its {numbers.percent(pairs.level)} interval.",
+        spec=shaded(cells, ("rater", names), ("other", names), tips, ".1f"),
+        head=("pair", short(measure)),
+        rows=tuple(zip(labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
+    )
+
+
+def _cell(rater: str, other: str, value: float, told: str, digits: numbers.Rounding) -> Spec:
+    known = np.isfinite(value)
+    return {
+        "rater": rater,
+        "other": other,
+        "share": round(max(value, 0.0), 4) if known else None,
+        "count": digits(value) if known else "",
+        "value": told,
+    }
+
+
+def _categories(each: LabelTable) -> Figure:
+    """How many ratings of each rater are of each category."""
+    names = list(labels(each.labels, vega.LABEL).values())
+    kinds = list(labels(list(each.counts), vega.LABEL).values())
+    counts = np.column_stack(list(each.counts.values()))
+    share = counts / np.maximum(counts.sum(axis=1), 1)[:, None]
+    cells: list[Mapping[str, object]] = [
+        {
+            "rater": names[i],
+            "category": kinds[k],
+            "count": f"{counts[i, k]:,.0f}",
+            "share": round(float(share[i, k]), 4),
+            "shares": numbers.percent(float(share[i, k])),
+        }
+        for i, k in np.ndindex(counts.shape)
+    ]
+    tips = vega.tooltip(
+        ("rater", "rater"), ("category", "category"), ("count", "ratings"), ("shares", "share")
+    )
+    return Figure(
+        title="Categories by rater",
+        kind=KINDS[1],
+        label=f"How many ratings of each of {len(names)} raters are of each of {len(kinds)} "
+        "categories.",
+        caption="How many ratings of each rater are of each category. Colour: the share of the "
+        "ratings of the rater. Raters who agree have rows alike.",
+        spec=shaded([dict(cell) for cell in cells], ("rater", names), ("category", kinds), tips),
+        head=("rater", *kinds),
+        rows=tuple(
+            (name, *(f"{x:,.0f}" for x in row)) for name, row in zip(names, counts, strict=True)
+        ),
+    )

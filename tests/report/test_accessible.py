@@ -1,0 +1,240 @@
+"""Pages as people with other eyes and hands meet them: axe-core in a browser, light and dark, wide and
+narrow; and what the page's own script does there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+sync_api = pytest.importorskip("playwright.sync_api")
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(BROWSER is None, reason="no chromium or google-chrome on PATH"),
+]
+
+RANDOM = np.random.default_rng(8)
+ROWS = 90
+SICK = np.arange(ROWS) % 3 == 0
+SCORES = {
+    name: np.round(1 / (1 + np.exp(-(2 * SICK - 1 + RANDOM.normal(0, noise, ROWS)))), 2)
+    for name, noise in (("rough", 2.0), ("fine", 1.0))
+}
+FEW: dict[str, Any] = {"resamples": 100}
+NUMBERS = RANDOM.normal(size=ROWS)
+CLASSES = np.arange(ROWS) % 10
+QRELS = {
+    f"t{t}": {f"d{d}": int(g) for d, g in enumerate(RANDOM.choice([0, 1, 2], 8))} for t in range(12)
+}
+RUNS = {
+    f"run{k}": {
+        t: {d: g + float(RANDOM.normal(0, 0.5 + k / 4)) for d, g in judged.items()}
+        for t, judged in QRELS.items()
+    }
+    for k in range(10)
+}
+
+
+def _two_classes() -> cal.Evaluation:
+    ev = cal.classification(
+        SICK,
+        probability=SCORES,
+        threshold="youden",
+        slices={"site": np.arange(ROWS) % 2},
+        **FEW,
+    )
+    from dataclasses import replace
+
+    return replace(ev, cutoffs=cal.cutoffs(ev, at=[0.3, 0.6]))
+
+
+#: A page of every verb.
+PAGES: dict[str, Callable[[], Any]] = {
+    "two classes": _two_classes,
+    "labels": lambda: cal.classification(SICK, SCORES["fine"] > 0.5, **FEW),
+    "ten classes": lambda: cal.classification(CLASSES, np.roll(CLASSES, 1), **FEW),
+    "several labels": lambda: cal.multilabel(
+        RANDOM.random((ROWS, 3)) < 0.4, probability=RANDOM.random((ROWS, 3)), **FEW
+    ),
+    "regression": lambda: cal.regression(NUMBERS, {"a": NUMBERS + SCORES["rough"]}, **FEW),
+    "ten runs": lambda: cal.retrieval(QRELS, RUNS, measures=["AP", "nDCG@5"], **FEW),
+    "ten runs compared": lambda: cal.retrieval(QRELS, RUNS, measures=["AP"], **FEW).compare(
+        margin=0.1
+    ),
+    "ranking": lambda: cal.ranking(
+        np.arange(ROWS) // 6, CLASSES % 3, {"s": NUMBERS}, measures=["nDCG@3"], **FEW
+    ),
+    "clusters": lambda: cal.clustering(RANDOM.normal(size=(30, 2)), {"k": CLASSES[:30] % 3}),
+    "raters": lambda: cal.agreement({"a": CLASSES % 3, "b": (CLASSES + SICK) % 3}, **FEW),
+    "overlap": lambda: cal.overlap({n: RUNS[n] for n in ("run0", "run1")}, cutoffs=[3], **FEW),
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        made = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+def _opened(browser: Any, path: Path, **options: Any) -> tuple[Any, list[str]]:
+    page = browser.new_context(**options).new_page()
+    problems: list[str] = []
+    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(path.as_uri())
+    return page, problems
+
+
+def _until(page: Any, expression: str) -> None:
+    """Waits as the page's policy allows it: without text that is evaluated in the page."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(expression)
+
+
+def _alive(page: Any) -> None:
+    """Every chart in sight was drawn anew."""
+    _until(
+        page,
+        "[...document.querySelectorAll('figure[data-chart]')].every(f => f.hidden ||"
+        " f.closest('details:not([open])') || ['true', 'failed'].includes(f.dataset.rendered))",
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing(name: str, browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    PAGES[name]().to_html(path)
+    every = name in ("two classes", "ten runs compared")  # which have every kind of part
+    looks = ((1200, "light"), (400, "dark"), (400, "light"), (1200, "dark"))
+    for width, scheme in looks if every else looks[:2]:
+        page, problems = _opened(
+            browser,
+            path,
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            bypass_csp=True,  # for axe-core itself
+        )
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        _alive(page)
+        found = axe.Axe().run(page).response["violations"]
+        told = [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
+        assert not told, (width, scheme)
+        assert not problems
+        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wider <= 0, f"{width}: the page is {wider} pixels too wide"
+        page.context.close()
+
+
+@pytest.fixture
+def page(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    path = tmp_path / "page.html"
+    _two_classes().to_html(path)
+    opened, problems = _opened(browser, path, viewport={"width": 1200, "height": 900})
+    yield opened
+    assert not problems
+    opened.context.close()
+
+
+def test_the_threshold_moves_everything_together(page: Any) -> None:
+    page.select_option(".explorer select", label="fine")
+    slide = page.locator(".explorer .slide")
+    slide.focus()
+    slide.press("Home")
+    slide.press("ArrowRight")
+    at = float(page.locator(".explorer .at").inner_text())
+    ranked = np.unique(SCORES["fine"])
+    assert at in ranked
+    called = SCORES["fine"] >= at
+    cells = [int(cell) for cell in page.locator(".explorer .cells td").all_inner_texts()]
+    tp, fn, fp, tn = cells
+    assert (tp, fp) == ((called & SICK).sum(), (called & ~SICK).sum())
+    assert tp + fn + fp + tn == ROWS
+    ev = cal.classification(SICK, called, measures=["sensitivity", "PPV", "NPV", "LR-"])
+    shown = page.locator(".explorer .values tbody tr").all_inner_texts()
+    values = {row.split("\t")[0]: row.split("\t")[1:] for row in shown}
+    for name, measure in (
+        ("Sensitivity (recall)", "recall"), ("PPV (precision)", "precision"), ("NPV", "NPV"),
+    ):  # fmt: skip
+        e = ev[measure]
+        assert values[name][0] == f"{e.value:.3f}"
+        assert values[name][1] == f"[{e.low:.3f}, {e.high:.3f}]"
+    assert values["LR−"][0] == f"{ev['LR-'].value:.3f}"
+    before = page.locator(".explorer circle.now").first.get_attribute("cx")
+    slide.press("End")
+    assert page.locator(".explorer circle.now").first.get_attribute("cx") != before
+
+
+def test_regions_are_those_of_rule_in_rule_out(page: Any) -> None:
+    page.select_option(".explorer select", label="fine")
+    page.get_by_label("Rule in from PPV").fill("0.8")
+    page.get_by_label("Rule out from NPV").fill("0.9")
+    made = cal.rule_in_rule_out(SICK, SCORES["fine"], ppv=0.8, npv=0.9, interval="none")
+    said = page.locator(".explorer > .traits").inner_text()
+    assert f"Rule in at {made.rule_in:g} and above: {100 * made.shares['in']:.1f}%" in said
+    assert f"Rule out below {made.rule_out:g}: {100 * made.shares['out']:.1f}%" in said
+    assert page.locator(".explorer .region.in").count() == 3
+
+
+def test_tables_are_sorted_filtered_and_taken_along(page: Any) -> None:
+    table = page.locator(".estimates")
+    first = "document.querySelector('.estimates tbody tr td.value').firstChild.textContent"
+    page.get_by_role("button", name="Value", exact=True).first.click()
+    values = [
+        float(text.split("\n")[0].replace("−", "-"))
+        for text in table.locator("tbody td.value").all_inner_texts()
+    ]
+    assert values == sorted(values)
+    assert float(page.evaluate(first)) == values[0]
+    page.get_by_label("Filter").first.fill("fine auc")
+    assert table.locator("tbody tr:visible").count() == 2  # AUC and PR-AUC
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the table: Estimates").click()
+    _until(page, "document.body.textContent.includes('Copied 2 rows')")
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert len(copied) == 3
+    assert copied[0].startswith("Measure\tSystem\tValue\t95% interval")
+
+
+@pytest.mark.parametrize(
+    ("button", "name", "begins"),
+    [
+        ("ROC curve as SVG", "ROC-curve.svg", b"<svg"),
+        ("ROC curve as PNG", "ROC-curve.png", b"\x89PNG"),
+        ("The data of ROC curve as CSV", "ROC-curve.csv", b"x,"),
+        ("Download result.json", "result.json", b'{\n  "schema": 1'),
+        ("Download result.csv", "result.csv", b"system,measure"),
+        ("Download result.tex", "result.tex", b"% needs"),
+    ],
+)
+def test_charts_and_the_result_are_downloaded(
+    page: Any, button: str, name: str, begins: bytes
+) -> None:
+    _alive(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=button, exact=True).click()
+    assert waiting.value.suggested_filename == name
+    assert Path(waiting.value.path()).read_bytes().startswith(begins)
+
+
+def test_a_link_opens_what_is_folded(page: Any) -> None:
+    target = page.evaluate("document.querySelector('details.more figure').id")
+    assert re.fullmatch(r"chart-[\w.-]+", target)
+    page.evaluate(f"location.hash = '{target}'")
+    _until(page, "document.querySelector('details.more').open")
