@@ -302,6 +302,13 @@ def test_the_bayesian_bootstrap_of_a_share_is_jeffreys() -> None:
         assert limits(made) == near(*stats.beta.ppf([0.05, 0.95], 7.5, 2.5))
 
 
+def test_the_bayesian_bootstrap_of_a_share_from_minus_1_to_1() -> None:
+    made = bayesian(np.repeat([-1.0, 1.0], [2, 7]), (-1.0, 1.0), 0.9)
+    share = stats.beta(7.5, 2.5)
+    assert limits(made) == near(*(2 * share.ppf([0.05, 0.95]) - 1))
+    assert made.se == pytest.approx(2 * share.std(), rel=1e-9)
+
+
 def test_the_bayesian_bootstrap_with_weights() -> None:
     """Of a unit an exponential times its weight, of an end Gamma(½) times Σw²/Σw."""
     x, w = np.array([0.1, 0.35, 0.6, 0.9, 0.95]), np.array([0.5, 3.0, 1.0, 2.0, 0.25])

@@ -281,6 +281,7 @@ def test_errors_with_a_share_of_their_mean() -> None:
     found = joint.floored(np.array([0.2, -0.4, 0.1]), errors, np.array([9.0, 9.0, 9.0]))
     expected = np.sqrt(np.square(errors) + FLOOR * (0.01 + 0.09) / 2)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert np.isnan(joint.floored(np.array([0.2]), np.array([np.nan]), np.ones(1))).all()
 
 
 def test_errors_that_rounding_leaves_of_constant_differences() -> None:
