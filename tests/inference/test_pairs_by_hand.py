@@ -171,7 +171,7 @@ def test_accuracies(measure: str, rows: Rows) -> None:
 @designs
 @pytest.mark.parametrize("measure", ["log-loss", "RMSE"])
 def test_losses(measure: str, rows: Rows, design: str) -> None:
-    """Of fewer than 100 rows, or of clusters, in the same draws, else by error."""
+    """Of clusters in the same draws, else by error, of fewer than 100 rows with Student's t."""
     y, w = rows.truth, weight_of(rows, design)
     clustered, n = design in ("clustered", "both"), by_hand.kish(w)
     if measure == "log-loss":
@@ -193,12 +193,13 @@ def test_losses(measure: str, rows: Rows, design: str) -> None:
     assert found.p == pytest.approx(
         by_error((part * 0 + np.average(x - z, weights=w))[0], se, df)[1]
     )
-    if clustered or n < 100:
-        times = weights(rows, design) if clustered else drawn_means(rows.n) * w
+    if clustered:
+        times = weights(rows, design)
         assert limits(found) == near(*ends(a(times) - b(times)))
         return
     moved = by_hand.moved(a, w) - by_hand.moved(b, w)
-    check_limits = by_error(value, float(np.sqrt(n / (n - 1) * (moved**2).sum())))[0]
+    error = float(np.sqrt(n / (n - 1) * (moved**2).sum()))
+    check_limits = by_error(value, error, n - 1 if n < 100 else np.inf)[0]
     assert limits(found) == near(*check_limits)
 
 
@@ -317,17 +318,18 @@ def test_rows_of_which_some_have_no_value(rows: Rows, design: str) -> None:
     found = made.compare(baseline="b")["a", "b", "example-precision"]
     a, b = formulas
     clustered = design in ("clustered", "both")
-    times = weights(rows, design) if clustered else drawn_means(rows.n) * w
-    assert limits(found) == near(*ends(a(times) - b(times)))
     assert found.value == pytest.approx(float(a(w) - b(w)), rel=1e-9)
-    if not clustered:
-        moved = by_hand.moved(a, w) - by_hand.moved(b, w)
-        made = made.compare(baseline="b", test="normal")["a", "b", "example-precision"]
-        n = by_hand.kish(w[said["a"].any(axis=1)])
-        p = by_error(
-            float(a(w) - b(w)), float(np.sqrt((moved**2).sum())), n - 1 if n < 20 else np.inf
-        )[1]
-        assert made.p == pytest.approx(p, rel=1e-6)
+    if clustered:
+        times = weights(rows, design)
+        assert limits(found) == near(*ends(a(times) - b(times)))
+        return
+    moved = by_hand.moved(a, w) - by_hand.moved(b, w)
+    made = made.compare(baseline="b", test="normal")["a", "b", "example-precision"]
+    n = by_hand.kish(w[said["a"].any(axis=1)])
+    error = float(np.sqrt((moved**2).sum()))
+    check_limits, p = by_error(float(a(w) - b(w)), error, n - 1 if n < 100 else np.inf)
+    assert limits(found) == near(*check_limits, rel=1e-6)
+    assert made.p == pytest.approx(p, rel=1e-6)
 
 
 # --- Topics ---------------------------------------------------------------------------------------

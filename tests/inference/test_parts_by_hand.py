@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -224,16 +224,18 @@ class Chance:
 
     p: float
 
+    made: Interval = field(default_factory=lambda: Interval(-9.0, 9.0, "dealt"))
+
     def compared(self, level: float) -> tuple[Interval, paired.Test]:
-        return Interval(-9.0, 9.0, "dealt"), paired.Test(self.p, "dealt")
+        return self.made, paired.Test(self.p, "dealt")
 
 
-def beside(first: Any, second: Any, p: float) -> tuple[Interval, paired.Test]:
+def beside(first: Any, second: Any, p: float, *made: Interval) -> tuple[Interval, paired.Test]:
     return two_samples.compared(
         first,
         second,
         lambda: policy.interval(second),
-        lambda most: Chance(p) if min(first.n, second.n) <= most else None,
+        lambda most: Chance(p, *made) if min(first.n, second.n) <= most else None,
     )
 
 
@@ -251,6 +253,25 @@ def test_the_larger_p_value_of_two_counts(p: float) -> None:
     assert compared(right, wrong)[1].p == pytest.approx(2 / (DRAWS + 1))
     few = replace(right, n=FEW_DEALT_OF_CELLS)
     assert beside(few, wrong, p)[1].p == p
+
+
+def test_an_interval_beside_the_larger_of_two_p_values_is_what_either_test_allows() -> None:
+    """Its own leaves 0 out; where the other test does not, the interval goes as far as that one's."""
+    right = (np.arange(120) % 10 < np.repeat([9, 6], 60)).astype(int)
+    rows = Rows(np.ones(120), right, right, np.ones(120), np.arange(120))
+    columns = rows.truth, rows.a, rows.b, rows.weight, rows.cluster
+    readings = [
+        counts(Rows(*(column[half] for column in columns)), "recall")
+        for half in (slice(60), slice(60, 120))
+    ]
+    own, test = compared(*readings)
+    assert 0 < own.low < own.high
+    assert test.p < 0.01
+    for low, p, expected in ((-0.05, 0.2, -0.05), (-0.05, 0.04, own.low), (0.2, 0.2, own.low)):
+        made, found = beside(*readings, p, Interval(low, 0.35, "dealt"))
+        assert (made.low, made.high) == (expected, max(own.high, 0.35) if p >= 0.05 else own.high)
+        assert found.p == p
+        assert made.method == ("Newcombe or dealt: the wider" if p >= 0.05 else "Newcombe")
 
 
 def test_chance_alone_where_errors_say_little() -> None:

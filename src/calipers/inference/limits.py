@@ -13,7 +13,7 @@ from calipers.inference.settings import Settings
 #: With fewer ratings beside those of the commonest category, no interval of agreement is sure.
 FEW_OF_CATEGORY = 30
 
-#: Below this many rows a skill and a difference of losses are bootstrapped.
+#: Below this many rows a skill is bootstrapped, and a difference of losses has Student's t.
 FEW_ROWS = 100
 
 #: Of at least so many positives the influence of rows says how precision-recall areas vary.

@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.inference import dirichlet, intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_FOR_NORMAL
+from calipers.inference.limits import FEW_FOR_NORMAL, FEW_ROWS
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error
@@ -44,12 +44,12 @@ def offers(reading: Reading) -> dict[str, Limits]:
 
 def error_of(reading: Reading) -> Error | Interval | None:
     """The standard error as it is used: that of a difference of few rows with degrees of freedom,
-    one less than the rows of the smaller class."""
+    one less than the rows, or than those of the smaller class."""
     found = reading.found_error
     if reading.operands is None or not isinstance(found, Error) or found.degrees is not None:
         return found
     rows = min(reading.sizes() or (effective_number(reading),))
-    if rows >= FEW_FOR_NORMAL:
+    if rows >= (FEW_ROWS if reading.kind == "mean of a value per row" else FEW_FOR_NORMAL):
         return found
     return replace(found, degrees=max(rows - 1, 1) if rows > 1 else 0)
 
@@ -91,7 +91,8 @@ def by_error(reading: Reading, level: float) -> Interval | None:
         if found.degrees is not None and np.isfinite(found.se):
             made = intervals.student(value, found.se, found.degrees + 1, level)
             few = made.reason == "too_few_units"
-            return replace(made, method=found.name, reason="too_few_rows" if few else made.reason)
+            name = found.name.replace("normal", "Student t")
+            return replace(made, method=name, reason="too_few_rows" if few else made.reason)
         return replace(intervals.normal_mean(value, found.se, level), method=found.name)
     if clusters is not None and clusters.number < 2:
         return intervals.missing("none", "too_few_clusters")

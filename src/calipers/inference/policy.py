@@ -321,7 +321,11 @@ DIFFERENCES: Mapping[str, tuple[Row, ...]] = {
     "maximum over thresholds": _PAIRED_SCORES,
     "measure of scores": _PAIRED_SCORES,
     "calibration": (Row("percentile", caution=_biased),),
-    "mean of a value per row": (Row("percentile", _few_rows), Row("by error")),
+    # By Student's t, as they are tested. Of 5, 12, 20 and 40 rows it held the truth of differences
+    # of MSE, MAE, Brier and log loss 69 to 98, 81 to 97, 84 to 96 and 87 to 96 times of 100 (±0.8),
+    # percentiles 65 to 87, 80 to 92, 83 to 93 and 87 to 94; those left 0 out beside a p-value above
+    # 0.05 in 11 to 46 of 100 data sets of 5 rows, and in 4 to 27 of 20.
+    "mean of a value per row": (Row("percentile", _clustered), Row("by error")),
     "skill": (Row("percentile", _few_rows), Row("by error")),
     "average of scores": (
         Row("by error", lambda reading: isinstance(reading.found_error, Error), tries=True),

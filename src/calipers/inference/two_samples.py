@@ -46,7 +46,8 @@ def compared(
     Where ``dealt``, given how many units are few, says what the difference would be by chance, that
     takes the place of Welch's test, of bootstraps, and of errors where a label is rare. With other
     tests the larger p-value counts: theirs may be too small of few rows, and that of rows dealt
-    anew of parts that vary differently.
+    anew of parts that vary differently. Where it is that of rows dealt anew, and not small beside
+    an interval without 0, the interval is both put together: what either of the two tests allows.
     """
     if first.kind in policy.WITHOUT:
         return policy.WITHOUT[first.kind], _NO_TEST
@@ -62,7 +63,14 @@ def compared(
         own = _possible(made, first)
     # Of draws the smallest p-value there can be says no more than that it is small.
     floor = 2 / (first.settings.resamples + 1)
-    return own, test if drawn or not of_own.p > max(test.p, floor) else of_own
+    if not drawn and of_own.p > max(test.p, floor):
+        return own, of_own
+    differs = made.reason is None and own.method != made.method and not own.low <= 0 <= own.high
+    if differs and test.p >= 1 - first.settings.level:
+        low, high = min(own.low, made.low), max(own.high, made.high)
+        name = f"{own.method} or {made.method}: the wider"
+        own = _possible(replace(own, low=low, high=high, method=name), first)
+    return own, test
 
 
 def _possible(made: Interval, reading: Reading) -> Interval:
