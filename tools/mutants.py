@@ -11,8 +11,11 @@ meets those that reach its own, the quickest first. Needs Linux or macOS.
 What lives is either missed by the tests or says the same. In inference/ and readings/ the following
 do, and are left: how much is held or drawn at a time (``_AT_ONCE``, ``step``, ``MOST_…``); where an
 iteration begins, how far it steps and when it stops, if its root is bracketed (Dirichlet's
-quantiles and saddle points, sizes of plans); limits of rounding (1e-12); ``<`` for ``<=`` where
-either side gives the same, as at counts that cannot be; guards before what is undefined anyway.
+quantiles and saddle points, sizes of plans); how far a sum or an integral goes into tails that hold
+nothing; limits of rounding (1e-12); ``<`` for ``<=`` where either side gives the same, as at counts
+that cannot be; guards before what is undefined anyway; a sign, or ±1 for a factor and a divisor,
+where both sides are looked at alike; and ranges that no measure has, such as one from 1 to ∞.
+With ``--most`` small, the tests that would notice may be among those that are slower.
 """
 
 from __future__ import annotations
