@@ -1,6 +1,8 @@
 //! Tests by randomisation. What a replicate draws depends on the seed, its own number and the place
 //! of the unit, and counts are whole numbers, so any number of threads finds the same.
 
+#![allow(clippy::inline_always)] // only so do loops become vectors of the width that is found
+
 use std::array::from_fn;
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -229,6 +231,8 @@ pub fn dealt_ranges(
 /// So many units are held before squared differences are added up, and added at once.
 const HELD: usize = 8;
 const AT_ONCE: usize = 8;
+/// So many largest numbers are kept side by side.
+const SIDES: usize = 4;
 
 /// The largest studentised differences of systems.
 pub struct Studentised<'a> {
@@ -342,23 +346,31 @@ impl Studentised<'_> {
             }
         }
         let added = self.floor * (total / number);
-        let mut largest = [0.0, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        // Of four places at once, as each of them waits for the last.
+        let (mut high, mut low) = ([f64::NEG_INFINITY; SIDES], [f64::INFINITY; SIDES]);
         for system in 0..side {
             let others = self.others(system);
+            let own = system.wrapping_sub(others.start);
             let variances = &mut variances[system * side..][others.clone()];
-            for (variance, sum) in variances.iter_mut().zip(&sums[others.clone()]) {
+            for (variance, sum) in variances.iter_mut().zip(&sums[others]) {
                 let (apart, own) = ((sum - sums[system]) / units, *variance + added);
                 *variance = if own > 0.0 { apart / own.sqrt() } else { 0.0 };
             }
-            for (other, &mut t) in others.zip(variances) {
-                if other != system {
-                    for (largest, t) in largest.iter_mut().zip([t.abs(), t, -t]) {
-                        *largest = f64::max(*largest, t);
-                    }
+            if let Some(none) = variances.get_mut(own) {
+                *none = f64::NAN; // a system less itself is no pair: nothing is above or below this
+            }
+            for of in variances.chunks(SIDES) {
+                for ((high, low), &t) in high.iter_mut().zip(&mut low).zip(of) {
+                    *high = if t > *high { t } else { *high };
+                    *low = if t < *low { t } else { *low };
                 }
             }
         }
-        largest
+        let (high, low) = (
+            high.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            low.into_iter().fold(f64::INFINITY, f64::min),
+        );
+        [high.max(-low).max(0.0), high, -low]
     }
 
     /// Of each measure the largest, in the widest vectors that the machine has.
