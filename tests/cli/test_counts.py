@@ -37,6 +37,11 @@ def test_what_is_wrong_with_a_table_of_counts(tmp_path: Path) -> None:
     two = ["--cells", "a=n_*", "--cells", "b=n_*"]
     for table, asked, message in (
         (long, of_long, "long.csv: count: is 1820.5 in row 3, expected a whole number"),
+        (
+            wide,
+            ["--cells", "yes=n_yes,no=n_no"],
+            "confusion: its columns are called n_no, and truth",
+        ),
         (wide, ["--cells", "n_*", "--count", "n_no"], "--cells says what is predicted"),
         (wide, ["--cells", "no,yes"], "no column 'no'"),
         (wide, two, "which do not say on which rows one is right"),

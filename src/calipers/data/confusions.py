@@ -79,6 +79,12 @@ def _read(matrix: Any, truth: Any, labels: Sequence[Any] | None) -> tuple[Any, A
         same_length(counts, len(column.codes), "confusion")
         known = positions(names)
         extra = [name for name in column.names if place_of(known, name) is None]
+        if len(extra) == len(column.names):
+            raise InputError(
+                f"confusion: its columns are called {listed(list(names))}, and truth has the "
+                f"classes {listed(list(column.names))}; expected a column for each predicted class, "
+                "under its name"
+            )
         known = positions([*names, *extra])
         to = np.array([place_of(known, name) for name in column.names])
         return to[column.codes], (*names, *extra), counts
