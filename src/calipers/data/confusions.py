@@ -82,8 +82,8 @@ def _read(matrix: Any, truth: Any, labels: Sequence[Any] | None) -> tuple[Any, A
         if len(extra) == len(column.names):
             raise InputError(
                 f"confusion: its columns are called {listed(list(names))}, and truth has the "
-                f"classes {listed(list(column.names))}; expected a column for each predicted class, "
-                "under its name"
+                f"classes {listed(list(column.names))}; expected a column for each predicted "
+                "class, under its name"
             )
         known = positions([*names, *extra])
         to = np.array([place_of(known, name) for name in column.names])
