@@ -200,18 +200,22 @@ def test_numbers(way: tuple[str, str, str]) -> None:
     for truth, said in pairs if way == PLAIN else pairs[WAYS.index(way) % 2 :: 2]:
         systems = {"a": said, "b": np.asarray(said) * 0.5}
         measures = every("regression", "regression", "fit", "order") if way == PLAIN else OF_NUMBERS
-        given = options(len(truth), way)
-        looked_at(cal.regression(truth, systems, measures=measures, **given))
+        # Slices by each way of one of the three, and of all by the plain one.
+        given = [
+            options(len(truth), way, sliced=way == PLAIN or WAYS.index(way) % 3 == k)
+            for k in range(3)
+        ]
+        looked_at(cal.regression(truth, systems, measures=measures, **given[0]))
         several = {name: np.column_stack([x, truth]) for name, x in systems.items()}
         averages = [f"macro-{name}" for name in measures] + ["variance-weighted-R2"]
         target = np.column_stack([truth, np.asarray(said)])
-        looked_at(cal.regression(target, several, measures=averages, **given))
+        looked_at(cal.regression(target, several, measures=averages, **given[1]))
         quantiles = {
             name: {0.05: np.asarray(said) * 0.9, 0.5: said, 0.9: said, 0.95: np.asarray(said) * 0.7}
             for name, said in systems.items()
         }
         measures = [*every("regression", "quantiles"), "MAE", "pinball(alpha=0.9)"]
-        looked_at(cal.regression(truth, quantiles=quantiles, measures=measures, **given))
+        looked_at(cal.regression(truth, quantiles=quantiles, measures=measures, **given[2]))
 
 
 @pytest.mark.parametrize("interval", ["auto", "bootstrap"])
