@@ -12,6 +12,7 @@ from scipy import special, stats
 import calipers as cal
 from calipers.inference import intervals
 from calipers.inference.settings import Settings
+from calipers.inference.summaries import Summary
 from calipers.readings.summed import pooled_t
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
@@ -60,7 +61,8 @@ def test_bootstrap_t_of_a_ratio_is_that_of_all_resamples(level: float) -> None:
     high, low = np.quantile(
         (drawn - value)[some] / errors[some], [(1 + level) / 2, (1 - level) / 2]
     )
-    found = pooled_t(np.column_stack([x, w]), float(value), Settings(resamples=100_000), level)
+    table, settings = np.column_stack([x, w]), Settings(resamples=100_000)
+    found = pooled_t(Summary("pooled"), table, float(value), settings, level)
     expected = value - np.array([high, low]) * error
     # The draws of 100 000 move the ends by less; 1/n for 1/(n − 1) would by 4.6% of the width.
     assert [found.low, found.high] == pytest.approx(expected, abs=0.01 * np.ptp(expected))

@@ -50,8 +50,8 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
     """Thresholds with the true and the false positives at each, and the densities of both
     classes."""
     totals = _totals(roc.system, evaluation)
-    if totals is None:
-        return None
+    if totals is None or not min(totals) > 0:
+        return None  # of one class alone no threshold says anything
     positive, negative = totals
     # Of the points that are drawn: between two of them the curve is as good as straight.
     finite = [i for i, t in enumerate(roc.threshold.tolist()) if math.isfinite(t)]
