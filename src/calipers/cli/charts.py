@@ -10,6 +10,7 @@ import click
 
 from calipers.cli.files import OutFolder, check_more
 from calipers.cli.options import stacked, text
+from calipers.cli.process import say
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Evaluation
@@ -58,6 +59,9 @@ class Charts:
             os.path.join(self.folder, name): drawn  # noqa: PTH118
             for name, drawn in chart_files(result, self.formats, **look)
         }
+        if not made:
+            say(f"calipers: there is nothing to draw; {self.folder} is left as it is")
+            return
         os.makedirs(self.folder, exist_ok=True)  # noqa: PTH103
         check_more("--charts", made)
         for path, drawn in made.items():

@@ -214,10 +214,12 @@ def write_trec_files(evaluation: Evaluation, folder: str, inputs: Sequence[str])
 def print_tables(evaluation: Evaluation) -> None:
     """The tables of labels or clusters, below the result."""
     from calipers.report.columns import width_of
-    from calipers.report.labels import text_table
+    from calipers.report.labels import label_sections, text_table
 
-    for table in evaluation.label_tables:
-        print_below(table.system, text_table(table, width_of(sys.stdout)))
+    tables = evaluation.label_tables
+    for table, said in zip(tables, label_sections(tables), strict=True):
+        heading = " ".join(filter(None, (said["kind"], said["system"])))
+        print_below(heading, text_table(table, width_of(sys.stdout)))
 
 
 def no_tables_below(option: str, kind: str, path: str | None) -> None:

@@ -148,6 +148,8 @@ def _curve_caption(curves: Sequence[Curve]) -> str:
         parts.append(f"Means over topics, of the first {', '.join(ranks)} documents.")
     if first.kind in _SAID:
         parts.append(_SAID[first.kind])
+    if first.kind == "density" and any(math.isfinite(c.cut) for c in curves):
+        parts.append("Strong colours: errors.")
     if first.classes:
         parts.append(f"The {len(curves)} most frequent of {first.classes:,} classes.")
     level = numbers.percent(first.level)
@@ -190,7 +192,7 @@ _SAID = {
     "last stretch is drawn as if the rest came in any order.",
     "threshold": "Volume: the share predicted positive.",
     "density": "A histogram of each class, scaled to an area of 1, so that a rare class is seen as "
-    "well as a common one. Strong colours: errors.",
+    "well as a common one.",
     "DET": "Both axes in normal deviates, in which normal scores give a straight line.",
     "cost": "The lowest expected cost that any threshold reaches, chosen on these very rows, "
     "against the share of the cost that the positives would cause if all were wrong.",
