@@ -176,9 +176,13 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     running, total = np.cumsum(w[order] * squares[order]), float(w.sum())
     k = int(np.searchsorted(running, running[-1] / 2)) + 1
     few = order[:k]
-    names = list(dict.fromkeys(of.named(int(row)) for row in r.rows[few]))
-    if len(names) > 1 and float(w[few].sum()) > FEW * total:
-        return
+    called: Iterator[str] = (of.named(int(row)) for row in r.rows[few])
+    if float(w[few].sum()) > FEW * total:
+        one = next(called)  # a row that counts often is one; of many the second is another
+        if any(name != one for name in called):
+            return
+        called = iter([one])
+    names = list(dict.fromkeys(called))
     share, rest = float(running[k - 1] / running[-1]), total - float(w[few].sum())
     now, then = (
         r.unit * math.sqrt(part / weight) if weight > 0 else math.nan
