@@ -142,3 +142,14 @@ def test_words_of_the_field_are_shown_and_spellings_of_tools_are_not(text: str, 
     assert measure.shown == shown
     assert parse(shown, TASKS["classification"]) == measure
     assert parse(str(measure), TASKS["classification"]) == measure
+
+
+def test_the_prevalence_of_use_reaches_measures_that_are_named() -> None:
+    truth, score = [0, 0, 0, 1, 0, 1, 1, 1], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    made = cal.cutoffs(truth, score, at=[4], prevalence=0.1, measures=["PPV", "sensitivity"])
+    [row] = made.rows()
+    # Bayes' rule: sensitivity 1, a false positive rate of 1/4.
+    assert row["PPV@prevalence=0.1"] == pytest.approx(0.1 / (0.1 + 0.9 / 4))
+    assert row["sensitivity"] == 1
+    with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a share"):
+        cal.cutoffs(truth, score, at=[4], prevalence=1.5, measures=["LR+"])

@@ -299,3 +299,9 @@ for family in sys.argv[1:]:
     break
 """
     subprocess.run([sys.executable, "-c", script, "", *families.FAMILIES], check=True)
+
+
+@pytest.mark.parametrize("name", ["F1(beta=2)", "nDCG(cutoff=5)@10"])
+def test_a_parameter_is_said_once(name: str) -> None:
+    with pytest.raises(UnknownMeasureError, match="twice"):
+        cal.measure(name)

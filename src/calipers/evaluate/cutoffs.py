@@ -13,7 +13,7 @@ from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.shared import MeasureNames, choose_measures, make_settings, names_asked
 from calipers.inference import policy
 from calipers.inference.settings import Settings
-from calipers.measures import Measure
+from calipers.measures import TASKS, Measure, parse
 from calipers.results import Cutoffs, CutoffTable, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray
 from calipers.systems.binary import System
@@ -21,7 +21,7 @@ from calipers.systems.binary import System
 #: What a diagnostic test is reported by, where no measure is named.
 USUAL = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
 #: Those that depend on how frequent positives are.
-_OF_PREVALENCE = ("PPV", "NPV")
+_OF_PREVALENCE = frozenset({"precision", "NPV"})
 #: Of more distinct scores so many are taken, the rows between them as equal in number as can be.
 MOST = 200
 #: Every distinct score is a cut-off.
@@ -64,8 +64,7 @@ def cutoffs(
         Measures of counts, under the names that people are to see; sensitivity, specificity, PPV,
         NPV and both likelihood ratios if none are named.
     prevalence
-        The share of positives where the test will be used: PPV and NPV, if none are named, are
-        those there.
+        The share of positives where the test will be used: PPV and NPV are those there.
     system
         One system of several; all of them unless named.
     interval, level, resamples, seed
@@ -104,11 +103,12 @@ def cutoffs(
         given.resamples if resamples is None else resamples,
         given.seed if seed is None else seed,
     )
-    usual: tuple[str, ...] = USUAL
+    asked: list[str | Measure] = list(USUAL)
+    if measures is not None:
+        asked = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
-        there = f"@prevalence={finite(prevalence, 'prevalence', 'a share of rows')}"
-        usual = tuple(f"{name}{there}" if name in _OF_PREVALENCE else name for name in USUAL)
-    chosen = choose_measures(measures, usual, "classification")
+        asked = [_at_prevalence(name, prevalence) for name in asked]
+    chosen = choose_measures(asked, USUAL, "classification")
     for measure in chosen:
         if measure.definition.on is not ConfusionMatrix or measure.viewed:
             raise InputError(f"{measure} is no measure of a cut-off; expected one of counts")
@@ -119,6 +119,16 @@ def cutoffs(
         for one in taken.values()
     ]
     return Cutoffs(tuple(tables), settings.level, names_asked(chosen), tuple(notes))
+
+
+def _at_prevalence(name: Any, prevalence: float) -> Any:
+    """The name of PPV or NPV where the share of positives is another; any other name as it is."""
+    share = finite(prevalence, "prevalence", "a share of rows")
+    if not 0 <= share <= 1:
+        raise InputError(f"prevalence is {shown(prevalence)}, expected a share between 0 and 1")
+    there = f"@prevalence={share}"
+    plain = isinstance(name, str) and str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
+    return f"{name}{there}" if plain else name
 
 
 def _systems(

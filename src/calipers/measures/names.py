@@ -95,6 +95,8 @@ def parse(
         parameter = getattr(definition, place)
         if parameter is None or parameter not in definition.parameters:
             raise UnknownMeasureError(f"{text!r}: {definition.name} takes no number there")
+        if parameter in values:
+            raise UnknownMeasureError(f"{text!r}: says {parameter} twice")
         values[parameter] = _number(text, number)
     taken = {k: v for k, v in (defaults or {}).items() if k in definition.parameters}
     return replace(definition.bind({**taken, **values}), alias=_alias(definition, name))

@@ -62,11 +62,16 @@ def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:
         for c in of_kinds(evaluation.curves, {"density"})
         if c.system == roc.system
     ]
+    places = [(float(roc.threshold[i]), float(roc.y[i]), float(roc.x[i])) for i in kept]
+    if cut is not None and roc.mark is not None and cut not in [at for at, _, _ in places]:
+        fpr, tpr = roc.mark
+        places.append((cut, float(tpr), float(fpr)))
+        places.sort(key=lambda place: (-place[0], place[1], place[2]))
     return {
         "totals": [_count(positive), _count(negative)],
-        "at": [float(roc.threshold[i]) for i in kept],
-        "tp": [_count(roc.y[i] * positive) for i in kept],
-        "fp": [_count(roc.x[i] * negative) for i in kept],
+        "at": [at for at, _, _ in places],
+        "tp": [_count(tpr * positive) for _, tpr, _ in places],
+        "fp": [_count(fpr * negative) for _, _, fpr in places],
         "cut": cut,
         "densities": densities if len(densities) == 2 else [],
     }
