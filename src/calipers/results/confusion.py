@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from calipers.results.fields import FloatArray, IntArray, Level, Matrix
-from calipers.results.written import Written, checked_orientation, repeated
+from calipers.results.written import Written, checked_orientation, of_system, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,10 +186,7 @@ class Confusions(Sequence[AnyConfusion]):
     def __getitem__(self, key: int | str | slice) -> AnyConfusion | tuple[AnyConfusion, ...]:
         if not isinstance(key, str):
             return self._confusions[key]
-        for confusion in self._confusions:
-            if confusion.system == key:
-                return confusion
-        raise KeyError(f"{key!r} is not here; systems: {', '.join(c.system for c in self)}")
+        return of_system(self._confusions, key)
 
     def __len__(self) -> int:
         return len(self._confusions)

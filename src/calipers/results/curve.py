@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 import numpy as np
 
 from calipers.results.fields import BRIEF, NAN, Count, FloatArray, Level, OneOf
-from calipers.results.written import Written
+from calipers.results.written import Written, of_system
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,10 +138,7 @@ class Curves(tuple[Curve, ...]):
     def __getitem__(self, key: SupportsIndex | str | slice) -> Curve | tuple[Curve, ...]:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        for curve in self:
-            if curve.system == key:
-                return curve
-        raise KeyError(f"{key!r} is not here; systems: {', '.join(c.system for c in self)}")
+        return of_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:
         """The points of all as one pandas frame."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from calipers.results.fields import error, inside, result_name, wrong
 from calipers.results.forms import form_of
@@ -93,6 +93,26 @@ def repeated(names: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         yield where, f"{twice!r} stands there more than once"
+
+
+class OfSystem(Protocol):
+    """What is of one system."""
+
+    @property
+    def system(self) -> str:
+        """Its name."""
+
+
+S = TypeVar("S", bound=OfSystem)
+
+
+def of_system(several: Iterable[S], name: str) -> S:
+    """That of the system of this name; :class:`KeyError` says which there are."""
+    there = tuple(several)
+    for one in there:
+        if one.system == name:
+            return one
+    raise KeyError(f"{name!r} is not here; systems: {', '.join(one.system for one in there)}")
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
