@@ -195,7 +195,7 @@ def classification(
     """
     settings = make_settings(interval, level, resamples, seed)
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
-    truth, predicted, score, probability = said
+    truth, predicted, score, probability, _ = said
     rows = gather(
         {
             "confusion": confusion,
@@ -226,6 +226,7 @@ def classification(
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes), weight)
+    labels = said.labels(truth, positive) if labels is None else labels
     if labels is None:
         check_classes(truth, repeats.number)
     two = labels is not None and names_two(labels, positive, score, probability, threshold)

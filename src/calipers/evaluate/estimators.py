@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from calipers.data.classes import name_of, place_of, positions
+from calipers.data.arrays import table_of
+from calipers.data.classes import Coded, coded, in_order, name_of, place_of, positions
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.two_classes import self_explaining
 
@@ -50,19 +51,54 @@ def _called(estimator: Any) -> str:
 
 
 def check_given(given: Any, features: Any, target: Any, other: Mapping[str, Any]) -> None:
-    """That there is what a model needs, and nothing in the place of what it says."""
+    """That there is what a model needs, of as many rows, and nothing in the place of what it
+    says."""
     if not are_estimators(given):
         raise InputError(
             "y= is the truth beside a fitted model and its features, as in "
-            "classification(model, X, y); a column of the truth is truth="
+            "(model, X, y); a column of the truth is truth="
         )
     if features is None or target is None:
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
     for name in (name for name, value in other.items() if value is not None):
         raise InputError(f"{name}= goes with columns; a model says what is predicted itself")
+    rows, known = _rows(features), _rows(target)
+    if None not in (rows, known) and rows != known:
+        raise InputError(f"X has {rows:,} rows and y {known:,}; expected as many")
+
+
+def _rows(values: Any) -> int | None:
+    """How many rows there are, None where that cannot be told yet: of a column by its name."""
+    if isinstance(values, Mapping):
+        return _rows(next(iter(values.values()), None))
+    shape = getattr(values, "shape", None)
+    if shape is not None and not callable(shape):
+        return int(shape[0]) if len(shape) else None
+    return None if isinstance(values, str) or not hasattr(values, "__len__") else len(values)
 
 
 # --- Classes --------------------------------------------------------------------------------------
+
+
+class Said(NamedTuple):
+    """The truth, what is said of it, and the classes that models know."""
+
+    truth: Any
+    predicted: Any
+    score: Any
+    probability: Any
+    known: tuple[str, ...] = ()
+
+    def labels(self, truth: Coded, positive: Any) -> tuple[str, ...] | None:
+        """The classes, where models know some that no row has and that are needed to tell what the
+        problem is; else None."""
+        if positive is not None:
+            needed = len(self.known) == 2 > len(truth.labels)
+        else:
+            needed = len(self.known) > 2 >= len(truth.labels)
+        there = positions(self.known)
+        all_known = all(place_of(there, name) is not None for name in truth.names)
+        return self.known if needed and all_known else None
 
 
 def said_of_classes(
@@ -73,23 +109,25 @@ def said_of_classes(
     probability: Any,
     positive: Any,
     threshold: Any,
-) -> tuple[Any, Any, Any, Any]:
+) -> Said:
     """The truth, predicted labels, scores and probabilities as they were given; or, where models
     stand in the place of the truth and features in that of labels, what models say:
     probabilities where one has any, else scores with the labels, else labels. Beside probabilities
     labels stand too where these are not those of the highest one, unless there is a threshold."""
     if target is None and not are_estimators(truth):
-        return truth, predicted, score, probability
+        return Said(truth, predicted, score, probability)
     check_given(truth, predicted, target, {"score": score, "probability": probability})
     given, features, cut = truth, predicted, threshold is not None
     made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
+    known: dict[str, None] = {}
     for name, model in named_estimators(given).items():
         names = class_names(model)
+        known |= dict.fromkeys(names)
         labels = None if cut else _labels(model, features)
         table = _table(model, "predict_proba", features)
         if table is not None:
             # Of several classes by name: a dict of plain columns would be one of classes.
-            one = None if len(names) > 2 else positive
+            one = None if len(names) > 2 and _several(target) else positive
             made["probability"][name] = of_positive(table, names, one)
             if labels is not None and not _highest(table, model, labels):
                 made["predicted"][name] = labels
@@ -102,7 +140,15 @@ def said_of_classes(
         if labels is not None:
             made["predicted"][name] = labels
     predicted, score, probability = (columns or None for columns in made.values())
-    return target, predicted, score, probability
+    return Said(target, predicted, score, probability, tuple(in_order(known)))
+
+
+def _several(target: Any) -> bool:
+    """Whether rows are of more than two classes, or nobody knows yet."""
+    try:
+        return isinstance(target, str) or len(coded(target, "y").labels) > 2
+    except InputError:  # missing values, say, which are seen to where rows are read
+        return True
 
 
 def class_names(model: Any) -> tuple[str, ...]:
@@ -160,6 +206,78 @@ def _highest(table: Any, model: Any, labels: Any) -> bool:
     called = np.array([place.get(name_of(label), -1) for label in np.asarray(labels)])
     own = values[np.arange(len(values)), called]
     return bool((called >= 0).all() and (own == values.max(axis=1)).all())
+
+
+# --- Several labels a row -------------------------------------------------------------------------
+
+
+def said_of_labels(
+    truth: Any, predicted: Any, target: Any, score: Any, probability: Any, threshold: Any
+) -> Said:
+    """The same for rows with several labels. Beside probabilities labels stand too where they are
+    not those of 0.5 and more, unless there is a threshold."""
+    if target is None and not are_estimators(truth):
+        return Said(truth, predicted, score, probability)
+    check_given(truth, predicted, target, {"score": score, "probability": probability})
+    given, features = truth, predicted
+    made: dict[str, dict[str, Any]] = {"predicted": {}, "score": {}, "probability": {}}
+    for name, model in named_estimators(given).items():
+        labels = None if threshold is not None else _dense(_labels(model, features))
+        shares, scores = _label_shares(model, features), None
+        if shares is not None:
+            made["probability"][name] = shares
+            if labels is not None and _at_half(shares, labels):
+                continue
+        else:
+            scores = _scores(model, features)
+        if scores is not None:
+            made["score"][name] = scores
+        if labels is None and shares is None and scores is None:
+            labels = _dense(_labels(model, features))
+        if labels is not None:
+            made["predicted"][name] = labels
+    predicted, score, probability = (columns or None for columns in made.values())
+    return Said(target, predicted, score, probability)
+
+
+def _label_shares(model: Any, features: Any) -> Any:
+    """The probability of each label, shape (rows, labels); None where a model gives none. Of a
+    list of an array for each label ``classes_`` says which column is that of having it, and a
+    label on which all rows of the training agreed is had by all or by none."""
+    ask = getattr(model, "predict_proba", None)
+    if ask is None:
+        return None
+    made = ask(features)
+    if not isinstance(made, list):
+        return table_of(made, "predict_proba")
+    known = getattr(model, "classes_", None)
+    if not isinstance(known, list) or len(known) != len(made):
+        known = [(0, 1)] * len(made)
+    columns = []
+    for shares, classes in zip(made, known, strict=True):
+        names = [name_of(label) for label in classes]
+        place = next((i for i, name in enumerate(names) if name in ("1", "True")), None)
+        columns.append(np.zeros(len(shares)) if place is None else np.asarray(shares)[:, place])
+    return np.column_stack(columns)
+
+
+def _scores(model: Any, features: Any) -> Any:
+    ask = getattr(model, "decision_function", None)
+    return None if ask is None else table_of(ask(features), "decision_function")
+
+
+def _dense(labels: Any) -> Any:
+    """Labels as an array, where they are a sparse one."""
+    return labels.toarray() if hasattr(labels, "toarray") else labels
+
+
+def _at_half(shares: Any, labels: Any) -> bool:
+    """Whether the labels are those of 0.5 and more."""
+    called = np.asarray(labels)
+    return called.shape == shares.shape and bool(((shares >= 0.5) == (called == 1)).all())
+
+
+# --- Numbers --------------------------------------------------------------------------------------
 
 
 def said_of_numbers(given: Any, features: Any) -> dict[str, Any]:

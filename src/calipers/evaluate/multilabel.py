@@ -33,6 +33,7 @@ from calipers.data.tables import extension, read_table
 from calipers.evaluate.arguments import finite, verb
 from calipers.evaluate.by_class import by_label
 from calipers.evaluate.cuts import Bins, slice_columns
+from calipers.evaluate.estimators import said_of_labels
 from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -78,6 +79,7 @@ Threshold = float | Sequence[float] | Mapping[str, Any] | None
 def multilabel(
     truth: Any,
     predicted: Any = None,
+    y: Any = None,
     *,
     score: Any = None,
     probability: Any = None,
@@ -114,6 +116,10 @@ def multilabel(
         nothing but 0 and 1 are the rows of such an array; sets never are.
     predicted
         The same of a system; or a dict from system names to such.
+    y
+        ``multilabel(model, X, Y)`` evaluates a fitted model, or a dict of models by name, on
+        features and the truth, as :func:`calipers.classification` does. What a model says stands in
+        the order of the columns of ``Y``.
     score
         A score for each label, higher where a row is more likely to have it: a dict of columns, a
         data frame or an array of shape (rows, labels), or what predict_proba of scikit-learn gives,
@@ -168,6 +174,8 @@ def multilabel(
     [1.0, 1.0]
     """
     settings = make_settings(interval, level, resamples, seed)
+    said = said_of_labels(truth, predicted, y, score, probability, threshold)
+    truth, predicted, score, probability, _ = said
     rows = gather(
         {
             "truth": as_column(truth),
@@ -185,14 +193,8 @@ def multilabel(
         wide=("predicted", "score", "probability"),
     )
     truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
-    if predicted is None and score is None and probability is None:
-        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
     of_truth = read_rows(truth, "truth", separator)
-    given = {
-        (kind, name): read_rows(values, column_name(kind, name), separator)
-        for kind, of in (("predicted", predicted), ("score", score), ("probability", probability))
-        for name, values in _named(of, kind).items()
-    }
+    given = _given(separator, predicted=predicted, score=score, probability=probability)
     check_forms({"truth": of_truth, **{column_name(*key): of for key, of in given.items()}})
     names = label_names([of_truth, *given.values()], labels)
     sets = as_sets(of_truth, names, "truth")
@@ -244,6 +246,17 @@ def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:
 
 
 # --- Input ----------------------------------------------------------------------------------------
+
+
+def _given(separator: str | None, **columns: Any) -> dict[tuple[str, str], LabelRows]:
+    """What is said, by its kind and the name of the system."""
+    if all(of is None for of in columns.values()):
+        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
+    return {
+        (kind, name): read_rows(values, column_name(kind, name), separator)
+        for kind, of in columns.items()
+        for name, values in _named(of, kind).items()
+    }
 
 
 def _named(given: Any, kind: str) -> dict[str, Any]:
