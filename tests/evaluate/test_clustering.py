@@ -492,7 +492,8 @@ def test_two_clusterings_differ_by_the_points_that_are_elsewhere() -> None:
     second = first.copy()
     second[[1, 22, 45]] = [1, 2, 0]
     cut = np.where(np.arange(60) < 7, 3, first)
-    for other, degrees in ((second, 2), ((second + 1) % 3, 2), (cut, 6)):
+    two = np.where(np.arange(60) < 2, 1, first)
+    for other, degrees in ((second, 2), ((second + 1) % 3, 2), (two, 1), (cut, 6)):
         [found] = cal.clustering(points, {"a": first, "b": other}, measures=["WCSS"]).comparison
         assert found.method == "Student t, paired"
         reach = stats.t.ppf(0.975, degrees) * found.standard_error

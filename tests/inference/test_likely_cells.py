@@ -51,6 +51,17 @@ def test_what_is_right_is_a_beta_distribution(classes: int, weight: float | None
     close(np.concatenate(drawn), 2 + 1 / classes, 3 + 1 / classes)
 
 
+@pytest.mark.parametrize("weight", [None, 2.5])
+def test_likely_contents_are_as_many_rows_as_there_are(weight: float | None) -> None:
+    """In the mean what was seen and a half for each of the four cells, of 14 for 12."""
+    made = counts([[7, 1], [0, 4]], 2, weight)
+    drawn = np.concatenate([some for _, some in made.cells.as_likely(made.settings)])
+    total = 12 * (weight or 1)
+    assert drawn.sum(axis=1) == pytest.approx(np.full(DRAWS, total))
+    mean = total * (np.array([7, 1, 0, 4]) + 0.5) / 14
+    assert drawn.mean(axis=0) == pytest.approx(mean, abs=0.02 * total)
+
+
 def test_two_systems_are_drawn_together() -> None:
     """The rows that only one of the two gets right: with ½ for each of the cells of a class, a
     quarter of 2/K."""

@@ -121,6 +121,8 @@ def test_the_bootstrap_p_value() -> None:
     assert paired.bootstrap(replicates).p == pytest.approx(2 * 30 / 1000)
     assert paired.bootstrap(-replicates).p == pytest.approx(2 * 30 / 1000)
     assert paired.bootstrap(np.zeros(100)).p == 1.0
+    on_zero = np.array([0.3, 0.0, 0.0, -0.1])  # three of four on either side, or on 0
+    assert [paired.bootstrap(on_zero, side).p for side in SIDES] == pytest.approx([1, 0.8, 0.8])
     assert math.isnan(paired.bootstrap(np.full(10, np.nan)).p)
 
 
@@ -162,6 +164,12 @@ def test_a_difference_without_any_error_is_no_proof(test: object) -> None:
     assert not d.has_interval
     assert d.no_interval == "no_spread"
     assert math.isnan(d.p)
+
+
+def test_students_t_needs_two_units() -> None:
+    """Effective ones, of which there may be one and a half."""
+    assert math.isnan(paired.student(1.0, 0.5, 1.5).p)
+    assert paired.student(1.0, 0.5, 2.0).p == pytest.approx(2 * stats.t.sf(2, 1))
 
 
 def test_nothing_is_learnt_from_replicates_of_one_value() -> None:
@@ -298,10 +306,24 @@ def test_swapped_ratios_by_force(side: str) -> None:
         expected = np.mean([x >= seen - 1e-9 for x in drawn])
         exact = paired.swapped_ratios(first, second, 256, 0, side)
         assert exact.p == pytest.approx(expected)
-        # Not all swaps: where they are drawn instead, the share comes near.
-        sampled = paired.swapped_ratios(np.tile(first, (1, 1)), second, 2**n - 1, 0, side)
+        sampled = paired.swapped_ratios(first, second, 2**n - 1, 0, side)
         assert sampled.name == "paired randomisation"
     assert math.isnan(paired.swapped_ratios(first * [1, 0], second, 99, 0).p)
+
+
+def test_swaps_that_are_drawn() -> None:
+    """They come near the share of all; p counts the swap that was seen in."""
+    first, second = np.random.default_rng(26).integers(1, 6, (2, 12, 2)).astype(float)
+    exact = paired.swapped_ratios(first, second, 4096, 0).p
+    drawn = paired.swapped_ratios(first, second, 4095, 0).p
+    assert 0.05 < exact < 0.95
+    assert drawn == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4095))
+    # None of 99 makes as much of 40 units that all say the same: one in 2³⁹ would.
+    first, second = np.tile([4.0, 5.0], (40, 1)), np.tile([1.0, 5.0], (40, 1))
+    assert paired.swapped_ratios(first, second, 99, 0).p == 1 / 100
+    # Of many units the swaps are drawn in turns; with equal ones all make as much.
+    first = np.ones((50_000, 2))
+    assert paired.swapped_ratios(first, first, 99, 0).p == 1
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -434,5 +456,8 @@ def test_the_effect_size_of_hedges() -> None:
         expected = d.mean() / d.std(ddof=1) * exact
         assert paired.hedges_g(d) == pytest.approx(expected, rel=0.005)
     assert math.isnan(paired.hedges_g(np.array([1.0, 2.0])))
+    assert paired.hedges_g(np.array([1.0, 2.0, 3.0])) == pytest.approx(2 * (1 - 3 / 7))
     assert math.isnan(paired.hedges_g(np.ones(9)))
+    assert math.isnan(paired.hedges_g(np.zeros(9)))
+    assert math.isnan(paired.hedges_g(1e6 + 1e-8 * np.arange(5)))  # nothing but rounding
     assert math.isnan(paired.hedges_g(np.array([1.0, np.inf, 2.0, 3.0])))

@@ -83,3 +83,40 @@ def test_a_value_is_turned_on_log_odds_with_half_a_row_on_either_side(size: int)
     expected = [((size + 1) / (1 + np.exp(-end)) - 0.5) / size for end in ends]
     assert 0 < expected[0] < expected[1] < 1
     assert [found.low, found.high] == pytest.approx(expected, rel=1e-12)
+
+
+# ------------------------------------------------------------------ where there is next to nothing
+
+
+def test_nothing_but_rounding_is_no_spread() -> None:
+    """What is no more than 10⁻¹² of the mean; a small mean may have a large error."""
+    for made in (intervals.normal_mean, lambda *of: intervals.student(*of[:2], 9, of[2])):
+        for mean, se in ((0.0, 0.0), (1e6, 1e-9)):
+            assert made(mean, se, 0.95).reason == "no_spread"
+        assert made(1e-9, 1e-5, 0.95).high > 1e-5
+    assert intervals.root_mean(0.0, 0.1, 0.95).reason == "no_spread"
+    assert intervals.root_mean(0.0, float("nan"), 0.95).reason == "no_spread"
+    assert intervals.root_mean(1.0, float("nan"), 0.95).reason == "too_few_rows"
+
+
+def test_from_how_many_units_on_there_are_intervals() -> None:
+    """χ² from one, and Student's t from two, which may be effective ones."""
+    made = intervals.chi_square(3.0, 1, 3.0, 0.9)
+    assert (made.low, made.high) == pytest.approx(3 / np.sqrt(stats.chi2.ppf([0.95, 0.05], 1)))
+    assert intervals.chi_square(3.0, 0.9, 3.0, 0.9).reason == "too_few_rows"
+    assert intervals.student(1.0, 0.5, 1.9, 0.9).reason == "too_few_units"
+    assert intervals.student(1.0, 0.5, 2, 0.9).high == pytest.approx(1 + 0.5 * stats.t.ppf(0.95, 1))
+
+
+@pytest.mark.parametrize(("n", "far"), [(100, 3 * np.sqrt(0.24)), (6, 6.0), (1000, 1.0)])
+def test_which_kurtosis_is_not_of_normal_residuals(n: int, far: float) -> None:
+    for apart, said in ((far - 0.01, False), (far + 0.01, True), (-far - 0.01, True)):
+        method = intervals.chi_square(1.0, n, 3 + apart, 0.95).method
+        assert ("but kurtosis" in method) == said
+
+
+def test_the_acceleration_of_what_moves_next_to_nothing() -> None:
+    """ΣI³/(6(ΣI²)^1.5) of −1, −1 and 2 is 1/√6/6, whatever they are multiplied by."""
+    for scale in (1e-150, 1.0, 1e150):
+        made = intervals.acceleration(scale * np.array([-1.0, -1.0, 2.0]))
+        assert made == pytest.approx(1 / np.sqrt(6) / 6)

@@ -52,8 +52,11 @@ class Dispersion:
         off, cluster = self.points - moments.mean[self.cluster], self.cluster
         squares = np.einsum("ij,ij->i", off, off)
         apart = np.square(self.points - middle).sum(axis=1)
-        moved = _slope(measure, moments, "within") * squares
-        moved = moved + _slope(measure, moments, "between") * (apart - squares)
+        # Without a point a cluster's centre is elsewhere, so that more goes than its square.
+        n, size = float(moments.total), moments.size[cluster]
+        within = squares * size / np.maximum(size - 1, 1.0)
+        moved = _slope(measure, moments, "within") * within
+        moved += _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
         by_overlap = self._by_overlap(measure, moments)
         if by_overlap.any():
             far = np.sqrt(squares)

@@ -73,7 +73,8 @@ class Silhouettes:
     def moving(self, place: int | None) -> FloatArray:
         """How much each point moves the mean silhouette, of all points or of a cluster, as one to
         which others have their distances, but for one over their number. Leaving it out changes a
-        mean of distances to as many points by the difference over one less."""
+        mean of distances to as many points by the difference over one less. No point is among those
+        that it has its own distances to."""
         if place is not None:
             return self._through(place)
         if len(self.sizes) > FEW_CLUSTERS:
@@ -96,7 +97,10 @@ class Silhouettes:
                 rows, others = self._members[k], np.flatnonzero((group == k) & inside)
                 weight = slope[others]
                 moved = self.geometry.between(rows, self.at[others], np.abs(weight))
-                moved -= np.abs(weight) @ np.nan_to_num(mean[others])
+                part = np.abs(weight) * np.nan_to_num(mean[others])
+                moved -= part.sum()
+                if less == 2:  # its distance to itself, which is 0, was taken for one to another
+                    moved[np.searchsorted(rows, self.at[others])] += part
                 out[rows] += (moved if less == 1 else -moved) / max(self.sizes[k] - less, 1.0)
         number = float(len(out) if place is None else self.sizes[place])
         return np.asarray(out * (number / max(float(np.count_nonzero(inside)), 1.0)))
