@@ -17,6 +17,7 @@ from calipers.data.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import csv
 
 #: Extensions and what they hold.
 FORMATS = (
@@ -116,7 +117,7 @@ def _read(
 
         with parquet.ParquetFile(source.seekable(), page_checksum_verification=True) as file:
             names = file.schema_arrow.names
-            _check_names(name, names)
+            check_names(name, names)
             return file.read(columns=list(choose(names)))
     if kind in BINARIES:
         table = _read_feather(source)
@@ -124,20 +125,25 @@ def _read(
         table = _read_json_lines(source)
     else:
         table = _read_csv(source, "\t" if kind == ".tsv" else ",", text)
-    _check_names(name, table.column_names)
+    check_names(name, table.column_names)
     return table.select(choose(table.column_names))
 
 
 def _read_feather(source: Source) -> pa.Table:
     from pyarrow import feather
 
+    check_feather(source)
+    return feather.read_table(source.seekable())
+
+
+def check_feather(source: Source) -> None:
+    """That a file is Feather of a version that is read."""
     if source.start.startswith(b"FEA1"):
         # Nothing in it can be checked, and a corrupt one ends the interpreter.
         raise InputError(
             f"{source.name}: is Feather of version 1, which is no longer read; write it again with "
             "pyarrow.feather.write_feather, or as Parquet"
         )
-    return feather.read_table(source.seekable())
 
 
 #: A row has to fit into a block. Blocks are small, so that several are read at once; where a row
@@ -145,17 +151,26 @@ def _read_feather(source: Source) -> pa.Table:
 _BLOCKS = (1 << 20, (1 << 31) - 1)
 
 
+def csv_options(
+    delimiter: str, types: Mapping[str, pa.DataType], columns: Sequence[str] = ()
+) -> tuple[csv.ParseOptions, csv.ConvertOptions]:
+    """How CSV is read, as Arrow has it: all columns where none is named, and the types of some."""
+    from pyarrow import csv
+
+    return csv.ParseOptions(delimiter=delimiter, newlines_in_values=True), csv.ConvertOptions(
+        # Only an empty field is a missing value: NA may be a class, and nan a bad score.
+        null_values=[""],
+        strings_can_be_null=True,
+        column_types=dict(types),
+        include_columns=list(columns),
+    )
+
+
 def _read_csv(source: Source, delimiter: str, text: Collection[str]) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    parsing = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    converting = csv.ConvertOptions(
-        # Only an empty field is a missing value: NA may be a class, and nan a bad score.
-        null_values=[""],
-        strings_can_be_null=True,
-        column_types=dict.fromkeys(text, pa.string()),
-    )
+    parsing, converting = csv_options(delimiter, dict.fromkeys(text, pa.string()))
 
     def read(block: int) -> pa.Table:
         # On one thread an error tells the number of its row.
@@ -200,7 +215,7 @@ def _read_json_lines(source: Source) -> pa.Table:
         dates = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
         return _in_blocks(lambda block: read(dates, block)) if dates else table
     except pa.ArrowInvalid:
-        _check_json_lines(source)
+        check_json_lines(source)
         raise
 
 
@@ -208,7 +223,7 @@ def _read_json_lines(source: Source) -> pa.Table:
 _JSON = {str: "text", bool: "Boolean", int: "number", float: "number", list: "list", dict: "object"}
 
 
-def _check_json_lines(source: Source) -> None:
+def check_json_lines(source: Source) -> None:
     """Says in which line a file is no list of objects of one kind."""
     kinds: dict[str, tuple[str, int]] = {}
     with source.text() as stream:
@@ -239,7 +254,8 @@ def _a(kind: str) -> str:
     return kind if kind == "text" else f"{'an' if kind == 'object' else 'a'} {kind}"
 
 
-def _check_names(where: str, names: Sequence[str]) -> None:
+def check_names(where: str, names: Sequence[str]) -> None:
+    """That no column is called as another one."""
     repeated = {name for name in names if names.count(name) > 1}
     if repeated:
         raise InputError(f"{where}: column {min(repeated)!r} stands there more than once")
