@@ -62,7 +62,7 @@ NORMALISED = ("truth", "prediction", "all")
     "all|X,Y,…",
     "A table of these cut-offs of the scores, or of all distinct ones: the measures of counts that "
     "are asked for (else sensitivity, specificity, PPV, NPV and likelihood ratios) at each. "
-    "--format csv has this table alone.",
+    "--format csv and latex have this table alone.",
 )
 @row_options
 @texts(
@@ -144,7 +144,8 @@ def command(
     if cutoffs is not None and threshold is None and not others:
         # Of scores without a threshold these are of the cut-offs alone.
         of_counts = _of_counts(measures)
-        measures = tuple(name for name in measures if name not in of_counts)
+        rest = tuple(name for name in measures if name not in of_counts)
+        measures = rest or (("AUC",) if of_counts else ())
     elif prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)

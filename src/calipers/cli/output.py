@@ -24,6 +24,8 @@ FORMATS = ("table", "json", "csv", "markdown", "latex")
 #: Those that show a row a system, or a row a number.
 LAYOUTS = ("wide", "long")
 LAID_OUT = ("table", "csv", "markdown")
+#: Those in which a table of cut-offs, where there is one, stands alone.
+ALONE = ("csv", "latex")
 #: Those of the values per unit, which only some commands have.
 UNIT_FORMATS = ("table", "json", "csv", "parquet", "trec")
 #: The formats of suffixes, and suffixes of which nothing here is written.
@@ -157,8 +159,8 @@ def write(
     laid_out: dict[str, Any] = {} if layout is None else {"layout": layout}
     page.write(result, **look)
     cutoffs = getattr(result, "cutoffs", None)
-    if kind == "csv" and cutoffs is not None:
-        write_out(cutoffs.to_csv(), output)
+    if kind in ALONE and cutoffs is not None:
+        write_out(getattr(cutoffs, f"to_{kind}")(), output)
     elif kind == "table" and output is None:
         from calipers.report.text import print_result
 

@@ -111,7 +111,8 @@ class OfDifference:
         for d in own:
             if d.system in systems:
                 adjusted = verdict.adjusted_word(differences, d.measure)
-                said = verdict.sentence(d, adjusted=adjusted)
+                named = replace(d, asked=evaluation.asked.get(d.measure, ""))
+                said = verdict.sentence(named, adjusted=adjusted)
                 yield Ruling(self.text, d.system, self.met(d), said)
 
 
@@ -149,7 +150,8 @@ def _placed(one: Rule, evaluation: Evaluation, baseline: str | None) -> Rule:
     """The rule with the names that its measure and the other system have in the evaluation."""
     measure = evaluation.named(one.measure)
     if measure not in evaluation.measures:
-        meant = did_you_mean(one.measure, evaluation.measures)
+        there = [evaluation.asked.get(name, name) for name in evaluation.measures]
+        meant = did_you_mean(one.measure, there)
         raise InputError(f"{one.text!r}: {one.measure!r} is not among the measures; {meant}")
     if isinstance(one, OfValue):
         return replace(one, measure=measure)

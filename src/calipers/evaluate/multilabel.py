@@ -48,6 +48,7 @@ from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_label_sets
 from calipers.measures import Measure, parse
 from calipers.measures.averages import PAIRWISE
+from calipers.measures.names import each_once
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRanks, ConfusionMatrix, Moments
@@ -368,7 +369,7 @@ def _measures(
     ]
     for measure in chosen:
         _check_measure(measure, labels)
-    return [measure.where_undefined(undefined) for measure in dict.fromkeys(chosen)]
+    return [measure.where_undefined(undefined) for measure in each_once(chosen)]
 
 
 def _check_measure(measure: Measure, labels: tuple[str, ...]) -> None:

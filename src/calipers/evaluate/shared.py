@@ -15,6 +15,7 @@ from calipers.data.errors import InputError, did_you_mean
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import UNDEFINED
+from calipers.measures.names import each_once
 from calipers.results import Definition
 from calipers.results.estimate import UNNAMED
 
@@ -150,11 +151,7 @@ def choose_measures(
             raise InputError(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
-    by_alias = {measure: measure for measure in chosen if measure.alias is not None}
-    return [
-        by_alias.get(measure, measure).where_undefined(undefined)
-        for measure in dict.fromkeys(chosen)
-    ]
+    return [measure.where_undefined(undefined) for measure in each_once(chosen)]
 
 
 def names_asked(measures: Iterable[Measure]) -> dict[str, str]:

@@ -27,7 +27,7 @@ from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
 from calipers.measures.parameters import PARAMETERS, asked, check, frozen
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
-from calipers.measures.spelling import spelled
+from calipers.measures.spelling import spelled, spelled_each
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
 from calipers.once import cached_property
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Statistic
@@ -240,7 +240,7 @@ class Measure:
     @property
     def shown(self) -> str:
         """The name for people: by the alias that it was asked for by, else the canonical one."""
-        return spelled(self, self.alias or self.definition.name)
+        return spelled_each(self, self.alias or self.definition.name)
 
     def __repr__(self) -> str:
         return f"measure({str(self)!r})"

@@ -19,7 +19,7 @@ import ast
 import contextlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, TASKS, named
 from calipers.measures.parameters import LONGEST_NAME
 from calipers.measures.registry import candidates, definitions, key, load
+from calipers.measures.spelling import BETWEEN
 
 _NAME = re.compile(
     r"""(?P<name>[^()@\s]+?)            # nDCG
@@ -120,6 +121,25 @@ def _check_weights(text: str, made: Measure, view: Mapping[str, Any]) -> None:
             f"{text!r}: weights= are of the outputs of a regression, as in "
             "macro-R2(weights=[0.3, 0.7])"
         )
+
+
+def each_once(asked: Iterable[Measure]) -> list[Measure]:
+    """Measures in their order, each once, under all the names that it was asked for by.
+
+    >>> [one.shown for one in each_once(map(parse, ["sensitivity", "PPV", "TPR"]))]
+    ['sensitivity/TPR', 'PPV']
+    """
+    names: dict[Measure, dict[str, None]] = {}
+    for measure in asked:
+        names.setdefault(measure, {})[measure.alias or measure.definition.name] = None
+    return [
+        measure if list(own) == [measure.definition.name] else _called(measure, own)
+        for measure, own in names.items()
+    ]
+
+
+def _called(measure: Measure, names: Iterable[str]) -> Measure:
+    return replace(measure, alias=BETWEEN.join(names))
 
 
 def in_each_task(

@@ -31,3 +31,12 @@ def spelled(measure: Any, name: str) -> str:
     if measure.label is not None:
         base += f"[{measure.label}]"
     return base + (f"({extra})" if extra else "") + ("" if at is None else joint + written(at))
+
+
+#: Between the names of a measure that was asked for by several.
+BETWEEN = "/"
+
+
+def spelled_each(measure: Any, names: str) -> str:
+    """Each of several names so written: ``sensitivity/TPR``."""
+    return BETWEEN.join(spelled(measure, name) for name in names.split(BETWEEN))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from calipers.report.asked import as_asked
 from calipers.report.confusion import MOST_IN_GRID, grid, summary
 from calipers.report.figures import calibration, residuals
 from calipers.report.figures.confusions import MOST_DRAWN
@@ -141,8 +142,9 @@ class Chart:
 
 def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart:
     """The chart of that name; ``of`` names the system, the measure, … where there are several."""
+    names, evaluation = evaluation.asked, as_asked(evaluation)
     kind = meant("chart", name, evaluation_charts(evaluation))
-    return _chart(kind, _figures(evaluation, kind), of)
+    return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))
 
 
 def evaluation_charts(evaluation: Evaluation) -> tuple[str, ...]:
@@ -169,9 +171,10 @@ def _figures(evaluation: Evaluation, kind: str) -> list[Figure]:
 
 def comparison_chart(comparison: Comparison, name: str, of: str | None) -> Chart:
     """The chart of that name."""
-    made = _of_comparison(comparison)
+    made = _of_comparison(as_asked(comparison))
     kind = meant("chart", name, dict.fromkeys(figure.kind for figure in made))
-    return _chart(kind, [figure for figure in made if figure.kind == kind], of)
+    own = comparison.asked.get(of or "", of)
+    return _chart(kind, [figure for figure in made if figure.kind == kind], own)
 
 
 def comparison_charts(comparison: Comparison) -> tuple[str, ...]:
@@ -247,9 +250,9 @@ def chart_files(
 
 def _all(result: Evaluation | Comparison, orientation: str) -> Iterator[Chart]:
     if isinstance(result, Evaluation):
-        made = figures(result, orientation)
+        made = figures(as_asked(result), orientation)
     else:
-        made = _of_comparison(result)
+        made = _of_comparison(as_asked(result))
     by_kind: dict[str, list[Figure]] = {}
     for figure in made:
         by_kind.setdefault(figure.kind, []).append(figure)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from calipers.report import letters, wide
 from calipers.report.asked import in_names_asked
-from calipers.report.names import visible
+from calipers.report.cutoffs import caption, columns
+from calipers.report.names import short, visible
 from calipers.report.numbers import UNDEFINED
 from calipers.report.wide import Cell, Wide
-from calipers.results import Comparison, Evaluation
+from calipers.results import Comparison, Cutoffs, Evaluation
 
 #: What LaTeX reads otherwise than it stands, and what its usual fonts lack.
 _AS = {
@@ -44,25 +46,57 @@ def comparison_table(comparison: Comparison, *, intervals: bool = True) -> str:
     return _table(wide.of_comparison(comparison), intervals=intervals)
 
 
+def cutoffs_tables(made: Cutoffs) -> str:
+    """A table a system, of cut-offs by measures."""
+    tables = []
+    for own in made:
+        shown = columns(made, own)
+        rows = zip(*(column.cells for column in shown), strict=True)
+        told = f"Cut-offs of {short(own.system)}. " if len(made) > 1 else ""
+        tables.append(
+            _framed(
+                [told + caption(made)],
+                [column.name for column in shown],
+                [[_cell(_of_text(text), intervals=True) for text in row] for row in rows],
+            )
+        )
+    return "".join(f"{line}\n" for line in chain(*tables))
+
+
+def _of_text(text: str) -> Cell:
+    value, opens, rest = text.partition(" [")
+    return Cell(value.strip() or UNDEFINED, f"[{rest}".replace("[ ", "[") if opens else "")
+
+
 def _table(made: Wide, *, intervals: bool) -> str:
     return "\n".join(_lines(made, intervals=intervals)) + "\n"
 
 
 def _lines(made: Wide, *, intervals: bool) -> Iterator[str]:
+    rows = (
+        [escape(name), *(_cell(cell, intervals=intervals) for cell in cells)]
+        for name, cells in zip(made.names, made.cells, strict=True)
+    )
+    yield from _framed(made.said("The best values are bold."), [made.about, *made.measures], rows)
+
+
+def _framed(
+    said: Sequence[str], head: Sequence[str], rows: Iterable[Sequence[str]]
+) -> Iterator[str]:
+    """The lines of a table."""
     yield "% needs \\usepackage{booktabs}"
     yield from (r"\begin{table}", r"\centering")
-    if said := made.said("The best values are bold."):
+    if said:
         yield rf"\caption{{{' '.join(map(escape, said))}}}"
-    yield rf"\begin{{tabular}}{{l{'l' * len(made.measures)}}}"
+    yield rf"\begin{{tabular}}{{{'l' * len(head)}}}"
     yield r"\toprule"
-    yield _row([made.about, *map(escape, made.measures)])
+    yield _row([*map(escape, head)])
     yield r"\midrule"
-    for name, cells in zip(made.names, made.cells, strict=True):
-        yield _row([escape(name), *(_cell(cell, intervals=intervals) for cell in cells)])
+    yield from map(_row, rows)
     yield from (r"\bottomrule", r"\end{tabular}", r"\end{table}")
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Sequence[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
 
 

@@ -62,7 +62,7 @@ def estimate_sentence(estimate: Estimate) -> str:
     e = estimate
     digits = numbers.single(e.value, e.low, e.high)
     parts = [f"{short(e.system)}:"] if e.system else []
-    parts += [short(e.measure), digits.triple(e.value, e.low, e.high)]
+    parts += [short(e.called), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
     if not math.isnan(e.value):

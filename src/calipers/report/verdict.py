@@ -105,7 +105,7 @@ def sentence(difference: Difference, *, adjusted: str = "adjusted ", show: Show 
 def _undefined(d: Difference, show: Show) -> str:
     why = f" ({show(', '.join(d.undefined))})" if d.undefined else ""
     pair = f"{show(d.system)} and {show(d.baseline)}"
-    return f"On {show(d.measure)} the difference between {pair} is undefined{why}."
+    return f"On {show(d.called)} the difference between {pair} is undefined{why}."
 
 
 def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
@@ -115,12 +115,12 @@ def _not_told_apart(d: Difference, adjusted: str, show: Show) -> str:
         if d.higher_is_better is not None:
             asked = "better" if (asked == "higher") == d.higher_is_better else "worse"
         return (
-            f"That {first} is {asked} than {second} on {show(d.measure)} is not shown: difference "
+            f"That {first} is {asked} than {second} on {show(d.called)} is not shown: difference "
             f"{_amount(d)}, {_p(d, adjusted)}."
         )
     text = (
         f"No significant difference between {show(d.system)} and {show(d.baseline)} on "
-        f"{show(d.measure)}: {_amount(d)}, {_p(d, adjusted)}"
+        f"{show(d.called)}: {_amount(d)}, {_p(d, adjusted)}"
     )
     if not d.has_interval:
         return text + _detectable(d) + "."
@@ -181,7 +181,7 @@ def _told_apart(d: Difference, found: Outcome, adjusted: str, show: Show) -> str
     amount = f" by {_amount(d)}" if d.value > 0 else f": difference {_amount(d)}"
     facts = [_p(d, adjusted), show(d.test), numbers.count(d.n, d.unit)]
     return (
-        f"{show(d.system)} {words} {show(d.baseline)} on {show(d.measure)}{amount} "
+        f"{show(d.system)} {words} {show(d.baseline)} on {show(d.called)}{amount} "
         f"({', '.join(facts)})."
     )
 

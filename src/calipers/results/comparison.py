@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.results.estimate import Difference, no_probabilities
@@ -98,10 +98,16 @@ class Comparison(Written, Tidy):
         return len(self.differences)
 
     def __getitem__(self, key: tuple[str, str, str] | str) -> Difference:
-        """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair."""
-        found = [d for d in self if key in (d.measure, (d.system, d.baseline, d.measure))]
+        """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
+        measure by its canonical name, or by the one that it was asked for by."""
+
+        def named(d: Difference) -> bool:
+            names = (d.measure, self.asked.get(d.measure, d.measure))
+            return any(key in (name, (d.system, d.baseline, name)) for name in names)
+
+        found = [d for d in self if named(d)]
         if len(found) == 1:
-            return found[0]
+            return replace(found[0], asked=self.asked.get(found[0].measure, ""))
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})
         raise KeyError(f"{key!r} names {len(found)} differences; there are {have}")
 

@@ -111,6 +111,12 @@ class Cutoffs(Written, Tidy):
 
         return "\n".join(markdown(self))
 
+    def to_latex(self) -> str:
+        """A LaTeX table (booktabs) a system."""
+        from calipers.report.latex import cutoffs_tables
+
+        return cutoffs_tables(self)
+
     def __str__(self) -> str:
         from calipers.report.text import print_cutoffs, printed
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from calipers.results.fields import BRIEF, NAN, Count, Level, OneOf
+from calipers.results.fields import BRIEF, NAN, OWN, Count, Level, OneOf
 from calipers.results.written import Written
 
 #: The name of a system that was given without one.
@@ -77,6 +77,13 @@ class Estimate(Written):
     out_of_bag: float = field(default=NAN, metadata=BRIEF)
     optimism_low: float = field(default=NAN, metadata=BRIEF)
     optimism_high: float = field(default=NAN, metadata=BRIEF)
+    # The name that the measure was asked for by, where that is another one.
+    asked: str = field(default="", repr=False, compare=False, metadata=OWN)
+
+    @property
+    def called(self) -> str:
+        """What people are to see the measure called."""
+        return self.asked or self.measure
 
     @property
     def optimism(self) -> float:
@@ -148,6 +155,13 @@ class Difference(Written):
     p_not_inferior: float = NAN
     p_equivalent: float = NAN
     margin_test: str | None = None
+    # As of an estimate.
+    asked: str = field(default="", repr=False, compare=False, metadata=OWN)
+
+    @property
+    def called(self) -> str:
+        """What people are to see the measure called."""
+        return self.asked or self.measure
 
     @property
     def has_interval(self) -> bool:

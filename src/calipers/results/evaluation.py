@@ -120,6 +120,8 @@ class Evaluation(Written, Tidy):
         place = {name: i for i, name in enumerate(self.systems)}
         ordered = tuple(sorted(self.estimates, key=lambda e: place[e.system]))
         object.__setattr__(self, "estimates", ordered)
+        if self.asked and self.comparison is not None and not self.comparison.asked:
+            object.__setattr__(self, "comparison", replace(self.comparison, asked=self.asked))
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Parts of systems and measures that have no estimate."""
@@ -170,7 +172,8 @@ class Evaluation(Written, Tidy):
         found = (key[0], self.named(key[1]))
         for estimate in self.estimates:
             if (estimate.system, estimate.measure) == found:
-                return estimate
+                called = self.asked.get(estimate.measure)
+                return replace(estimate, asked=called) if called else estimate
         raise KeyError(
             f"{key!r} is not here; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join(self.measures)}"
