@@ -118,6 +118,13 @@ def test_a_column_whose_name_has_an_equals_sign(folder: Path, capsys: Capsys) ->
     assert list(values(made)) == [("a=b", "AUC")]
 
 
+def test_columns_whose_names_have_commas(folder: Path, capsys: Capsys) -> None:
+    TABLE.rename(columns={"s": "s, new", "t": "s, old"}).to_csv("comma.csv", index=False)
+    scores = ("--score", "s, new", "--score", "s, old")
+    made = run(capsys, "comma.csv", "--truth", "y", *scores, "-m", "AUC")
+    assert [system["name"] for system in made["systems"]] == ["s, new", "s, old"]
+
+
 def test_missing_values_are_left_out_on_request(folder: Path, capsys: Capsys) -> None:
     TABLE.assign(s=TABLE.s.where(TABLE.row > 1)).to_csv("m.csv", index=False)
     arguments = ("m.csv", "--truth", "y", "--score", "s", "-m", "AUC")

@@ -98,7 +98,7 @@ def test_people_see_the_names_that_they_asked_for() -> None:
     ev = cal.classification(SICK, MARKER > 1, measures=["PPV", "sensitivity", "tnr", "NPV"])
     assert ev.asked == {"precision": "PPV", "recall": "sensitivity", "specificity": "TNR"}
     assert ev.measures == ("precision", "recall", "specificity", "NPV")
-    assert ev["PPV"] is ev["precision"]
+    assert ev["PPV"] == ev["precision"]
     for shown in (str(ev), ev.to_markdown(), ev.to_latex(), ev.to_html(), ev._repr_html_()):
         assert "PPV" in shown
         assert "sensitivity" in shown

@@ -166,6 +166,17 @@ def test_many_systems_have_a_leader() -> None:
     ]
 
 
+def test_of_equal_systems_none_leads_alone() -> None:
+    equal = {f"s{j}": 0.3 for j in range(10)}
+    assert headlines.comparison_headlines(several(equal, 0.05)) == [
+        "All 10 systems are equal on AP: none leads."
+    ]
+    two = {f"s{j}": 0.3 - 0.1 * (j > 1) for j in range(10)}
+    assert headlines.comparison_headlines(several(two, 0.05)) == [
+        "s1 and s0 are equal and lead 10 systems on AP; significantly behind: all others."
+    ]
+
+
 def test_few_systems_have_a_sentence_a_pair() -> None:
     four = {"a": 0.3, "b": 0.32, "c": 0.31, "d": 0.5, "e": 0.33}
     said = headlines.comparison_headlines(several(four, 0.1))

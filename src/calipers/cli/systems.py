@@ -124,7 +124,8 @@ def _of_columns(
     for spec in specs:
         name, equals, columns = spec.partition("=")
         if not equals or spec in rows.column_names:
-            prefix = commonprefix(spec.split(",")) + "*" if "," in spec else spec  # noqa: RUF071
+            several = "," in spec and spec not in rows.column_names
+            prefix = commonprefix(spec.split(",")) + "*" if several else spec  # noqa: RUF071
             name, columns = system_name(prefix), spec
         made[name] = found(columns, rows, where)
     return made or None

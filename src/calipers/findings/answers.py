@@ -14,7 +14,7 @@ from calipers.findings.rules import Said, Subject, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
 from calipers.report.names import joined
-from calipers.report.numbers import count, number, p_value
+from calipers.report.numbers import count, number, p_value, percent
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 if TYPE_CHECKING:
@@ -60,9 +60,13 @@ def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Said]:
             f"do so with {p_value(chance)})"
         )
     if wrong:
+        told = any(isinstance(of, Valued) and not math.isnan(of.low) for of in found.values())
+        wider = percent(corrected(s.level, 2))
         yield Said(
             f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
-            f"{joined(texts)}.",
+            f"{joined(texts)}."
+            + f" The intervals are of {wider} here, so that both hold together."
+            * told,
             {"AUC": area, **found},
             s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
             corrected(s.level, 2),

@@ -93,21 +93,28 @@ _WORDS = {
 
 def _leader(own: Sequence[Difference], show: Show) -> str:
     """Who leads many systems, and who is not significantly different from the leader."""
+    on = show(own[0].measure)
     order = by_value(gains(own), own[0].higher_is_better)
+    if all(d.value == 0 for d in own):
+        return f"All {len(order)} systems are equal on {on}: none leads."
     leader = order[0]
     beside = {
-        d.baseline if d.system == leader else d.system: outcome(d)
+        d.baseline if d.system == leader else d.system: d
         for d in own
         if leader in (d.system, d.baseline)
     }
-    alike = [show(name) for name in order[1:] if beside.get(name) is Outcome.NOT_TOLD_APART]
-    behind = sum(of.decided for of in beside.values())
-    parts = [f"{show(leader)} leads {len(order)} systems on {show(own[0].measure)}"]
+    equal = [name for name in order[1:] if name in beside and beside[name].value == 0]
+    found = {name: outcome(d) for name, d in beside.items() if name not in equal}
+    alike = [show(name) for name in order[1:] if found.get(name) is Outcome.NOT_TOLD_APART]
+    behind = sum(of.decided for of in found.values())
+    who, it = listed([show(name) for name in (leader, *equal)]), "them" if equal else "it"
+    leads = "are equal and lead" if equal else "leads"
+    parts = [f"{who} {leads} {len(order)} systems on {on}"]
     if not behind:
-        return f"{parts[0]}; none is significantly different from it."
+        return f"{parts[0]}; none is significantly different from {it}."
     if alike:
-        parts.append(f"not significantly different from it: {listed(alike)}")
-    rest = "all others" if behind == len(order) - 1 else f"{behind} others"
+        parts.append(f"not significantly different from {it}: {listed(alike)}")
+    rest = "all others" if behind == len(order) - 1 - len(equal) else f"{behind} others"
     return "; ".join([*parts, f"significantly behind: {rest}"]) + "."
 
 
