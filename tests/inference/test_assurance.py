@@ -107,6 +107,7 @@ def test_expected_half_widths(n: int) -> None:
     """E[s] of normal units is that of χ with n - 1 degrees of freedom."""
     expected = stats.t.ppf(0.975, n - 1) * 0.3 * stats.chi.mean(n - 1) / math.sqrt((n - 1) * n)
     assert sizes.mean_half_width(0.3, n) == pytest.approx(expected, rel=1e-9)
+    assert math.isnan(sizes.mean_half_width(0.3, 1.5, degrees=4))
 
 
 @pytest.mark.parametrize("wanted", [0.3, 0.5, 0.77])

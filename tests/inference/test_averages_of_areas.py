@@ -9,6 +9,9 @@ import pytest
 from scipy import stats
 
 import calipers as cal
+from calipers.inference.settings import Settings
+from calipers.measures import parse
+from calipers.readings.scores import ScoredRows
 
 Z2 = float(stats.norm.ppf(0.975)) ** 2
 
@@ -44,6 +47,18 @@ def limits(terms: list[tuple[float, Any, Any]], of: int) -> list[float]:
         moved[has] += weight * own
     added = max(added, best * (1 - best) / of)
     return wilson(value, likely * (1 - likely) / ((moved**2).sum() + added))
+
+
+def test_how_skewed_an_area_is() -> None:
+    """ΣI³/(ΣI²)^1.5 of what rows move it by."""
+    random = np.random.default_rng(6)
+    positive = np.arange(40) < 8
+    score = random.normal(positive + 1.0, 1.0)
+    _, moved = placements(positive, score)
+    moved /= np.sqrt(np.where(positive, 8 / 7, 32 / 31))
+    reading = ScoredRows(positive, score, None, None, Settings()).reading(parse("AUC"))
+    skewness = abs((moved**3).sum()) / (moved**2).sum() ** 1.5
+    assert reading.skewness == pytest.approx(skewness)
 
 
 def test_macro_and_pairs_by_hand() -> None:

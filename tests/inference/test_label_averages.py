@@ -12,7 +12,7 @@ from rows_by_hand import Rows, Z, data, designs, limits, near, options, two_labe
 from scipy import stats
 
 import calipers as cal
-from calipers.readings import sets
+from calipers.readings import effective, sets
 
 ADDED = np.array([0.5, 0.25, 0.25, 0.5])  # right and wrong without the label, wrong and right with
 
@@ -163,6 +163,26 @@ def test_clusters_that_are_all_right() -> None:
     assert 0.8 < made[1].low < 0.95
     assert made[1].method == "Wilson [W], effective rows, clustered, 8 clusters"
     assert made[2].no_interval == "too_few_clusters"
+    truth, said = np.random.default_rng(1).integers(0, 3, (2, 60))
+    [made] = cal.classification(truth, said, measures=["macro-F1"], cluster=np.zeros(60, int))
+    assert made.no_interval == "too_few_clusters"
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_what_added_rows_of_classes_move(classes: int) -> None:
+    """Half a row that is right for each class, and half a row that is wrong, which passes for any
+    other one: it moves its own class, the other one, and those that it has nothing to do with."""
+    moved = np.random.default_rng(classes).normal(size=(classes, 2, 2))
+    rest, hit = moved[:, 0, 0], moved[:, 1, 1]
+    wrong, missed = moved[:, 0, 1], moved[:, 1, 0]
+    expected = 0.0
+    for k in range(classes):
+        others = [j for j in range(classes) if j != k]
+        expected += 0.5 * (hit[k] + rest[others].sum()) ** 2
+        for j in others:
+            neither = rest.sum() - rest[k] - rest[j]
+            expected += 0.25 / len(others) * (missed[k] + wrong[j] + neither) ** 2
+    assert effective._added_moves(moved) == pytest.approx(expected)
 
 
 def test_many_labels_of_few_rows() -> None:

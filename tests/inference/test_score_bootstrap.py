@@ -138,7 +138,8 @@ def test_what_is_left_out_is_drawn_not_once() -> None:
 
 def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [drawn(weighted=True).of(measure) for measure in MEASURES]
-    monkeypatch.setattr(scores, "AT_A_TIME", 100)
+    # Three at a time, and one at last.
+    monkeypatch.setattr(scores, "AT_A_TIME", 3 * len(drawn(weighted=True).table.scores))
     monkeypatch.setattr(scores, "COARSE_AT_A_TIME", 10)
     for threads in (1, 3):
         monkeypatch.setattr(scores, "MOST_THREADS", threads)
