@@ -301,6 +301,25 @@ def test_fewer_than_four_points_a_cell_are_said() -> None:
         assert ("few points a cell" in e.method) == few
 
 
+@pytest.mark.parametrize("draws", [None, 4000])
+def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> None:
+    """Dirichlet(counts + ⅑ for each of nine cells), times 16; without the prior where the number of
+    draws is said."""
+    held = np.zeros((3, 3))
+    np.add.at(held, (CLASSES, CLUSTER), 1)
+    expected = held.ravel() if draws else (held.ravel() + 1 / 9) * 16 / 17
+    cells = Contents.from_codes((CLASSES, CLUSTER), (3, 3))
+    found = np.zeros((4000, 3, 3))
+    for (row, column), some in cells.likely(Settings(resamples=4000), draws):
+        found[:, row, column] += some
+    assert found.sum(axis=(1, 2)) == pytest.approx(np.full(4000, 16))
+    share = expected / 16
+    spread = 16 * np.sqrt(share * (1 - share) / (17 if draws else 18))
+    flat = found.reshape(4000, 9)
+    assert (np.abs(flat.mean(axis=0) - expected) <= 4.5 * spread / np.sqrt(4000)).all()
+    assert flat.std(axis=0)[expected > 1] == pytest.approx(spread[expected > 1], rel=0.06)
+
+
 def test_how_flattering_a_world_is() -> None:
     """The mean of what is found in draws from it, less what it has itself: there ARI is of shares
     rather than of pairs of points, and AMI is information over the mean of both entropies."""

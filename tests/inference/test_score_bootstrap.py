@@ -148,6 +148,19 @@ def test_parts_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> No
             assert_array_equal(again.of(measure), before)
 
 
+def test_classes_that_keep_their_sizes_are_drawn_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, score, _ = rows()
+    table = ScoreTable.from_rows(truth, score)
+    monkeypatch.setattr(scores, "AT_A_TIME", 3 * len(table.scores))
+    parts = list(scores.drawn_by_class(table, SETTINGS))
+    assert [len(part.positive) for part in parts] == [3] * 13 + [1]
+    for part in parts:
+        assert set(part.positive.sum(axis=1)) == {truth.sum()}
+        assert set(part.negative.sum(axis=1)) == {(~truth).sum()}
+    drawn_alike = np.concatenate([part.positive for part in parts]).mean(axis=0)
+    assert_allclose(drawn_alike, table.positive, atol=5 * np.sqrt(table.positive.max() / 40))
+
+
 def test_a_measure_that_was_not_announced_is_computed_too() -> None:
     measure = parse("recall@FPR=0.2", "scores")
     assert_array_equal(
