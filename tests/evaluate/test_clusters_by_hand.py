@@ -320,6 +320,32 @@ def test_likely_contents_are_as_many_points_as_there_are(draws: int | None) -> N
     assert flat.std(axis=0)[expected > 1] == pytest.approx(spread[expected > 1], rel=0.06)
 
 
+def worlds_behind(held: Any) -> list[FloatArray]:
+    table = np.array(held)
+    codes = np.nonzero(table)
+    return Contents(table.shape, codes, table[codes].astype(float)).worlds()
+
+
+def test_worlds_on_the_way_to_independence() -> None:
+    """By (1 − Σp²)/((n − 1)·Σ(q − p)²) of it (Hausser and Strimmer 2009, equation 8): of nine and
+    one of 20 points each twice by 0.59/(19·0.16); all the way where chance may have made it all."""
+    share, _ = worlds_behind([[9, 1], [1, 9]])
+    off = 0.2 * 0.59 / (19 * 0.16)
+    assert share == pytest.approx(np.array([[0.45 - off, 0.05 + off], [0.05 + off, 0.45 - off]]))
+    share, _ = worlds_behind([[6, 2], [12, 4]])  # which are independent already
+    assert share == pytest.approx(np.array([[6, 2], [12, 4]]) / 24)
+    share, _ = worlds_behind([[3, 2], [1, 2]])
+    assert share == pytest.approx(np.array([[20, 20], [12, 12]]) / 64)
+
+
+def test_worlds_of_classes_that_may_be_equal() -> None:
+    """Those that the largest class of a cluster is not above by two standard deviations √(a + b):
+    of 12 and 4 points they are just equal to the difference."""
+    held = np.array([[12, 9, 20], [4, 5, 3], [0, 1, 0]])
+    expected = np.array([[8, 7, 20], [8, 7, 3], [0, 1, 0]])
+    assert worlds_behind(held)[1] == pytest.approx(expected / 54)
+
+
 def test_how_flattering_a_world_is() -> None:
     """The mean of what is found in draws from it, less what it has itself: there ARI is of shares
     rather than of pairs of points, and AMI is information over the mean of both entropies."""
