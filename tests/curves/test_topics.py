@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import calipers as cal
 from calipers.data.errors import InputError
+from calipers.report.figures.corners import MOST, at_corners
 
 #: Relevant documents at ranks 1, 3, 4 and 8; one more is not retrieved.
 RELEVANT = [True, False, True, True, False, False, False, True, False, False]
@@ -76,6 +79,52 @@ def test_an_evaluation_has_the_curves_that_were_asked_for(evaluation: cal.Evalua
     page = every.to_html()
     for title in ("Precision and recall on a topic: b", "Interpolated precision on a topic: a"):
         assert title in page
+
+
+def test_topics_between_commas() -> None:
+    found = cal.retrieval(
+        {"a": {"d": 1}, "b": {"d": 1}, "a,b": {"d": 1}},
+        {topic: {"d": 1.0} for topic in ("a", "b", "a,b")},
+        measures="AP", interval="none", topic_curves=["b,a", "a,b"],
+    )  # fmt: skip
+    assert list(dict.fromkeys(c.series for c in found.curves if c.series)) == ["b", "a", "a,b"]
+    with pytest.raises(cal.InputError, match="no topic 'z'; there are 'a'"):
+        cal.retrieval(QRELS, RUNS, measures="AP", interval="none", topic_curves=["a,z"])
+
+
+def test_long_curves_are_drawn_at_their_corners() -> None:
+    relevant = np.random.default_rng(1).random(1000) < 0.03
+    grades = {f"d{i}": int(r) for i, r in enumerate(relevant)}
+    run = {"q": {f"d{i}": -float(i) for i in range(1000)}}
+    found = cal.retrieval(
+        {"q": grades}, run, measures="AP", interval="none", topic_curves="all", collection=5000
+    )
+    for curve in (c for c in found.curves if c.series):
+        drawn = at_corners(curve)
+        assert len(drawn) <= min(MOST, len(curve), 4 * relevant.sum())
+        ends = np.column_stack([drawn.x, drawn.y])
+        # Each point that is left out lies on a level or upright line between two that are drawn.
+        for x, y in zip(curve.x, curve.y, strict=True):
+            low, high = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
+            inside = ((low <= [x, y]) & ([x, y] <= high)).all(axis=1)
+            assert (inside & (low == high).any(axis=1)).any() or (ends == [x, y]).all(axis=1).any()
+    svg = found.chart("PR of a topic").to_svg()
+    assert svg.count("<path") < 60
+    (whole,) = [c for c in found.curves if c.kind == "PR of a topic"]
+    assert len(whole) == 1000  # as JSON has it
+
+
+def test_the_outline_of_a_line_with_very_many_corners() -> None:
+    x = np.linspace(0, 1, 5001)
+    y = np.random.default_rng(2).random(5001)
+    (curve,) = cal.topic_curves(
+        cal.retrieval({"q": {"d": 1}}, {"q": {"d": 1.0}}, measures="AP", interval="none"), "q"
+    )
+    drawn = at_corners(replace(curve, x=x, y=y, threshold=x))
+    assert len(drawn) <= MOST
+    assert (drawn.y.min(), drawn.y.max()) == (y.min(), y.max())
+    assert (drawn.x[0], drawn.x[-1]) == (0.0, 1.0)
+    assert drawn.threshold.tolist() == drawn.x.tolist()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from calipers.cli.slices import topic_columns, topic_options
     "--topic-curves",
     "TOPIC",
     "Draw the curves of this topic in the report: precision and recall, raw and interpolated, and "
-    "ROC where --collection is given. Repeatable; 'all' draws each topic's.",
+    "ROC where --collection is given. Repeatable, or q1,q2; 'all' draws each topic's.",
 )
 @topic_options
 @choice(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,16 @@ def drawn_topics(
         has = first.relevant(rel)
         topics = tuple(t for t, number in zip(first.topics, has, strict=True) if number)
     else:
-        topics = tuple(dict.fromkeys((asked,) if isinstance(asked, str) else map(str, asked)))
+        named = (asked,) if isinstance(asked, str) else map(str, asked)
+        known = set(next(iter(rankings.values())).topics)
+        topics = tuple(dict.fromkeys(topic for name in named for topic in _several(name, known)))
     _check(topics, rankings, rel, collection)
     return topics
+
+
+def _several(name: str, known: Collection[str]) -> list[str]:
+    """The topics between commas, unless a topic has that name."""
+    return [name] if name in known else name.split(",")
 
 
 def _check(

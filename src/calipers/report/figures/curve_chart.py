@@ -47,7 +47,7 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
             area = {"type": "area", "opacity": opacity}
             limits = {"y": {**y, "field": "low"}, "y2": {"field": "high"}}
             layers.append(vega.layer(band, area, x=x, **limits, color=hue))
-    layers.append(_line_layer(x, y, hue, dash, curves[0]))
+    layers.append(_line_layer(x, y, hue, dash, curves))
     layers += _mark_layers(curves, {c: names[by(c)] for c in curves}, x, y, hue)
     layers.append(_hover_layer(x, y, hue, curves[0]))
     return vega.whole(width=400, height=360, datasets={_LINE: line}, layer=layers)
@@ -239,14 +239,19 @@ def unsorted(x: Spec) -> Spec:
     return {**x, "sort": None}
 
 
-def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curve: Curve) -> Spec:
+#: Of more points on a line dots would hide it.
+_MOST_DOTS = 25
+
+
+def _line_layer(x: Spec, y: Spec, hue: Spec, dash: Spec, curves: Sequence[Curve]) -> Spec:
+    curve, few = curves[0], max(map(len, curves)) <= _MOST_DOTS
     encoding = {"x": unsorted(x), "y": y, "color": hue, "strokeDash": dash}
     mark: Spec = {"type": "line", "strokeWidth": 2, "strokeJoin": "round"}
     if curve.shape == "step":
         mark["interpolate"] = "step-before"
     if curve.shape == "bars":
         mark["interpolate"] = "step-after"
-    if curve.at != "threshold" and not is_point(curve):  # few points, which were chosen: show them
+    if curve.at != "threshold" and not is_point(curve) and few:  # they were chosen: show them
         mark["point"] = {"filled": True, "size": 36, "opacity": 1}
     return {"data": {"name": _LINE}, "mark": mark, "encoding": encoding}
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from calipers.report import numbers
 from calipers.report.figures import calibration, clusters, histograms, residuals, vega
+from calipers.report.figures.corners import MOST, at_corners
 from calipers.report.figures.curve_chart import curve_chart, has_chance, is_point, threshold_text
 from calipers.report.figures.densities import density_chart, density_table
 from calipers.report.figures.figure import Figure, Numbers, choice_of
@@ -79,7 +80,8 @@ def _topic_figures(evaluation: Evaluation, kind: str) -> Iterator[Figure]:
     found = of_kinds(evaluation.curves, {kind})
     by_topic = grouped((c for c in found if len(c.x)), lambda c: c.series)
     for topic, curves in by_topic.items():
-        shown, of = _leading(evaluation, [replace(c, series="") for c in curves])
+        own = [at_corners(replace(c, series="")) for c in curves]
+        shown, of = _leading(evaluation, own)
         figure = _curve_figure(kind, "", shown, evaluation.systems)
         yield replace(
             figure,
@@ -185,11 +187,12 @@ def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
 
 #: What has to be known to read a kind of curve.
 _SAID = {
-    "PR of a topic": "A point for each rank: precision and recall of the documents down to it.",
+    "PR of a topic": "Precision and recall of the documents down to each rank, drawn at the "
+    f"corners of the line, {MOST} at most.",
     "interpolated PR of a topic": "At each recall the highest precision that the run has there or "
     "further down; 0 beyond the recall that it reaches.",
-    "ROC of a topic": "A point for each rank, from nothing retrieved to the whole collection; the "
-    "last stretch is drawn as if the rest came in any order.",
+    "ROC of a topic": "From nothing retrieved to the whole collection, drawn at the corners of the "
+    f"line, {MOST} at most; the last stretch is drawn as if the rest came in any order.",
     "threshold": "Volume: the share predicted positive.",
     "density": "A histogram of each class, scaled to an area of 1, so that a rare class is seen as "
     "well as a common one.",
