@@ -56,6 +56,19 @@ def test_a_written_result_is_shown_as_it_was(tmp_path: Path, form: str) -> None:
     assert shown.stdout == invoke([*line, "--format", form]).stdout
 
 
+def test_a_page_holds_its_result(tmp_path: Path, opened: list[str]) -> None:
+    page, file = str(tmp_path / "page.html"), str(tmp_path / "last.json")
+    line = [*DIABETES, "--predicted", "pred_ridge", *FAST]
+    assert invoke([*line, "--report", page, "-o", file]).exit_code == 0
+    for form in ("table", "json", "csv"):
+        shown = invoke(["show", page, "--format", form])
+        assert shown.stdout == invoke(["show", file, "--format", form]).stdout != ""
+    assert invoke(["diff", file, page]).exit_code == 0
+    assert not opened
+    assert invoke(["show", page, "--open"]).exit_code == 0
+    assert opened == [Path(page).resolve().as_uri()]
+
+
 def test_a_comparison_and_plans_are_shown(tmp_path: Path) -> None:
     for number, line in enumerate(
         (

@@ -28,3 +28,18 @@ def test_each_place_has_its_counts_and_the_threshold_in_use_is_one() -> None:
 def test_of_one_class_there_is_nothing_to_move() -> None:
     ev = cal.classification([1, 1, 1], score=[0.1, 0.5, 0.9], positive=1, interval="none")
     assert explorer(ev) is None
+
+
+def test_weights_without_a_threshold_are_told() -> None:
+    truth, score = [0, 1, 0, 1, 1], [0.1, 0.4, 0.5, 0.7, 0.9]
+    options = {"weight": [1.0, 2.5, 1.0, 1.0, 2.0], "interval": "none"}
+    ev = cal.classification(truth, score=score, **options)
+    made = explorer(ev)
+    assert made is not None
+    assert set(made) == {"why"}
+    page = ev.to_html()
+    assert made["why"].split("(")[0] in page
+    assert 'class="explorer"' not in page
+    with_one = explorer(cal.classification(truth, score=score, threshold=0.5, **options))
+    assert with_one is not None
+    assert "json" in with_one

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import re
 import sys
 from contextlib import suppress
 from dataclasses import replace
@@ -31,20 +34,30 @@ _PAGES = (".html", ".htm")
 @click.argument("file", type=InFile())
 @format_options
 def command(file: str, **options: Any) -> None:
-    """Show a result again that was written with -o FILE.json: an evaluation, a comparison or
-    plans; as a table, or in any other format. A page is opened in the browser.
+    """Show a result again that was written with -o FILE.json, or that a page of --report holds: an
+    evaluation, a comparison or plans; as a table, or in any other format. With --open alone a page
+    is shown in the browser as it is.
 
     \b
     Examples:
       calipers show last.json
       calipers show last.json --format latex
       calipers show last.json --report last.html --open
+      calipers show last.html --format csv
     """
     if file.lower().endswith(_PAGES):
-        if any(map(asked, options)):
-            raise click.UsageError(f"{file} is a page, which is opened as it is, without options")
-        show_page(file)
-        return
+        given = [name for name in options if asked(name)]
+        if given == ["open_"]:
+            show_page(file)
+            return
+        if _embedded(file) is None:
+            if given:
+                raise click.UsageError(
+                    f"{file} is a page that holds no result, which is opened as it is, without "
+                    "options"
+                )
+            show_page(file)
+            return
     kind, path = format_and_file(options, FORMATS, "this result")
     page, layout = Page.take(options), layout_of(options, kind)
     found = read_result(file)
@@ -59,12 +72,16 @@ def command(file: str, **options: Any) -> None:
 
 
 def read_result(file: str) -> Evaluation | Comparison | tuple[Plan, ...]:
-    """What a file holds that was written as JSON."""
+    """What a file holds that was written as JSON, or a page that holds one."""
     from calipers.data.errors import FileError, InputError
     from calipers.results import Comparison, Evaluation, Plan, from_json
 
     try:
-        found = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
+        packed = _embedded(file) if file.lower().endswith(_PAGES) else None
+        if packed is not None:
+            found = from_json(gzip.decompress(base64.b64decode(packed)))
+        else:
+            found = from_json(sys.stdin.buffer.read() if file == DASH else Path(file))
     except InputError as error:
         raise FileError(f"{file}: {error}" if file == DASH else str(error)) from None
     plans = (found,) if isinstance(found, Plan) else found
@@ -76,6 +93,19 @@ def read_result(file: str) -> Evaluation | Comparison | tuple[Plan, ...]:
         return found
     what = getattr(type(found), "__name__", "something else")
     raise FileError(f"{file}: holds {what}, expected an evaluation, a comparison or a plan")
+
+
+#: The result that a page offers as a file.
+_RESULT = re.compile(rb'<script type="application/gzip" data-name="result\.json">([^<]*)</script>')
+
+
+def _embedded(file: str) -> bytes | None:
+    """The result that a page holds, packed; None where it holds none, or is none."""
+    try:
+        found = _RESULT.search(Path(file).read_bytes())
+    except OSError:  # which is told where it is read
+        return None
+    return None if found is None else found[1]
 
 
 def _known(evaluation: Evaluation) -> tuple[Definition, ...]:

@@ -21,17 +21,18 @@ MOST_SYSTEMS = 40
 
 
 def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
-    """The data of the script, where systems give scores of two classes; None where none does."""
+    """The data of the script, where systems give scores of two classes; None where none does.
+    Where no row count is known, ``why`` says so in their place."""
     roc = [c for c in of_kinds(evaluation.curves, {"ROC"}) if c.shape != "point" and not c.series]
     roc = [c for c in roc if len(c.threshold) == len(c.x) > 1]
     made = {c.system: _system(c, evaluation) for c in roc[:MOST_SYSTEMS]}
     known = {name: of for name, of in made.items() if of is not None}
+    conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     if not known:
-        return None
+        return {"why": _WEIGHED} if made and conventions.get("weighted") else None
     from markupsafe import Markup
 
     names = labels(known)
-    conventions: Mapping[str, Any] = evaluation.provenance.get("conventions", {})
     plain = not conventions.get("weighted") and "clusters" not in conventions
     data = {
         "systems": [{"name": names[name], **of} for name, of in known.items()],
@@ -44,6 +45,14 @@ def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
     # Data in a script element, which no "<" can end.
     shown: Markup = Markup(text.replace("<", "\\u003c"))
     return {"json": shown, "left_out": max(0, len(roc) - MOST_SYSTEMS)}
+
+
+#: Why there is nothing to move.
+_WEIGHED = (
+    "Rows have weights, and what those of a class add up to is known of systems with a threshold "
+    "alone: with one (--threshold, threshold=) it can be moved here. A table of cut-offs needs "
+    "none (--cutoffs, cutoffs())."
+)
 
 
 def _system(roc: Curve, evaluation: Evaluation) -> dict[str, Any] | None:

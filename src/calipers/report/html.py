@@ -151,7 +151,7 @@ def _page(
     chosen = (content.get("comparison") or {}).get("pairs")
     scripts = [_markup(javascript()), _markup(resource("page.js"))] if drawn else []
     scripts += [_markup(resource("pairs.js"))] * bool(chosen)
-    scripts += [_markup(resource("threshold.js"))] * bool(content.get("threshold"))
+    scripts += [_markup(resource("threshold.js"))] * ("json" in (content.get("threshold") or {}))
     scripts.append(_markup(resource("tools.js")))
     parts = _NOTHING | content | {"places": by_choice(drawn), "provenance": provenance}
     if parts["ranking"]:

@@ -52,7 +52,8 @@ def caption(
     by = "row" if orientation == ORIENTATIONS[0] else "column"
     parts = [summary(confusion), f"Colour: the share of the true class, by {by}."]
     if (confusion.low == confusion.low).any():
-        parts.append(f"Point at a cell for its {numbers.percent(confusion.level)} interval.")
+        level = numbers.percent(confusion.level)
+        parts.append(f"On a page, pointing at a cell shows its {level} interval.")
     if tuple(before) != confusion.labels:
         parts.append("Classes that are taken for each other stand side by side.")
     return " ".join(parts)

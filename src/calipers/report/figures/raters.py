@@ -72,7 +72,8 @@ def _pairs(each: LabelTable, pairs: LabelTable) -> Figure:
         kind=KINDS[0],
         label=f"{short(measure)} of every pair of {len(names)} raters. {ends}",
         caption=f"{short(measure)} of every two raters; what is at 0 or below has the lightest "
-        f"colour. {ends} Point at a cell for its {numbers.percent(pairs.level)} interval.",
+        f"colour. {ends} On a page, pointing at a cell shows its "
+        f"{numbers.percent(pairs.level)} interval.",
         spec=shaded(cells, ("rater", names), ("other", names), tips, ".1f"),
         head=("pair", short(measure)),
         rows=tuple(zip(labels(pairs.labels, 2 * vega.LABEL).values(), told, strict=True)),
