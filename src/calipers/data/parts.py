@@ -14,9 +14,8 @@ from calipers.data.sources import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Columns of a row group that take more are read piece by piece, which is slower.
-_LARGE_CHUNK = 1 << 26
-_PIECE = 1 << 22
+#: Columns of Parquet are read in pieces of so many bytes: row groups may be larger than memory.
+_PIECE = 1 << 20
 
 _CHANGED = "the file changed since it was first read, so its rows are not those of the first time"
 
@@ -86,10 +85,7 @@ class ParquetPart(FilePart):
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The row groups, a batch of rows at a time."""
-        with self._open() as file:
-            largest = max((c.total_compressed_size for c in _chunks(file, schema.names)), default=0)
-        buffered = _PIECE if largest > _LARGE_CHUNK else 0
-        with self._open(buffer_size=buffered, pre_buffer=False) as file:
+        with self._open(buffer_size=_PIECE, pre_buffer=False) as file:
             # One thread decodes as fast as two that wait for each other.
             for batch in file.iter_batches(rows, columns=schema.names, use_threads=False):
                 yield self.name, batch
@@ -97,9 +93,9 @@ class ParquetPart(FilePart):
     def size(self, columns: Sequence[str]) -> int:
         """By the types, and what Parquet says of text, which it may hold more densely."""
         with self._open() as file:
-            other = [name for name in columns if _width(self.schema.field(name).type) is None]
+            other = [name for name in columns if width(self.schema.field(name).type) is None]
             stored: int = sum(c.total_uncompressed_size for c in _chunks(file, other))
-        return _fixed_size(self.schema, columns, self.rows or 0) + stored
+        return fixed_size(self.schema, columns, self.rows or 0) + stored
 
 
 def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
@@ -115,16 +111,16 @@ def _chunks(file: Any, columns: Sequence[str]) -> Iterator[Any]:
         yield from (of.column(place) for place in leaves)
 
 
-def _width(kind: pa.DataType) -> float | None:
+def width(kind: pa.DataType) -> float | None:
     """Bytes of a value, where all have as many."""
     with suppress(ValueError, AttributeError):
         return float(kind.bit_width) / 8
     return None
 
 
-def _fixed_size(schema: pa.Schema, columns: Sequence[str], rows: int) -> int:
+def fixed_size(schema: pa.Schema, columns: Sequence[str], rows: int) -> int:
     """Bytes of so many rows. Of text, what any value takes beside its letters, and a few."""
-    widths = (_width(schema.field(name).type) for name in columns)
+    widths = (width(schema.field(name).type) for name in columns)
     return round(sum(16.0 if width is None else width for width in widths) * rows)
 
 
@@ -154,7 +150,7 @@ class FeatherPart(FilePart):
 
     def size(self, columns: Sequence[str]) -> int:
         """By the types; of text there is only a guess."""
-        return _fixed_size(self.schema, columns, self.rows or 0)
+        return fixed_size(self.schema, columns, self.rows or 0)
 
 
 def places(schema: pa.Schema, wanted: pa.Schema) -> list[int]:
@@ -261,7 +257,7 @@ class Partition(Part):
         """That of both."""
         own = [name for name in columns if name not in self._keys]
         keys = [name for name in columns if name in self._keys]
-        return self._part.size(own) + _fixed_size(self.schema, keys, self.rows or 0)
+        return self._part.size(own) + fixed_size(self.schema, keys, self.rows or 0)
 
     def check_unchanged(self) -> None:
         """As for the file."""

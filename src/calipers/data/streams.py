@@ -82,6 +82,9 @@ class Stream:
 
     def __init__(self, parts: Sequence[Part], name: str) -> None:
         self._parts, self.name = tuple(parts), name
+        for part in parts:
+            with tables.read_errors(part.name, "a table"):  # names that are no text
+                tables.check_names(part.name, part.schema.names)
         self.schema = common_schema(self._parts)
         self.names: tuple[str, ...] = tuple(self.schema.names)
         counts = [part.rows for part in parts if part.rows is not None]
@@ -322,9 +325,7 @@ def _file(path: str, text: Collection[str]) -> Part:
             raise InputError(f"{path}: the file is empty")
         if kind in tables.TEXTS:
             return TextFile(path, kind, text)
-        part = (ParquetPart if tables.BINARIES[kind] == "parquet" else FeatherPart)(path)
-        tables.check_names(path, part.schema.names)
-        return part
+        return (ParquetPart if tables.BINARIES[kind] == "parquet" else FeatherPart)(path)
 
 
 def _in_directory(folder: str, text: Collection[str]) -> list[Part]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers.data import tables
 from calipers.data.errors import InputError
-from calipers.data.parts import FilePart, Part
+from calipers.data.parts import FilePart, Part, fixed_size, width
 from calipers.data.sources import LONGEST, STDIN, Source, Text
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ BLOCK = 1 << 20
 #: So many seconds a thread of Arrow gets to let go of what it reads.
 _PATIENCE = 1.0
 
-#: Bytes of memory to a byte of text: two digits, a point and a comma are a float64. And to one of
-#: compressed text, where numbers hardly take less than a quarter.
-_PLAIN, _PACKED = 2, 8
+#: Numbers as text hardly take less than a quarter when they are compressed.
+_PACKED = 4
 
 #: How an Arrow IPC stream begins.
 IPC_STREAM = b"\xff\xff\xff\xff"
@@ -69,7 +68,6 @@ class Format:
         with _lent(io.BytesIO(head)) as lent, self._errors():
             found = self._open(lent, HEAD, None).schema
         self.names = found.names
-        tables.check_names(self.name, self.names)
         return pa.schema([field.with_type(self._type(field)) for field in found])
 
     def _type(self, field: pa.Field) -> pa.DataType:
@@ -147,7 +145,9 @@ class TextFile(FilePart):
         self._source, self._format = Source(path), Format(path, kind, text)
         with self._source.text() as stream:
             # One byte more, which says that the block is not the last.
-            self.schema = self._format.schema(stream.read(HEAD + 1))
+            head = stream.read(HEAD + 1)
+        self.schema = self._format.schema(head)
+        self._length = len(head) / max(head.count(b"\n"), 1)  # of a row
 
     def batches(self, schema: pa.Schema, rows: int) -> Iterator[tuple[str, pa.RecordBatch]]:
         """A block at a time."""
@@ -168,7 +168,15 @@ class TextFile(FilePart):
 
     def size(self, columns: Sequence[str]) -> int:
         """Of all columns, since all are read at once where they are not read in batches."""
-        return os.path.getsize(self.name) * (_PACKED if self._source.packed else _PLAIN)
+        size = os.path.getsize(self.name) * (_PACKED if self._source.packed else 1)
+        text = [
+            name
+            for name, kind in zip(self.schema.names, self.schema.types, strict=True)
+            if width(kind) is None
+        ]
+        return fixed_size(self.schema, self.schema.names, round(size / self._length)) + (
+            size if text else 0
+        )
 
 
 class Pipe(Part):
@@ -198,7 +206,6 @@ class Pipe(Part):
         if start.startswith(IPC_STREAM):
             self._reader = pa.ipc.open_stream(pa.PythonFile(raw, "r"))
             self.schema = self._reader.schema
-            tables.check_names(self.name, self.schema.names)
             return
         packed = begun.packed
         if packed is None and start.startswith((b"PAR1", b"ARROW1", b"FEA1")):
