@@ -401,6 +401,14 @@ def test_points_dealt_anew_are_all_ways_to_deal_them() -> None:
     assert p == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000))
 
 
+def test_points_that_were_seen_count_as_one_way_to_deal_them() -> None:
+    """None of 199 deals is as good as what is perfect, and all are as good as one cluster."""
+    truth = np.arange(60) % 3
+    assert independence(truth, truth, 199, 0) == 1 / 200
+    assert independence(truth, np.zeros(60, int), 199, 0) == 1
+    assert independence(truth, truth, 10, 0) == 1 / 100  # no fewer than 99 are dealt
+
+
 def test_what_lies_elsewhere_or_alone_is_told() -> None:
     points = np.array([0.0, 1, 2, 3, 0.5, 9.5, 10, 11, 12, 50])[:, None]
     told = found(points, list("aaaabbcccd"), measures=["silhouette"])
