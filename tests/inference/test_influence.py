@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import calipers as cal
 from calipers import _core
 from calipers.inference import intervals, paired
 from calipers.inference.clusters import Clusters
+from calipers.inference.gradients import by_cell, class_gradient
 from calipers.inference.influence import MOST_GROUPS, ByScore, grouped, influence, jackknife
 from calipers.inference.scores import ranked_rows
 from calipers.inference.spaces import ByClass, Space
 from calipers.measures import parse
-from calipers.statistics import FloatArray, Moments, ScoreTable
+from calipers.statistics import ConfusionMatrix, FloatArray, Moments, ScoreTable
 
 KNOWN = ("AUC", "Gini", "AP", "PR-AUC", "PR-AUC-DG")
 
@@ -258,11 +259,41 @@ def test_clustered_rows_vary_as_their_clusters_do() -> None:
     assert np.mean(naive) < 0.6 * spread
 
 
+@pytest.mark.parametrize(
+    ("name", "average", "labels"),
+    [
+        ("macro-F1(labels=['a','c'])", "macro", [0, 2]),
+        ("weighted-F1(without=['b'])", "weighted", [0, 2, 3]),
+        ("micro-F1(labels=['a','c'])", "micro", [0, 2]),
+    ],
+)
+def test_averages_over_some_classes_rise_as_scikit_learns(
+    name: str, average: str, labels: list[int]
+) -> None:
+    random = np.random.default_rng(0)
+    truth, said = random.integers(0, 4, (2, 80))
+    said = np.where(random.random(80) < 0.5, truth, said)
+    matrix, measure = ConfusionMatrix.from_codes(truth, said, tuple("abcd")), cal.measure(name)
+
+    def value(weight: FloatArray) -> float:
+        found = f1_score(truth, said, labels=labels, average=average, sample_weight=weight)
+        return float(found)
+
+    steps = 1e-5 * np.eye(80)
+    slopes = np.array([(value(1 + h) - value(1 - h)) / 2e-5 for h in steps])
+    ours = by_cell(class_gradient(measure, matrix), truth, said)
+    assert float(measure.apply(matrix)) == pytest.approx(value(np.ones(80)))
+    assert ours == pytest.approx(slopes, abs=1e-9)
+
+
 # -------------------------------------------------------------------------------------- jackknife
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_jackknife_of_few_rows_leaves_out_one_at_a_time(weighted: bool) -> None:
+def test_the_jackknife_of_few_rows_leaves_out_one_at_a_time(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calipers.inference.influence._AT_ONCE", 60)  # three rows at a time
     truth, score, weight = example(10, weighted=weighted)
     for name in ("AUC", "KS", "recall@FPR=0.2", "EER"):
         measure = parse(name, "scores")

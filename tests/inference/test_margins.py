@@ -64,6 +64,23 @@ def test_randomisation_tries_all_signs_of_the_shifted_differences() -> None:
     assert "paired randomisation, exact" in ours.name
     with pytest.raises(ValueError, match="test is 'sign'"):
         margins.by_units(d, "sign")
+    # What units count for is there beside every sign.
+    weight = np.arange(1.0, 10)
+    for side, sign in (("greater", 1), ("less", -1)):
+        ours = margins.by_units(d, "randomisation", weight=weight)(0.05, side)
+        shifted = sign * weight * (d - 0.05)
+        assert ours.p == pytest.approx((signs @ shifted >= shifted.sum() - 1e-9).mean())
+
+
+def test_the_interval_that_just_reaches_the_margin() -> None:
+    """Of normal limits that is the normal test, of either side."""
+    test = margins.by_limits(lambda level: intervals.normal_mean(0.3, 0.1, level), 0.3)
+    for at, beyond in ((0.1, 2), (0.25, 0.5), (0.35, -0.5), (0.5, -2)):
+        p = {"greater": stats.norm.sf(beyond), "less": stats.norm.cdf(beyond)}
+        p["two-sided"] = 2 * min(p.values())
+        for side, expected in p.items():
+            made = test(at, side)
+            assert (made.p, made.alternative) == (pytest.approx(expected, rel=1e-6), side)
 
 
 def test_the_interval_tells_the_same() -> None:
