@@ -476,7 +476,7 @@ def test_only_the_curve_that_is_asked_for_is_computed(monkeypatch: pytest.Monkey
 
 def test_an_evaluation_without_scores_has_no_curves() -> None:
     for ev in (
-        cal.classification(list("abc"), list("abb")),
+        cal.classification(list("abc"), list("abb"), curves=False),
         cal.regression([1.0, 2.0], [1.0, 3.0], curves=False),
         cal.classification([0, 1], score=[0.1, 0.2], measures=["AUC"], curves=False),
     ):
@@ -674,3 +674,43 @@ def test_a_page_of_two_systems_with_all_curves_is_small() -> None:
         "Net benefit",
     ):
         assert f"<h3>{title} <a" in more
+
+
+def test_predicted_labels_of_several_classes_are_a_point_each() -> None:
+    generator = np.random.default_rng(12)
+    truth = generator.choice(list("abc"), 90, p=[0.5, 0.3, 0.2])
+    said = {
+        name: np.where(generator.random(90) < hit, truth, generator.choice(list("abc"), 90))
+        for name, hit in (("one", 0.8), ("two", 0.4))
+    }
+    measures = [f"{name}[{label}]" for name in ("recall", "FPR") for label in "abc"]
+    ev = cal.classification(truth, said, measures=measures)
+    points = [c for c in ev.curves if c.kind == "ROC"]
+    assert [(c.system, c.series) for c in points] == [(s, c) for s in said for c in "abc"]
+    for point in points:
+        tpr, fpr = (ev[point.system, f"{name}[{point.series}]"] for name in ("recall", "FPR"))
+        assert (point.x.tolist(), point.y.tolist()) == ([fpr.value], [tpr.value])
+        assert point.band_x.tolist() == [fpr.low, fpr.high]
+        assert (point.low[0], point.high[0]) == (tpr.low, tpr.high)
+    assert len(ev.chart("ROC").figures) == 2
+    assert "each class or label, against the rest" in ev.chart("ROC").caption
+    same = cal.curve(ev, "ROC", "two", series="b")
+    assert (same.x.tolist(), same.system, same.series) == (points[4].x.tolist(), "two", "b")
+    with pytest.raises(cal.InputError, match="name the class, one of a, b, c"):
+        cal.curve(ev, "ROC", "one")
+
+
+def test_of_many_classes_the_most_frequent_have_points() -> None:
+    truth = np.repeat(np.arange(12), np.arange(1, 13))
+    ev = cal.classification(truth, truth, measures=["accuracy"], interval="none")
+    points = [c for c in ev.curves if c.kind == "ROC"]
+    assert [c.series for c in points] == [str(k) for k in range(2, 12)]
+    assert "10 most frequent of 12 classes" in ev.chart("ROC").caption
+
+
+def test_predicted_sets_are_a_point_for_each_label() -> None:
+    truth = np.array([[1, 0], [1, 1], [0, 1], [0, 0], [1, 0]])
+    said = np.array([[1, 1], [0, 1], [0, 1], [1, 0], [1, 0]])
+    ev = cal.multilabel(truth, said, labels=["sun", "sea"], measures=["macro-F1"])
+    point = cal.curve(ev, "ROC", series="sun")
+    assert (point.x.tolist(), point.y.tolist()) == ([1 / 2], [2 / 3])

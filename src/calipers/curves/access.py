@@ -61,13 +61,15 @@ class ScoreCurves(PlannedCurves):
     """The curves of systems, thinned for drawing, each computed when it is first looked at.
 
     ``read`` gives what they are of; ``points`` are those of systems that have no scores, by their
-    names, each one point of the ROC plane. The curves of more than :data:`MOST_BANDS` classes, each
-    against the rest, have no bands here: nobody could tell them apart. Of more than
-    :data:`MOST_CLASSES` only the most frequent are here.
+    names and those of the classes, each one point of the ROC plane; ``often`` is the share of the
+    rows of a class. The curves of more than
+    :data:`MOST_BANDS` classes, each against the rest, have no bands here: nobody could tell them
+    apart. Of more than :data:`MOST_CLASSES` only the most frequent are here.
     """
 
     read: Callable[[], Sequence[Scored]]
-    points: Mapping[str, Callable[[], Curve]] = field(default_factory=dict)
+    points: Mapping[tuple[str, str], Callable[[], Curve]] = field(default_factory=dict)
+    often: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def of(self) -> Sequence[Scored]:
@@ -92,15 +94,20 @@ class ScoreCurves(PlannedCurves):
             for options in _variants(kind)
         ]
         # Behind the ROC curve of each.
+        named = dict.fromkeys(series for _, series in self.points)
+        first = sorted(named, key=lambda series: -self.often.get(series, 0.0))[:MOST_CLASSES]
         made[len(drawn) : len(drawn)] = [
-            Planned(make, "ROC", system) for system, make in self.points.items()
+            Planned(make, "ROC", system, series)
+            for (system, series), make in self.points.items()
+            if series in first
         ]
         return made
 
     @cached_property
     def _all_classes(self) -> int:
         """The number of all classes, where only some are drawn, else 0."""
-        classes = len({s.series for s in self.of})
+        series = {s.series for s in self.of}, {series for _, series in self.points}
+        classes = max(map(len, series))
         return classes if classes > MOST_CLASSES else 0
 
     def finished(self, curve: Curve) -> Curve:

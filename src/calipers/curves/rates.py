@@ -5,12 +5,15 @@ Every point is a measure of counts, applied to the confusion matrices of all thr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.curves.drawn import no_band, of_system
-from calipers.curves.scored import GRID, Scored, band_of, curve_of
+from calipers.curves.scored import GRID, Scored, band_of, curve_of, series_of
 from calipers.inference import policy
 from calipers.inference.bands import precision_limits
 from calipers.measures import parse
@@ -18,7 +21,7 @@ from calipers.measures.counts import false_negative_rate, false_positive_rate, p
 from calipers.results import Curve
 
 if TYPE_CHECKING:
-    from calipers.systems.binary import System
+    from calipers.systems.base import System
 
 #: The axes of the ROC plane, and the line of chance there.
 _PLANE = ("False positive rate", "True positive rate")
@@ -38,10 +41,11 @@ def roc_curve(scored: Scored) -> Curve:
     )
 
 
-def roc_point(system: System) -> Curve:
-    """FPR and TPR of predicted labels, each with the interval that a table has; no point where
-    either is undefined."""
-    readings = [system.reading(parse(name, "counts")) for name in ("FPR", "recall")]
+def roc_point(system: System, label: str | None = None) -> Curve:
+    """FPR and TPR of predicted labels, of two classes or of one of several against the rest, each
+    with the interval that a table has; no point where either is undefined."""
+    measures = [replace(parse(name, "counts"), label=label) for name in ("FPR", "recall")]
+    readings = [system.reading(measure) for measure in measures]
     made = [policy.interval(reading) for reading in readings]
     rates = np.array([[reading.value] for reading in readings])
     x, y = rates if np.isfinite(rates).all() else rates[:, :0]
@@ -52,9 +56,22 @@ def roc_point(system: System) -> Curve:
         band = {"band_x": limits[0], "low": np.full(2, low), "high": np.full(2, high)}
         band["method"] = method
     mark = (float(x[0]), float(y[0])) if len(x) else None
+    if label is not None:
+        band["series"] = series_of(label)
     return of_system(
         system, "ROC", *_PLANE, x=x, y=y, shape="point", chance=_CHANCE, mark=mark, **band
     )
+
+
+def roc_points(
+    of: Iterable[tuple[System, Iterable[str]]],
+) -> dict[tuple[str, str], Callable[[], Curve]]:
+    """The points of the classes or labels of systems, by their names and those of the curves."""
+    return {
+        (system.name, series_of(label)): partial(roc_point, system, label)
+        for system, labels in of
+        for label in labels
+    }
 
 
 def precision_recall_curve(scored: Scored) -> Curve:

@@ -347,7 +347,7 @@ def _collapse(classes: Labels) -> tuple[str, ...]:
 
 
 def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    points = {s.name: partial(roc_point, s) for s in systems.values() if s.score is None}
+    points = {(s.name, ""): partial(roc_point, s) for s in systems.values() if s.score is None}
     return ScoreCurves(partial(_scored, tuple(systems.values())), points)
 
 

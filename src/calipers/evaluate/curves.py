@@ -141,13 +141,14 @@ def _of_scores(
 ) -> Curve:
     """The curve of one system; of one without scores its point of the ROC plane."""
     name = only("system", system, [one.system for one in curves.plan])
-    if name in curves.points:
+    if any(name == of for of, _ in curves.points):
         if kind != "ROC":
             raise InputError(
                 f"{name}: {kind} needs scores or probabilities; of predicted labels there is a "
                 "point of 'ROC'"
             )
-        return curves.points[name]()
+        there = [own for of, own in curves.points if of == name]
+        return curves.points[name, only("class", series, there)]()
     scored = curves.find(name, None if kind == "density" else series)
     options: dict[str, Any] = {}
     if kind == "threshold":

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from calipers.curves.access import ScoreCurves
+from calipers.curves.rates import roc_points
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
@@ -131,8 +132,13 @@ def _order(
 
 
 def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:
-    """Those of each class against the rest."""
-    return ScoreCurves(partial(_scored, tuple(systems)))
+    """Those of each class against the rest, and the points of systems that predict labels
+    alone."""
+    of = tuple(systems)
+    problem = of[0].problem
+    shares = dict(zip(map(series_of, problem.names), map(float, problem.shares), strict=True))
+    bare = ((one, problem.names) for one in of if one.score is None)
+    return ScoreCurves(partial(_scored, of), roc_points(bare), shares)
 
 
 def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from calipers.curves.access import ScoreCurves
+from calipers.curves.rates import roc_points
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.arrays import same_length
 from calipers.data.columns import gather
@@ -233,8 +234,10 @@ def multilabel(
 
 
 def _curves(systems: Iterable[LabelSystem]) -> ScoreCurves:
-    """Those of each label."""
-    return ScoreCurves(partial(_scored, tuple(systems)))
+    """Those of each label, and the points of systems that predict sets alone."""
+    of = tuple(systems)
+    bare = ((one, one.labels) for one in of if one.score is None)
+    return ScoreCurves(partial(_scored, of), roc_points(bare))
 
 
 def _scored(systems: Sequence[LabelSystem]) -> list[Scored]:

@@ -35,6 +35,8 @@ def curve_chart(curves: Sequence[Curve], systems: Sequence[str] = ()) -> Spec:
     dash = vega.category("system", scale=vega.scale(shown, dashes), legend=legend)
     if len(shown) == 1:
         hue, dash = {"value": vega.PALETTE[0]}, {"value": [1, 0]}
+    if all(map(is_point, curves)):
+        dash = {"value": [1, 0]}  # of dots a legend would draw the rims so
     # The points are written once and drawn twice: as a line, and as what the pointer finds.
     line = [row for c in curves for row in _line_data(c, names[by(c)])]
     if is_point(curves[0]):

@@ -180,9 +180,12 @@ def _points_said(points: Sequence[Curve], of: int, level: str) -> Iterator[str]:
         return
     where = "Dots" if len(points) == of else "Dots without a curve"
     boxes = list(dict.fromkeys(short(c.method) for c in points if len(c.low)))
+    who = "systems that predict labels"
+    if points[0].series:
+        who = "what is predicted of each class or label, against the rest"
     said = f", in boxes of the {level} intervals of each rate by itself" if boxes else ""
     by = f" ({' and '.join(boxes)})" if boxes else ""
-    yield f"{where}: systems that predict labels{said}{by}."
+    yield f"{where}: {who}{said}{by}."
 
 
 #: What has to be known to read a kind of curve.
