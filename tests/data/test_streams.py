@@ -283,6 +283,13 @@ def test_ordered_categories_stay_in_order(tmp_path: Path) -> None:
         assert found.type.ordered
         assert found.dictionary.to_pylist() == ["low", "mid", "high"]
         assert found.to_pylist() == list(levels)
+    kind = table.schema.field("a").type
+    none = pa.DictionaryArray.from_arrays(
+        pa.array([], kind.index_type), pa.array([], pa.string()), ordered=True
+    )
+    parts = [pa.record_batch({"a": none}), *table.replace_schema_metadata().to_batches()]
+    [batch] = Stream.of(pa.RecordBatchReader.from_batches(parts[0].schema, parts)).batches(["a"])
+    assert batch.rows == 3
     fewer = pa.table({"a": pa.array(pd.Categorical(["low"], ["low", "high"], ordered=True))})
     other = written(tmp_path, "b.feather", stored(feather.write_feather, fewer))
     with pytest.raises(InputError, match=r"b\.feather: column 'a' has the ordered categories"):
@@ -334,6 +341,16 @@ def test_corrupt_files_are_errors_wherever_they_are(tmp_path: Path) -> None:
             path = written(tmp_path, name, flipped(data, at))
             with suppress(InputError):  # or else what nobody can tell from what was meant
                 list(Stream.of(path).batches(COLUMNS))
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+def test_text_that_is_not_utf_8(name: str, tmp_path: Path) -> None:
+    given = pa.array([b"a", b"caf\xe9"], pa.binary()).buffers()
+    wrong = pa.table({"id": pa.StringArray.from_buffers(2, given[1], given[2])})
+    write = parquet.write_table if name == "a.parquet" else feather.write_feather
+    path = written(tmp_path, name, stored(write, wrong))
+    with pytest.raises(InputError, match=f"{name}: cannot be read as a table: Invalid UTF8"):
+        list(Stream.of(path).batches(["id"]))
 
 
 def test_what_is_no_stream(tmp_path: Path) -> None:
