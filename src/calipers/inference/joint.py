@@ -155,10 +155,7 @@ def floored(values: FloatArray, errors: FloatArray, units: FloatArray) -> FloatA
 def moved(influence: Influence) -> FloatArray | None:
     """A vector of the influence, whose inner products with others are covariances; None where a row
     moves the value by no finite number."""
-    plain = influence.plain
-    column, clusters = plain.column, plain.space.clusters
-    if clusters is not None:
-        column = np.bincount(clusters.code, column, clusters.number).astype(np.float64)
+    column = influence.space.vector(influence.column)
     return sketched(column) if np.isfinite(column).all() else None
 
 

@@ -58,7 +58,8 @@ class Row:
 
 def _weighs(reading: Reading) -> bool:
     """Whether rows weigh differently; where all weigh alike, that is no weight."""
-    return reading.weight is not None and bool(np.ptp(reading.weight) > 0)
+    weight = reading.weight
+    return reading.uneven or (weight is not None and bool(np.ptp(weight) > 0))
 
 
 def _plain(reading: Reading) -> bool:
@@ -497,7 +498,8 @@ def rows(reading: Reading) -> Sequence[Row]:
     """What is tried for its interval, in order."""
     settings, paired = reading.settings, reading.operands is not None
     known = DIFFERENCES.get(reading.kind, OF_UNITS) if paired else INTERVALS[reading.kind]
-    if settings.interval == "analytic":
+    # Where rows are gone, nothing can be drawn anew.
+    if settings.interval == "analytic" or (paired and reading.reduced):
         return [Row(method) for method in ANALYTIC[paired]]
     if not settings.prefers_bootstrap:
         return known

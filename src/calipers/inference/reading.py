@@ -123,6 +123,9 @@ class Reading:
     of: int | None = None
     weight: FloatArray | None = None
     clusters: Clusters | None = None
+    #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
+    uneven: bool = False
+    reduced: bool = False
     #: Effective numbers of units, by class where there are classes.
     sizes: Callable[[], tuple[float, ...]] = lambda: ()
     #: Whether there is no value, and one was agreed on to stand there.
@@ -261,6 +264,8 @@ _SHARED = (
     "higher_is_better",
     "weight",
     "clusters",
+    "uneven",
+    "reduced",
     "sizes",
     "caution",
 )

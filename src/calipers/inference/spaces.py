@@ -71,6 +71,14 @@ class Space:
         """The same with all corrections in it, so that the plain norm of it is this one."""
         return self.moved(column)
 
+    def vector(self, column: FloatArray) -> FloatArray:
+        """A vector whose inner products with others are covariances: an entry for each row, or each
+        cluster."""
+        corrected = self.corrected(column)
+        if self.clusters is None:
+            return corrected
+        return np.bincount(self.clusters.code, corrected, self.clusters.number).astype(np.float64)
+
     def like(self, other: Space) -> bool:
         """Whether columns of both can be added up."""
         return type(self) is type(other)

@@ -24,6 +24,9 @@ from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.base import dot
 from calipers.statistics.calibration import Levels, expit, information
+from calipers.statistics.logits import Line, SummedLogits
+
+NAN = float("nan")
 
 if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
@@ -50,6 +53,30 @@ def of_table(measure: MeasureLike, table: ScoreTable, settings: Settings, rows: 
     )
 
 
+def of_sums(measure: MeasureLike, sums: SummedLogits, settings: Settings, rows: int) -> Reading:
+    """What sums over logits say of a coefficient of the recalibration: of rows in batches."""
+    definition = measure.definition
+    both, place = measure.parameters.get("slope") != "one", definition.coefficient
+    assert place is not None
+    why = sums.undefined or ("separated" if both and sums.separated else None)
+    line = None if why is not None else sums.line(both=both)
+    value = NAN if line is None else (line.slope if place else line.intercept)
+    plain = both and np.array_equal(sums.sums, sums.squares)
+    name = "Wald, Fisher information" if plain else "Wald, sandwich"
+    error = None if line is None else Error(line.error(place, sandwich=not plain), name)
+    return Reading(
+        value=value,
+        kind="recalibration",
+        settings=settings,
+        n=rows,
+        bounds=definition.range,
+        undefined={} if line is not None else {why or "too_steep": rows},
+        higher_is_better=definition.higher_is_better,
+        sizes=lambda: sums.sizes[::-1],
+        error=lambda: error,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class ProbableRows:
     """Rows whose scores are probabilities."""
@@ -64,9 +91,11 @@ class ProbableRows:
     def per_row(self, measure: MeasureLike) -> None:
         """No measure of calibration is a mean over rows."""
 
-    def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
+    def influence(
+        self, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+    ) -> Influence | None:
         """By how much each row moves a coefficient of the recalibration; ``whole`` is the table of
-        all rows, where these are a batch of them."""
+        all rows, or the sums of their logits, where these are a batch of them."""
         if measure.definition.coefficient is None:
             return None
         return influence_of_line(self.rows, measure, whole)
@@ -117,11 +146,13 @@ def _may_be_calibrated(rows: ScoredRows, level: float) -> bool:
 def _of_line(rows: ScoredRows, measure: MeasureLike, reading: Reading) -> Reading:
     """The reading of a coefficient of the recalibration."""
 
-    def error() -> Error:
+    def error() -> Error | None:
         if rows.clusters is None:
             return _wald(measure, rows.table, weighted=rows.weight is not None)
-        moved = influence_of_line(rows, measure).column
-        return Error(rows.clusters.sum_error(moved), "Wald, sandwich")
+        found = influence_of_line(rows, measure)
+        if found is None:
+            return None
+        return Error(rows.clusters.sum_error(found.column), "Wald, sandwich")
 
     return replace(
         reading,
@@ -145,18 +176,29 @@ def _wald(measure: MeasureLike, table: ScoreTable, *, weighted: bool) -> Error:
 
 
 def influence_of_line(
-    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | None = None
-) -> Influence:
-    """By how much each row moves a coefficient; ``whole`` is the table of all rows, where these are
-    a batch of them."""
-    fit = fitted(rows.table if whole is None else whole, measure)
+    rows: ScoredRows, measure: MeasureLike, whole: ScoreTable | SummedLogits | None = None
+) -> Influence | None:
+    """By how much each row moves a coefficient; ``whole`` is the table of all rows, or the sums of
+    their logits, where these are a batch of them."""
+    fit: Fit | Line | None
+    if isinstance(whole, SummedLogits):
+        fit = whole.line(both=measure.parameters.get("slope") != "one")
+        if fit is None:
+            return None
+        to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
+    else:
+        fit, sizes = fitted(rows.table if whole is None else whole, measure), None
+        to = fit.variance[fit.place]
     delta = measure.parameters["delta"]
     p = np.clip(rows.score, delta, 1 - delta)
     weight = np.ones(len(p)) if rows.weight is None else rows.weight
     p = np.where(weight > 0, p, 0.5)  # a row of weight 0 is no row, whatever its logit
     logit = np.log(p) - np.log1p(-p)
     residual = weight * (rows.positive - expit(fit.intercept + fit.slope * logit))
-    return Influence(np.asarray(residual * fit.to(logit)), rows.space(whole), "Wald, sandwich")
+    moved = residual * (to[0] + to[1] * logit if len(to) > 1 else to[0])
+    space = rows.space(None if isinstance(whole, SummedLogits) else whole)
+    space = space if sizes is None else replace(space, sizes=sizes)
+    return Influence(np.asarray(moved), space, "Wald, sandwich")
 
 
 def fitted(table: ScoreTable, measure: MeasureLike) -> Fit:

@@ -19,6 +19,7 @@ from calipers.statistics import (
     NumberRows,
     ScoreTable,
 )
+from calipers.statistics.logits import SummedLogits
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
@@ -40,6 +41,8 @@ def of_statistic(
         if measure.definition.reads == "probabilities":
             return calibration.of_table(measure, statistic, settings, rows)
         return scores.of_table(measure, statistic, settings, rows, together=True)
+    if isinstance(statistic, SummedLogits):
+        return calibration.of_sums(measure, statistic, settings, rows)
     if isinstance(statistic, Moments):
         return of_moments(measure, statistic, settings, rows)
     if isinstance(statistic, NumberMoments | NumberRows):

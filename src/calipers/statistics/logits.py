@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.lazily import numpy as np
-from calipers.statistics.base import FloatArray, Statistic
-from calipers.statistics.calibration import expit
+from calipers.statistics.base import FloatArray, Statistic, kish
+from calipers.statistics.calibration import Levels, expit
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -115,6 +115,134 @@ class LogitSums(Statistic):
         spread = (negative * (fitted - slopes) - positive * (fitted + slopes)).sum(axis=(1, 2))
         spread += positive[:, :, 0].sum(axis=1)
         return Line(float(line[0]), float(line[1]), variance, spread)
+
+
+@dataclass(frozen=True, eq=False)
+class SummedLogits(Statistic):
+    """What a recalibration of rows in batches is fitted from: :class:`LogitSums` over the bins that
+    hold any, from the one whose number is ``lowest``; the least and the largest logit of each
+    class, shape ``(2, 2)``, negatives first; and whether a probability was 0 or 1, which has no
+    logit and is in no bin."""
+
+    lowest: int
+    sums: FloatArray
+    squares: FloatArray
+    ends: FloatArray
+    certain: bool
+    rows: int
+
+    @classmethod
+    def of(
+        cls,
+        probability: FloatArray,
+        positive: npt.NDArray[np.bool_],
+        weight: FloatArray | None,
+        delta: float,
+    ) -> Self:
+        """Of rows, their probabilities moved into [Δ, 1 − Δ]."""
+        rows = len(probability)
+        if weight is not None and not weight.all():
+            used = weight > 0  # a row of weight 0 is no row, whatever its logit
+            probability, positive, weight = probability[used], positive[used], weight[used]
+        p = np.clip(probability, delta, 1 - delta) if delta else probability
+        inside = (p > 0) & (p < 1)
+        certain = not inside.all()
+        if certain:
+            p, positive = p[inside], positive[inside]
+            weight = None if weight is None else weight[inside]
+        logit = np.log(p) - np.log1p(-p)
+        ends = np.array([[np.inf, -np.inf]] * 2)
+        for own in (0, 1):
+            of_class = logit[positive == bool(own)]
+            if len(of_class):
+                ends[own] = of_class.min(), of_class.max()
+        if not len(logit):
+            none = np.zeros((2, 0, TERMS + 2))
+            return cls(0, none, none, ends, certain, rows)
+        lowest = math.floor(float(ends[:, 0].min()) / WIDTH)
+        bins = math.floor(float(ends[:, 1].max()) / WIDTH) - lowest + 1
+        sums, squares = _powers(logit, positive, weight, lowest, bins)
+        return cls(lowest, sums, squares, ends, certain, rows)
+
+    def __add__(self, other: Self) -> Self:
+        ends = np.stack(
+            [
+                np.minimum(self.ends[:, 0], other.ends[:, 0]),
+                np.maximum(self.ends[:, 1], other.ends[:, 1]),
+            ],
+            axis=1,
+        )
+        there = [of for of in (self, other) if of.sums.shape[1]]
+        lowest = min((of.lowest for of in there), default=0)
+        bins = max((of.lowest - lowest + of.sums.shape[1] for of in there), default=0)
+        made = np.zeros((2, 2, bins, TERMS + 2))
+        for of in there:
+            at = slice(of.lowest - lowest, of.lowest - lowest + of.sums.shape[1])
+            made[0, :, at] += of.sums
+            made[1, :, at] += of.squares
+        certain, rows = self.certain or other.certain, self.rows + other.rows
+        return type(self)(lowest, made[0], made[1], ends, certain, rows)
+
+    @property
+    def undefined(self) -> str | None:
+        """Why there is no most likely line, if there is none."""
+        if self.certain:
+            return "certain_probability"
+        return None if (self.of_class > 0).all() else "one_class"
+
+    @property
+    def separated(self) -> bool:
+        """Whether a threshold separates the classes, or all probabilities are equal."""
+        (least_of_negative, most_of_negative), (least, most) = self.ends
+        return bool(least >= most_of_negative or most <= least_of_negative)
+
+    @property
+    def of_class(self) -> FloatArray:
+        """Weight of the negatives and of the positives."""
+        return np.asarray(self.sums[:, :, 0].sum(axis=1))
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """Effective numbers of positives and of negatives."""
+        squares = self.squares[:, :, 0].sum(axis=1)
+        negative, positive = (kish(*of) for of in zip(self.of_class, squares, strict=True))
+        return positive, negative
+
+    def line(self, *, both: bool) -> Line | None:
+        """The most likely line, or the one of slope 1; None where it is too steep for sums."""
+        middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * WIDTH)
+        held = self.sums[:, :, 0].sum(axis=0) > 0
+        total = self.sums[:, held, 0].sum(axis=0)
+        coarse = Levels(expit(middle[held]), self.sums[1, held, 0], total)
+        try:
+            start = coarse.line if both else (coarse.offset, 1.0)
+        except FloatingPointError:  # pragma: no cover
+            return None
+        of = LogitSums(middle[held], self.sums[:, held], self.squares[:, held])
+        return of.fit(start, both=both) if np.isfinite(start).all() else None
+
+
+def _powers(
+    logit: FloatArray,
+    positive: npt.NDArray[np.bool_],
+    weight: FloatArray | None,
+    lowest: int,
+    bins: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Sums by class and bin of the powers of the distance from the middle of the bin, weighted, and
+    with squared weights."""
+    place = np.floor(logit / WIDTH).astype(np.int64) - lowest
+    apart = logit - (place + lowest + 0.5) * WIDTH
+    place += positive * np.int64(bins)
+    made = []
+    for column in (weight,) if weight is None else (weight, np.square(weight)):
+        powers = []
+        power: FloatArray = np.ones(len(logit)) if column is None else column
+        for _ in range(TERMS + 2):
+            powers.append(np.bincount(place, power, 2 * bins).astype(np.float64))
+            power = np.asarray(power * apart)
+        made.append(np.stack(powers, axis=-1).reshape(2, bins, TERMS + 2))
+    return made[0], made[-1]
 
 
 @dataclass(frozen=True, eq=False)

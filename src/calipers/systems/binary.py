@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.logits import SummedLogits
 from calipers.systems import base
 from calipers.systems.base import NAN, Sample, best
 from calipers.systems.numbers import constant_loss
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
+    from calipers.statistics import Statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +142,14 @@ class System(base.System):
         losses = measure.losses(self._truth, self.probability)
         ends = measure.definition.range_of_two
         return Losses(losses, self.weight, self.clusters, self.settings, ends)
+
+    def added(self, measure: Measure) -> Statistic | None:
+        """Of a coefficient of the recalibration sums over logits."""
+        if measure.definition.coefficient is None or self.probability is None:
+            return super().added(measure)
+        columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
+        make = partial(SummedLogits.of, *columns, self.weight, delta)
+        return self.once(("logits", delta), make)
 
     def reading(self, measure: Measure) -> Reading:
         """As of any system; counts at a threshold that was chosen for these rows flatter."""
