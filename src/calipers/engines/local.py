@@ -13,20 +13,16 @@ how many there are.
 
 from __future__ import annotations
 
-import math
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from calipers.inference import intervals
-from calipers.inference.clusters import Clusters
-from calipers.inference.spaces import ByClass, Influence, Space
+from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics.base import dot, kish
@@ -38,65 +34,7 @@ if TYPE_CHECKING:
     from calipers.statistics import FloatArray, Statistic
     from calipers.systems.base import System
 
-#: A number of a system: its name, and the measure.
-Asked: TypeAlias = "tuple[str, Measure]"
-
-#: A variance is looked for once more below this share of the parts that it is made of.
-CANCELS = 1e-10
-
-T = TypeVar("T", bound=Any)
 R = TypeVar("R")
-
-
-def _itself(given: Any) -> Any:
-    return given
-
-
-@dataclass(eq=False)
-class Sum(Generic[T]):
-    """A sum of what adds up, of as many parts with as many, so that long ones meet long ones."""
-
-    #: What a sum is made of before it is kept, so that it stays within bounds.
-    kept: Callable[[T], T] = _itself
-    _parts: list[tuple[int, T]] = field(default_factory=list)
-
-    def add(self, part: T) -> None:
-        """One more."""
-        size = 1
-        while self._parts and self._parts[-1][0] <= size:
-            of, before = self._parts.pop()
-            size, part = size + of, self.kept(before + part)
-        self._parts.append((size, part))
-
-    @property
-    def total(self) -> T:
-        """All of them; of one part that part."""
-        while len(self._parts) > 1:
-            (size, part), (of, before) = self._parts.pop(), self._parts.pop()
-            self._parts.append((size + of, self.kept(before + part)))
-        return self._parts[-1][1]
-
-
-def ordered(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
-    """What work makes of each item, in their order; some are worked on at once, and no more are
-    taken than that.
-
-    >>> list(ordered(abs, [-3, 2, -1], 2))
-    [3, 2, 1]
-    """
-    if threads < 2:
-        yield from map(work, items)
-        return
-    pool, waiting = ThreadPoolExecutor(threads), deque[Future[R]]()
-    try:
-        for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,33 +46,6 @@ class Passed:
     like: Mapping[str, System]
     rows: int
     weight: Weighed
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """Σw, Σw², the least and the largest weight of rows; of rows that count once, their number."""
-
-    total: float
-    squares: float
-    least: float = 1.0
-    most: float = 1.0
-
-    @classmethod
-    def of(cls, weight: FloatArray | None, rows: int) -> Weighed:
-        """Of some rows."""
-        if weight is None or not rows:
-            return cls(float(rows), float(rows))
-        ends = float(weight.min()), float(weight.max())
-        return cls(float(weight.sum()), dot(weight, weight), *ends)
-
-    def __add__(self, other: Weighed) -> Weighed:
-        sums = self.total + other.total, self.squares + other.squares
-        return Weighed(*sums, min(self.least, other.least), max(self.most, other.most))
-
-    @property
-    def uneven(self) -> bool:
-        """Whether rows weigh differently."""
-        return self.least < self.most
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +61,10 @@ class Local:
     measures: Sequence[Measure]
     #: The systems on all rows, where these are in memory.
     memory: Mapping[str, System] | None = None
-    build: Callable[[Any], Mapping[str, System]] = _itself
+    build: Callable[[Any], Mapping[str, System]] = itself
     threads: int = 1
     again: bool = True
-    bounded: Callable[[Any], Any] = _itself
+    bounded: Callable[[Any], Any] = itself
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Local:
@@ -288,9 +199,9 @@ class Local:
         def work(batch: Mapping[str, System]) -> tuple[dict[Asked, Influence], Any]:
             moved = self._moved(batch)
             if any(of.space.clusters is not None for of in moved.values()):
-                return _ends(moved), {own: _sums(of) for own, of in moved.items()}
-            columns = list(_columns(moved).values())
-            return _ends(moved), _products(columns) if columns else None
+                return ends(moved), {own: sums(of) for own, of in moved.items()}
+            columns = list(columns(moved).values())
+            return ends(moved), products(columns) if columns else None
 
         for last, found in self.each(work):
             if isinstance(found, dict):
@@ -299,10 +210,10 @@ class Local:
             elif found is not None:
                 products.add(found)
         if by_cluster or not last:
-            return {own: _of_clusters(last[own], of.total) for own, of in by_cluster.items()}
+            return {own: of_clusters(last[own], of.total) for own, of in by_cluster.items()}
         space, known = Reduced(products=products.total, again=self._again), list(last)
         return {
-            own: Influence(_parts(own, known), replace(space, freedom=of.space.degrees), of.name)
+            own: Influence(parts(own, known), replace(space, freedom=of.space.degrees), of.name)
             for own, of in last.items()
         }
 
@@ -311,7 +222,7 @@ class Local:
         own."""
 
         def work(batch: Mapping[str, System]) -> float:
-            columns = zip(combination, _columns(self._moved(batch)).values(), strict=True)
+            columns = zip(combination, columns(self._moved(batch)).values(), strict=True)
             of = np.asarray(sum(factor * column for factor, column in columns if factor))
             return dot(of, of)
 
@@ -319,125 +230,3 @@ class Local:
         for of in self.each(work):
             total.add(of)
         return total.total
-
-
-def _ends(moved: Mapping[Asked, Influence]) -> dict[Asked, Influence]:
-    """The influences without their rows, which only say what space they are of."""
-    none = np.zeros(0)
-    return {own: replace(of, column=none) for own, of in moved.items()}
-
-
-def _products(columns: Sequence[FloatArray]) -> FloatArray:
-    """Inner products of each pair, each on one thread (BLAS takes all of them)."""
-    out = np.zeros((len(columns), len(columns)))
-    for j, one in enumerate(columns):
-        for k, other in enumerate(columns[: j + 1]):
-            out[j, k] = out[k, j] = dot(one, other)
-    return out
-
-
-def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
-    """The first system that has a number of the same measure: of all others the difference from
-    it is kept, since squares know no difference of two numbers that are nearly equal."""
-    return next(other for other in asked if other[1] == own[1])
-
-
-def _columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
-    """The columns whose inner products are kept: of each measure one reference, and the differences
-    of the others from it."""
-    plain = {asked: of.plain.column for asked, of in found.items()}
-    out = {}
-    for asked, column in plain.items():
-        reference = _reference(asked, plain)
-        out[asked] = column if reference == asked else column - plain[reference]
-    return out
-
-
-def _parts(own: Asked, asked: Sequence[Asked]) -> FloatArray:
-    """A number as a combination of these columns."""
-    reference = _reference(own, asked)
-    return np.array([float(other in (own, reference)) for other in asked])
-
-
-@dataclass(frozen=True, eq=False)
-class Reduced(Space):
-    """Influence as a combination of columns of which the inner products are known."""
-
-    products: FloatArray = field(kw_only=True)
-    #: The squared norm, in another pass, where inner products say too little.
-    again: Callable[[FloatArray], float] = field(kw_only=True)
-    freedom: float | None = field(kw_only=True, default=None)
-
-    @property
-    def degrees(self) -> float | None:
-        """Those that rows have in memory."""
-        return self.freedom
-
-    def error(self, column: FloatArray) -> float:
-        """The norm."""
-        parts = np.abs(column) @ np.abs(self.products) @ np.abs(column)
-        squares = float(column @ self.products @ column)
-        if squares < CANCELS * parts:
-            squares = self.again(column)
-        return math.sqrt(squares)
-
-    def moved(self, column: FloatArray) -> FloatArray:
-        """Rows are gone."""
-        raise NotImplementedError("the rows of a stream are gone")
-
-    def vector(self, column: FloatArray) -> FloatArray:
-        """By a root of the inner products."""
-        return np.asarray(column @ self._root)
-
-    @cached_property
-    def _root(self) -> FloatArray:
-        values, sides = np.linalg.eigh(self.products)
-        return np.asarray(sides * np.sqrt(np.maximum(values, 0.0)))
-
-    def like(self, other: Space) -> bool:
-        """Whether they are the same columns."""
-        return isinstance(other, Reduced) and other.products is self.products
-
-
-@dataclass(frozen=True, eq=False)
-class OfClusters(ByClass):
-    """Influence added up by cluster, of positive and of negative rows apart where these count
-    apart: each such sum is as good as a row."""
-
-    def corrected(self, column: FloatArray) -> FloatArray:
-        """The same: what the plain norm is corrected by is the number of clusters."""
-        return column
-
-    def like(self, other: Space) -> bool:
-        """Whether both are sums of the same rows, by the same classes."""
-        if not isinstance(other, OfClusters) or self.clusters is None or other.clusters is None:
-            return False
-        return (
-            self.clusters.weight is not None
-            and self.pairs == other.pairs
-            and np.array_equal(
-                self.clusters.weight,
-                other.clusters.weight,  # type: ignore[arg-type]
-            )
-        )
-
-
-def _sums(of: Influence) -> FloatArray:
-    """By cluster what its rows move, and their weight, shape (2, 2·C), of the second half of which
-    are the positive rows where there are classes."""
-    space, clusters = of.space, of.space.clusters
-    assert clusters is not None
-    split = space.positive if isinstance(space, ByClass) else np.zeros(len(clusters.code), bool)
-    place = clusters.code + split * np.int64(clusters.size)
-    columns = of.moved, np.ones(len(place)) if space.weight is None else space.weight
-    return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
-
-
-def _of_clusters(of: Influence, sums: FloatArray) -> Influence:
-    moved, weight = sums
-    size = len(moved) // 2
-    place = np.arange(2 * size)
-    clusters = Clusters((place % size).astype(np.uint32), size, weight)
-    pairs = isinstance(of.space, ByClass) and of.space.pairs
-    space = OfClusters(None, clusters, positive=place >= size, pairs=pairs)
-    return replace(of, column=moved, space=space)

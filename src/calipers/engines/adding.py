@@ -1,0 +1,96 @@
+"""Sums of what comes in batches, in the order of these, whatever works on them at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
+
+T = TypeVar("T", bound=Any)
+R = TypeVar("R")
+
+
+def itself(given: Any) -> Any:
+    """What is given."""
+    return given
+
+
+@dataclass(eq=False)
+class Sum(Generic[T]):
+    """A sum of what adds up, of as many parts with as many, so that long ones meet long ones."""
+
+    #: What a sum is made of before it is kept, so that it stays within bounds.
+    kept: Callable[[T], T] = itself
+    _parts: list[tuple[int, T]] = field(default_factory=list)
+
+    def add(self, part: T) -> None:
+        """One more."""
+        size = 1
+        while self._parts and self._parts[-1][0] <= size:
+            of, before = self._parts.pop()
+            size, part = size + of, self.kept(before + part)
+        self._parts.append((size, part))
+
+    @property
+    def total(self) -> T:
+        """All of them; of one part that part."""
+        while len(self._parts) > 1:
+            (size, part), (of, before) = self._parts.pop(), self._parts.pop()
+            self._parts.append((size + of, self.kept(before + part)))
+        return self._parts[-1][1]
+
+
+def ordered(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Iterator[R]:
+    """What work makes of each item, in their order; some are worked on at once, and no more are
+    taken than that.
+
+    >>> list(ordered(abs, [-3, 2, -1], 2))
+    [3, 2, 1]
+    """
+    if threads < 2:
+        yield from map(work, items)
+        return
+    pool, waiting = ThreadPoolExecutor(threads), deque[Future[R]]()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """Σw, Σw², the least and the largest weight of rows; of rows that count once, their number."""
+
+    total: float
+    squares: float
+    least: float = 1.0
+    most: float = 1.0
+
+    @classmethod
+    def of(cls, weight: FloatArray | None, rows: int) -> Weighed:
+        """Of some rows."""
+        if weight is None or not rows:
+            return cls(float(rows), float(rows))
+        ends = float(weight.min()), float(weight.max())
+        return cls(float(weight.sum()), dot(weight, weight), *ends)
+
+    def __add__(self, other: Weighed) -> Weighed:
+        sums = self.total + other.total, self.squares + other.squares
+        return Weighed(*sums, min(self.least, other.least), max(self.most, other.most))
+
+    @property
+    def uneven(self) -> bool:
+        """Whether rows weigh differently."""
+        return self.least < self.most
