@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.engines.local import Local, Sum
+from calipers.engines.adding import Sum
+from calipers.engines.local import Local
 from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error

@@ -21,6 +21,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from calipers.engines.adding import Sum, Weighed, itself, ordered
+from calipers.engines.reduced import (
+    Asked,
+    Reduced,
+    as_combination,
+    inner_products,
+    kept_columns,
+    of_clusters,
+    sums_by_cluster,
+    without_rows,
+)
 from calipers.inference import intervals
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
@@ -199,11 +210,12 @@ class Local:
         def work(batch: Mapping[str, System]) -> tuple[dict[Asked, Influence], Any]:
             moved = self._moved(batch)
             if any(of.space.clusters is not None for of in moved.values()):
-                return ends(moved), {own: sums(of) for own, of in moved.items()}
-            columns = list(columns(moved).values())
-            return ends(moved), products(columns) if columns else None
+                return without_rows(moved), {own: sums_by_cluster(of) for own, of in moved.items()}
+            columns = list(kept_columns(moved).values())
+            return without_rows(moved), inner_products(columns) if columns else None
 
-        for last, found in self.each(work):
+        for moved, found in self.each(work):
+            last = moved
             if isinstance(found, dict):
                 for own, sums in found.items():
                     by_cluster.setdefault(own, Sum()).add(sums)
@@ -213,7 +225,9 @@ class Local:
             return {own: of_clusters(last[own], of.total) for own, of in by_cluster.items()}
         space, known = Reduced(products=products.total, again=self._again), list(last)
         return {
-            own: Influence(parts(own, known), replace(space, freedom=of.space.degrees), of.name)
+            own: Influence(
+                as_combination(own, known), replace(space, freedom=of.space.degrees), of.name
+            )
             for own, of in last.items()
         }
 
@@ -222,7 +236,7 @@ class Local:
         own."""
 
         def work(batch: Mapping[str, System]) -> float:
-            columns = zip(combination, columns(self._moved(batch)).values(), strict=True)
+            columns = zip(combination, kept_columns(self._moved(batch)).values(), strict=True)
             of = np.asarray(sum(factor * column for factor, column in columns if factor))
             return dot(of, of)
 

@@ -25,13 +25,13 @@ Asked: TypeAlias = "tuple[str, Measure]"
 CANCELS = 1e-10
 
 
-def ends(moved: Mapping[Asked, Influence]) -> dict[Asked, Influence]:
+def without_rows(moved: Mapping[Asked, Influence]) -> dict[Asked, Influence]:
     """The influences without their rows, which only say what space they are of."""
     none = np.zeros(0)
     return {own: replace(of, column=none) for own, of in moved.items()}
 
 
-def products(columns: Sequence[FloatArray]) -> FloatArray:
+def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
     """Inner products of each pair, each on one thread (BLAS takes all of them)."""
     out = np.zeros((len(columns), len(columns)))
     for j, one in enumerate(columns):
@@ -46,7 +46,7 @@ def _reference(own: Asked, asked: Iterable[Asked]) -> Asked:
     return next(other for other in asked if other[1] == own[1])
 
 
-def columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
+def kept_columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     """The columns whose inner products are kept: of each measure one reference, and the differences
     of the others from it."""
     plain = {asked: of.plain.column for asked, of in found.items()}
@@ -57,7 +57,7 @@ def columns(found: Mapping[Asked, Influence]) -> dict[Asked, FloatArray]:
     return out
 
 
-def parts(own: Asked, asked: Sequence[Asked]) -> FloatArray:
+def as_combination(own: Asked, asked: Sequence[Asked]) -> FloatArray:
     """A number as a combination of these columns."""
     reference = _reference(own, asked)
     return np.array([float(other in (own, reference)) for other in asked])
@@ -126,7 +126,7 @@ class OfClusters(ByClass):
         )
 
 
-def sums(of: Influence) -> FloatArray:
+def sums_by_cluster(of: Influence) -> FloatArray:
     """By cluster what its rows move, and their weight, shape (2, 2·C), of the second half of which
     are the positive rows where there are classes."""
     space, clusters = of.space, of.space.clusters
@@ -138,6 +138,7 @@ def sums(of: Influence) -> FloatArray:
 
 
 def of_clusters(of: Influence, sums: FloatArray) -> Influence:
+    """Influence from :func:`sums_by_cluster` of all rows."""
     moved, weight = sums
     size = len(moved) // 2
     place = np.arange(2 * size)

@@ -31,7 +31,7 @@ NO_INTERVAL = {
     "agreed_value": "the value stands by agreement where there is none",
     "not_asked": "no interval was asked for",
     "no_analytic_interval": "there is no analytic interval for this measure",
-    "one_pass": "the input can be read only once, and this interval takes a second look at the rows",
+    "one_pass": "the input can be read only once, and this interval takes a second look",
     "no_interval_of_test": "no interval belongs to this test",
     "exact_count": "a count of what is there; nothing is estimated",
     "p_value": "a test's statistic or p-value is no estimate of anything",
