@@ -51,12 +51,13 @@ R = TypeVar("R")
 @dataclass(frozen=True, eq=False)
 class Passed:
     """What one pass finds: statistics of all rows, how many rows there are, and what they weigh.
-    ``like`` are the systems without rows."""
+    ``like`` are the systems without rows, ``beside`` what was asked for besides."""
 
     statistics: Mapping[Asked, Statistic]
     like: Mapping[str, System]
     rows: int
     weight: Weighed
+    beside: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,8 @@ class Local:
     threads: int = 1
     again: bool = True
     bounded: Callable[[Any], Any] = itself
+    #: What else is added up of every batch, whatever the measures.
+    beside: Callable[[Mapping[str, System]], Any] = lambda systems: 0
 
     @classmethod
     def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Local:
@@ -103,7 +106,7 @@ class Local:
         if clustered:
             found = self.influences.get(asked)
             clusters = None if found is None else found.space.clusters
-            error = None if found is None else lambda: replace(found.error, name="delta")
+            error = None if found is None else lambda: found.error
         elif error is None and not self.again:
             error = partial(intervals.missing, "none", "one_pass")
         return replace(
@@ -138,7 +141,7 @@ class Local:
         like = {name: system.taken(np.arange(0)) for name, system in systems.items()}
         del systems
 
-        def work(batch: Any) -> tuple[int, Weighed, dict[int, Statistic]]:
+        def work(batch: Any) -> tuple[int, Weighed, Any, dict[int, Statistic]]:
             systems = self.build(batch)
             one = next(iter(systems.values()))
             found: dict[int, Statistic] = {}
@@ -147,17 +150,21 @@ class Local:
                     statistic = systems[name].added(measure)
                     assert statistic is not None
                     found[number] = statistic
-            return one.number, Weighed.of(one.weight, one.number), found
+            weight = Weighed.of(one.weight, one.number)
+            return one.number, weight, self.beside(systems), found
 
-        rows, weights = 0, Sum[Weighed]()
+        rows, weights, besides = 0, Sum[Weighed](), Sum[Any]()
         sums: dict[int, Sum[Statistic]] = {number: Sum(self.bounded) for number in same.values()}
-        for number_of_rows, weight, found in ordered(work, chain([first], batches), self.threads):
+        done = ordered(work, chain([first], batches), self.threads)
+        for number_of_rows, weight, beside, found in done:
             rows += number_of_rows
             weights.add(weight)
+            besides.add(beside)
             for number, statistic in found.items():
                 sums[number].add(statistic)
         totals = {number: of.total for number, of in sums.items()}
-        return Passed({asked: totals[n] for asked, n in same.items()}, like, rows, weights.total)
+        statistics = {asked: totals[n] for asked, n in same.items()}
+        return Passed(statistics, like, rows, weights.total, besides.total)
 
     @property
     def statistics(self) -> Mapping[Asked, Statistic]:

@@ -19,6 +19,7 @@ from calipers.data.columns import Ids, gather
 from calipers.data.confusions import of_cells
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
+from calipers.data.streams import budget
 from calipers.data.two_classes import (
     Labels,
     names_two,
@@ -44,7 +45,9 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.soft import soft
-from calipers.evaluate.subjects import of_two_classes
+from calipers.evaluate.streamed import Columns, in_batches
+from calipers.evaluate.streamed_classes import of_two_classes
+from calipers.evaluate.subjects import of_two_classes as findings_of_two
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
@@ -92,6 +95,8 @@ def classification(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """How well systems tell classes apart, two or more.
@@ -176,6 +181,13 @@ def classification(
         Whether the evaluation has curves, each of which is computed when it is first looked at.
     inputs
         Where the columns came from, for the provenance.
+    engine
+        ``"memory"`` has all rows in memory, ``"stream"`` reads ``data`` in batches and keeps what
+        the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
+        them, of any size; columns are then given by their names, and there are two classes. Unless
+        given, a file whose columns would not fit into the memory is streamed.
+    memory
+        What may be taken, in bytes or as ``"2 GB"``; half of what is free unless given.
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
@@ -194,6 +206,15 @@ def classification(
     0.75
     """
     settings = make_settings(interval, level, resamples, seed)
+    named = {"predicted": predicted, "score": score, "probability": probability}
+    if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
+        refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y}
+        return of_two_classes(
+            Columns.of(data, truth, named, weight, cluster, missing, refused), _systems,
+            positive=positive, labels=labels, threshold=threshold, settings=settings,
+            measures=measures, undefined=undefined, baseline=baseline, primary=primary,
+            curves=curves, memory=budget(memory),
+        )  # fmt: skip
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
     rows = gather(
@@ -304,7 +325,7 @@ def _of_two(
             **agreed(undefined),
         },
         inputs=inputs,
-        findings=of_two_classes,
+        findings=findings_of_two,
         first=[
             estimate_of(of.reading(len(all_rows.positive)), "threshold", of.system) for of in tuned
         ],

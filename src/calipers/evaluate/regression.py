@@ -10,6 +10,7 @@ from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.outputs import by_output, named_outputs, only_column, width
+from calipers.data.streams import budget
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
@@ -18,6 +19,8 @@ from calipers.evaluate.number_rows import NumberRows
 from calipers.evaluate.outputs import outputs as of_outputs
 from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
+from calipers.evaluate.streamed import Columns, in_batches
+from calipers.evaluate.streamed_numbers import of_numbers as streamed
 from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
 from calipers.systems.numbers import Predictions
@@ -49,6 +52,8 @@ def regression(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """How near predicted numbers come to the truth.
@@ -65,7 +70,8 @@ def regression(
     frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
     system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
     The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
-    ``cluster``, ``slices``, ``data``, ``id`` and ``missing`` among them. The default of each loss
+    ``cluster``, ``slices``, ``data``, ``id``, ``missing``, ``engine`` and ``memory`` among them. The
+    default of each loss
     is what the best constant prediction loses: the mean of the truth under squared error, its
     median under absolute error.
 
@@ -90,6 +96,15 @@ def regression(
     (1.0, -26.5)
     """
     settings = make_settings(interval, level, resamples, seed)
+    if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
+        refused = {"quantiles": quantiles, "outputs": outputs, "count": count, "slices": slices,
+                   "id": id, "y": y}  # fmt: skip
+        said = {"predicted": predicted}
+        return streamed(
+            Columns.of(data, truth, said, weight, cluster, missing, refused),
+            settings=settings, measures=measures, default=DEFAULT_MEASURES, baseline=baseline,
+            primary=primary, memory=budget(memory),
+        )  # fmt: skip
     if y is not None or are_estimators(truth):
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})
         truth, predicted = y, said_of_numbers(truth, predicted)

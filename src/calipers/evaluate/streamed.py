@@ -1,0 +1,445 @@
+"""Evaluation of tables that are read in batches: of any size, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import missing_rows
+from calipers.data.columns import system_name
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.engines.adding import itself
+from calipers.engines.local import Local
+from calipers.evaluate.estimates import estimate_of
+from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.shared import glossary, names_asked, provenance
+from calipers.inference.clusters import Clusters
+from calipers.once import cached_property
+from calipers.progress import over
+from calipers.results import Evaluation
+from calipers.results.estimate import UNNAMED
+from calipers.statistics import FloatArray, NumberRows, ScoreTable
+
+if TYPE_CHECKING:
+    from calipers.evaluate.kept import Baseline
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Estimate
+    from calipers.systems.base import System
+
+#: The engines that a verb may be told, and what they are.
+ENGINES = ("memory", "stream")
+
+#: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
+#: them, and the one that they make, are there at once.
+_OF_TABLES = 0.2
+#: What a distinct score takes in a table: itself and four sums.
+_A_SCORE = 40
+
+_MERGED = (
+    "There are more distinct scores than the memory holds: neighbours are taken together, and "
+    "areas lie between the bounds that are given."
+)
+
+#: Threads, if there are as many processors.
+MOST_THREADS = 8
+
+
+def in_batches(
+    engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
+) -> bool:
+    """Whether the rows are to be read in batches: as the engine says, or because the columns of a
+    file would take more memory than they may."""
+    if engine is not None and engine not in ENGINES:
+        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
+    if engine == "memory":
+        return False
+    is_path = isinstance(data, str | os.PathLike)
+    if engine is None and not (is_path or isinstance(data, list | tuple) or _is_dataset(data)):
+        return False
+    if data is None:
+        raise InputError("engine='stream' reads data=, which is not given")
+    if engine == "stream" or not is_path or _is_several(os.fspath(data)):
+        return True
+    names = [name for given in columns for name in _flat(given)]
+    return is_large(data, names, budget(memory))
+
+
+def _is_dataset(data: Any) -> bool:
+    kind = type(data)
+    return kind.__module__.split(".")[0] == "pyarrow" and (
+        "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
+    )
+
+
+def _is_several(path: str) -> bool:
+    return Path(path).is_dir() or ("*" in path and not Path(path).exists())
+
+
+def _flat(given: Any) -> list[str]:
+    if isinstance(given, Mapping):
+        return [name for value in given.values() for name in _flat(value)]
+    if isinstance(given, list | tuple):
+        return [name for value in given for name in _flat(value)]
+    return [given] if isinstance(given, str) else []
+
+
+# --- Columns --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a stream by what they are: one of its truth, weights and clusters; of each
+    system one of each kind of what it says."""
+
+    stream: Stream
+    truth: str
+    said: Mapping[str, Mapping[str, str]]
+    weight: str | None
+    cluster: str | None
+    missing: str = "error"
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        truth: Any,
+        said: Mapping[str, Any],
+        weight: Any,
+        cluster: Any,
+        missing: str,
+        unsupported: Mapping[str, Any],
+    ) -> Columns:
+        """As a verb is given them, all by their names."""
+        for name, value in unsupported.items():
+            if value is not None:
+                raise InputError(
+                    f"{name}= takes all rows in memory, which engine='stream' does not have; leave "
+                    "it out, or take engine='memory'"
+                )
+        stream = Stream.of(data)
+        columns = {
+            kind: _by_system(given, kind, stream)
+            for kind, given in said.items()
+            if given is not None
+        }
+        one = {"truth": truth, "weight": weight, "cluster": cluster}
+        named = {what: _one(given, what, stream) for what, given in one.items()}
+        if named["truth"] is None:
+            raise InputError("truth: names no column of data=")
+        return cls(stream, named["truth"], columns, named["weight"], named["cluster"], missing)
+
+    @property
+    def names(self) -> list[str]:
+        """All that are read, each once."""
+        said = (name for of in self.said.values() for name in of.values())
+        others = (self.truth, *said, self.weight, self.cluster)
+        return list(dict.fromkeys(name for name in others if name is not None))
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(dict.fromkeys(name for of in self.said.values() for name in of))
+
+
+def _one(given: Any, what: str, stream: Stream) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InputError(f"{what}: a stream takes the name of a column, not values")
+    if given not in stream.names:
+        raise InputError(f"{stream.name}: no column {given!r}; {did_you_mean(given, stream.names)}")
+    return given
+
+
+def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str]:
+    if isinstance(given, Mapping):
+        columns = {str(name): column for name, column in given.items()}
+    elif isinstance(given, list | tuple):
+        columns = {system_name(str(column)): column for column in given}
+    else:
+        columns = {UNNAMED: given}
+    if not columns:
+        raise InputError(f"{kind}: no system is named")
+    found = {name: _one(column, kind, stream) for name, column in columns.items()}
+    return {name: column for name, column in found.items() if column is not None}
+
+
+# --- Rows -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of the columns: Arrow arrays, and the cluster of each row."""
+
+    truth: Any
+    said: Mapping[str, Mapping[str, Any]]
+    weight: Any
+    clusters: tuple[Any, int] | None
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed:
+    """What an evaluation of a stream keeps: how it is read, and how systems are made of it.
+
+    ``build`` makes systems by name of some rows. ``constant`` says what the best constant answer
+    gets, from what ``known`` of all batches adds up to.
+    """
+
+    columns: Columns
+    build: Callable[[Part], Mapping[str, System]]
+    measures: Sequence[Measure]
+    settings: Settings
+    memory: int
+    constant: Callable[[Streamed, str, Measure], float]
+    known: Callable[[Mapping[str, Any]], Any]
+    _lost: dict[int, int] = field(default_factory=dict)
+
+    # --- What comparisons ask of a source --------------------------------------------------------
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the systems."""
+        return tuple(self.columns.systems)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the rows were read, and what was left out of them."""
+        stream, lost = self.columns.stream, sum(self._lost.values())
+        exact = [of for of in self.engine.statistics.values() if isinstance(of, ScoreTable)]
+        merged = any(getattr(of, "is_merged", False) for of in exact)
+        of = self.engine.passed.rows + lost
+        left = f"{lost:,} of {of:,} rows are left out because values are missing."
+        read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
+        return (*((left,) if lost else ()), read, *((_MERGED,) if merged else ()))
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], settings: Settings
+    ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
+        """The first system of each pair minus the second on every measure that has a direction."""
+        for pair in pairs:
+            for measure in self.directed:
+                first, second = (self.engine.reading(name, measure, settings) for name in pair)
+                if first is not None and second is not None:
+                    yield pair, measure, first - second
+
+    @property
+    def directed(self) -> tuple[Measure, ...]:
+        """The measures of which one value can be better than another, and vary in a known way."""
+        known = ((m, m.definition) for m in self.measures)
+        return tuple(m for m, d in known if d.higher_is_better is not None and d.interval != "none")
+
+    def values_of(self, measure: Measure) -> None:
+        """Rows are gone."""
+
+    def importance_of(self, measure: Measure) -> None:
+        """Rows are gone."""
+
+    def dealt(self, measure: Measure, settings: Settings) -> None:
+        """Rows are gone."""
+
+    def to_keep(self) -> None:
+        """Rows are gone."""
+
+    # --- How it is read ---------------------------------------------------------------------------
+
+    @cached_property
+    def engine(self) -> Local:
+        """Both passes."""
+        return Local(
+            self._batches,
+            self.measures,
+            build=self._built,
+            threads=min(os.cpu_count() or 1, MOST_THREADS),
+            again=self.columns.stream.again,
+            bounded=self._bounded,
+            beside=self.known,
+        )
+
+    def _batches(self) -> Iterator[Batch]:
+        stream = self.columns.stream
+        found, total = stream.batches(self.columns.names), 0
+        if stream.rows is not None:
+            from calipers.data.streams import ROWS
+
+            total = -(-stream.rows // ROWS)
+        return over(found, "reading batch", total)
+
+    def parts(self) -> Iterator[Part]:
+        """The rows, some at a time."""
+        return map(self._part, self._batches())
+
+    def _built(self, batch: Batch) -> Mapping[str, System]:
+        try:
+            return self.build(self._part(batch))
+        except InputError as error:
+            at = f", counted from row {batch.first:,} of the stream on" if batch.first else ""
+            raise InputError(f"{batch.where}: {error}{at}") from None
+
+    def _part(self, batch: Batch) -> Part:
+        c, columns = self.columns, batch.columns
+        if c.missing == "drop":
+            columns = self._complete(batch)
+        truth = columns[c.truth]
+        return Part(
+            truth,
+            {k: {n: columns[name] for n, name in of.items()} for k, of in c.said.items()},
+            None if c.weight is None else columns[c.weight],
+            None if c.cluster is None else self._clusters(columns[c.cluster]),
+            len(truth),
+        )
+
+    def _complete(self, batch: Batch) -> dict[str, Any]:
+        """The rows without missing values."""
+        import pyarrow as pa
+
+        lost = np.zeros(batch.rows, bool)
+        for name, column in batch.columns.items():
+            lost |= missing_rows(column, name)
+        self._lost[batch.first] = int(lost.sum())
+        if not lost.any():
+            return batch.columns
+        kept = pa.array(~lost)
+        return {name: column.filter(kept) for name, column in batch.columns.items()}
+
+    @cached_property
+    def _cluster_names(self) -> Any:
+        """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        assert self.columns.cluster is not None
+        found: Any = None
+        for batch in self.columns.stream.batches([self.columns.cluster]):
+            names = pc.unique(batch.columns[self.columns.cluster])
+            found = names if found is None else pc.unique(pa.concat_arrays([found, names]))
+        return found.drop_null()
+
+    def _clusters(self, column: Any) -> tuple[Any, int]:
+        import pyarrow.compute as pc
+
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(f"cluster: is missing in row {row}")
+        names = self._cluster_names
+        return pc.index_in(column, value_set=names).to_numpy().astype(np.uint32), len(names)
+
+    def _bounded(self, statistic: Any) -> Any:
+        """A sum of statistics that keeps within the memory."""
+        if isinstance(statistic, ScoreTable):
+            most = max(10_000, int(self.memory * _OF_TABLES) // _A_SCORE)
+            if len(statistic.scores) > most:
+                return statistic.compress(most // 2)
+        if isinstance(statistic, NumberRows):
+            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
+            if size > self.memory / 2:
+                raise InputError(
+                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
+                    "GiB so far; leave them out, or allow more with memory="
+                )
+        return statistic
+
+    # --- What comes of it -------------------------------------------------------------------------
+
+    def estimates(self) -> Iterator[Estimate]:
+        """All measures of all systems."""
+        for name in self.systems:
+            for measure in self.measures:
+                made = self.engine.reading(name, measure)
+                if made is None:
+                    raise InputError(
+                        f"{measure} takes all rows in memory, which engine='stream' does not have"
+                    )
+                statistic = self.engine.statistics[name, measure]
+                beside = self._beside(measure, statistic, made.value)
+                default = self.constant(self, name, measure)
+                yield estimate_of(made, str(measure), name, default, **beside)
+
+    def _beside(self, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
+        if not isinstance(statistic, ScoreTable) or measure.definition.reads != "scores":
+            return {}
+        found: dict[str, Any] = {}
+        if measure.definition.place is not None:
+            found["threshold"] = float(measure.threshold(statistic))
+        area = measure.definition.area
+        if area is not None and getattr(statistic, "is_merged", False):
+            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
+            low, high = sorted(ends)
+            found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
+            found["possible"] = "exact"
+        return found
+
+
+def clusters_of(part: Part, kept: Any, weight: FloatArray | None) -> Clusters | None:
+    """The clusters of the rows of a batch that are kept."""
+    if part.clusters is None:
+        return None
+    code, size = part.clusters
+    return Clusters(code if kept is None else code[kept], size, weight)
+
+
+def evaluated(
+    task: str,
+    source: Streamed,
+    *,
+    baseline: Baseline,
+    primary: str | None,
+    conventions: Mapping[str, Any],
+    notes: Sequence[str] = (),
+    inputs: Sequence[Any] = (),
+    shown: Callable[[Local], Mapping[str, Any]] = itself,
+) -> Evaluation:
+    """The evaluation of a stream; ``shown`` gives what is drawn."""
+    settings = source.settings
+    if not (baseline is None or isinstance(baseline, str)):
+        raise InputError(
+            "baseline: a system of another day is compared row by row, which takes all rows in "
+            "memory; name one of the systems"
+        )
+    found = tuple(source.estimates())
+    again = source.columns.stream.again
+    comparison = comparison_if_several(source, baseline, settings, primary) if again else None
+    several = len(source.systems) > 1
+    told = {
+        **conventions,
+        "weighted": source.columns.weight is not None,
+        "engine": "stream",
+        **({} if source.columns.cluster is None else {"clusters": len(source._cluster_names)}),
+    }
+    return Evaluation(
+        task=task,
+        level=settings.level,
+        estimates=found,
+        comparison=comparison,
+        definitions=glossary(source.measures),
+        asked=names_asked(source.measures),
+        notes=(
+            *notes,
+            *source.notes,
+            *(
+                ["Systems are not compared: that takes a second look at the input."]
+                if several and not again
+                else []
+            ),
+        ),
+        provenance=provenance(task, settings, told, inputs),
+        sources=source,
+        **shown(source.engine),
+    )
+
+
+def files_of(stream: Stream) -> list[Any]:
+    """Where the rows came from, as provenance has it."""
+    from calipers.data.trec import Origin
+
+    return [Origin("table", path, bytes=Path(path).stat().st_size) for path in stream.files] or [
+        Origin("table", stream.name)
+    ]

@@ -1,0 +1,270 @@
+"""Two classes in batches: what tells them apart, evaluated in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.curves.access import ScoreCurves
+from calipers.curves.scored import Scored
+from calipers.data.arrays import as_weights
+from calipers.data.classes import check_classes, coded, name_of, place_of, positions
+from calipers.data.counts import Repeats
+from calipers.data.errors import InputError, shown
+from calipers.data.two_classes import Labels, two_classes
+from calipers.evaluate.confusions import confusion
+from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
+from calipers.evaluate.streamed import Columns, Part, Streamed, clusters_of, evaluated, files_of
+from calipers.evaluate.usual import usual_measures
+from calipers.once import kept
+from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.systems.binary import System
+
+if TYPE_CHECKING:
+    from calipers.data.streams import Stream
+    from calipers.engines.local import Local
+    from calipers.evaluate.kept import Baseline
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Evaluation
+
+#: Drawn from so many points at most, each of which is one of the curve.
+MOST_DRAWN = 50_000
+
+#: Of more distinct values, a truth is none of classes.
+MOST_CLASSES = 10_000
+
+#: What makes the systems of a batch of columns that are checked.
+Make = Callable[..., dict[str, System]]
+
+
+def of_two_classes(
+    columns: Columns,
+    make: Make,
+    *,
+    positive: Any,
+    labels: Sequence[Any] | None,
+    threshold: Any,
+    settings: Settings,
+    measures: MeasureNames | None,
+    undefined: str,
+    baseline: Baseline,
+    primary: str | None,
+    curves: bool,
+    memory: int,
+) -> Evaluation:
+    """How well systems tell a positive class from a negative one, batch by batch; ``make`` builds
+    systems of columns as :func:`calipers.classification` does in memory."""
+    classes = _classes(columns, positive, labels)
+    build = _Build(columns, classes, make, threshold, settings)
+    template = build.like(np.array([1.0, 1.0]))
+    chosen = choose_measures(measures, usual_measures(template), "classification",
+                             undefined=undefined)  # fmt: skip
+    for system in template.values():
+        system.check(chosen)
+    source = Streamed(
+        columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
+        constant=partial(_constant, build), known=_of_class,
+    )  # fmt: skip
+    names = classes.names
+
+    def shown_of(engine: Local) -> dict[str, Any]:
+        matrices = _of(engine, ConfusionMatrix)
+        tables = _of(engine, ScoreTable)
+        weighted = columns.weight is not None or columns.cluster is not None
+        drawn = [
+            _scored(name, table, template[name], settings, names, weighted=weighted)
+            for name, table in tables.items()
+        ]
+        return {
+            "confusions": tuple(
+                confusion(name, replace(matrix, labels=names), settings)
+                for name, matrix in matrices.items()
+            ),
+            "curves": ScoreCurves(lambda: drawn) if curves and drawn else (),
+        }
+
+    collapsed = ", ".join(classes.others[:5]) + (", …" if len(classes.others) > 5 else "")
+    return evaluated(
+        "classification",
+        source,
+        baseline=baseline,
+        primary=primary,
+        conventions={
+            "positive": names[1],
+            "negative": names[0],
+            "threshold": {n: s.threshold for n, s in template.items() if s.threshold is not None},
+            "at_the_threshold": "positive",
+            **agreed(undefined),
+        },
+        notes=[f"{names[1]} is evaluated against all other classes: {collapsed}."]
+        if classes.others
+        else (),
+        inputs=files_of(columns.stream),
+        shown=shown_of,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The classes of the whole: their names, and whether each label is the positive one."""
+
+    names: tuple[str, str]
+    others: tuple[str, ...]
+    all: tuple[str, ...]
+    positive: Mapping[str, bool]
+
+    def labels(self, truth: Any) -> Labels:
+        """Of the rows of a batch."""
+        column = coded(truth, "truth")
+        place, known = positions(self.positive), list(self.positive.values())
+        is_positive = np.zeros(len(column.labels), bool)
+        for code, name in enumerate(column.names):
+            found = place_of(place, name)
+            if found is None:
+                row = int(np.argmax(column.codes == code))
+                raise InputError(
+                    f"truth: has the class {shown(column.labels[code])} in row {row}, expected "
+                    + " or ".join(self.all)
+                )
+            is_positive[code] = known[found]
+        return Labels(self.names, is_positive[column.codes], self.others, self.all)
+
+
+def _classes(columns: Columns, positive: Any, labels: Sequence[Any] | None) -> _Classes:
+    """The classes there are: those named, or those of a look at the truth alone."""
+    if labels is not None:
+        if len(labels) != 2:
+            raise InputError("labels: a stream takes two classes, or a positive one")
+        found = coded(list(labels), "labels")
+    else:
+        found = coded(_distinct(columns.stream, columns.truth), "truth")
+        check_classes(found, columns.stream.rows or MOST_CLASSES)
+    two = two_classes(found, positive, both=labels)
+    known = dict(zip(map(name_of, found.labels), two.positive[: len(found.labels)], strict=False))
+    # A class that has no row is known as well.
+    known |= {two.names[1]: True, two.names[0]: False} if not two.others else {}
+    return _Classes(two.names, two.others, two.classes, known)
+
+
+def _distinct(stream: Stream, truth: str) -> Any:
+    """The distinct values of the truth."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not stream.again:
+        raise InputError(
+            f"{stream.name}: can be read only once: name both classes, as in labels=[0, 1]"
+        )
+    found: Any = None
+    for batch in stream.batches([truth]):
+        new = pc.unique(batch.columns[truth])
+        if pa.types.is_dictionary(new.type):
+            new = new.dictionary_decode()
+        found = new if found is None else pc.unique(pa.concat_arrays([found, new]))
+        if len(found) > MOST_CLASSES:
+            raise InputError(f"truth: has more than {MOST_CLASSES:,} classes, expected two")
+    return found.drop_null()
+
+
+@dataclass(frozen=True, eq=False)
+class _Build:
+    """Makes systems of the rows of a batch."""
+
+    columns: Columns
+    classes: _Classes
+    make: Make
+    threshold: Any
+    settings: Settings
+    measures: tuple[Any, ...] = ()
+
+    def __call__(self, part: Part) -> Mapping[str, System]:
+        weight = as_weights(part.weight, part.rows)
+        places = None if weight is None or weight.all() else np.flatnonzero(weight > 0)
+        repeats = Repeats(part.rows, places)
+        labels = self.classes.labels(part.truth)
+        weights = None if weight is None else repeats(weight)
+        clusters = clusters_of(part, places, weights)
+        own = replace(labels, positive=repeats(labels.positive))
+        plain = partial(
+            System, labels=own, weight=weights, settings=self.settings, clusters=clusters
+        )
+        said = (part.said.get(kind) for kind in ("predicted", "score", "probability"))
+        made = self.make(plain, labels, *said, self.threshold, repeats)
+        return {name: s.serving(self.measures) for name, s in made.items()}
+
+    def like(self, weight: FloatArray) -> dict[str, System]:
+        """Systems on a row of either class, of this weight: they say what is known of a stream
+        without its rows, such as what a constant answer gets."""
+        said = self.columns.said
+        values = np.array([0.25, 0.75])
+        names = self.classes.names
+        labels = Labels(names, np.array([False, True]), self.classes.others, self.classes.all)
+        plain = partial(System, labels=labels, weight=weight, settings=self.settings)
+        columns = {
+            kind: dict.fromkeys(said[kind], values) if kind in said else None
+            for kind in ("score", "probability")
+        }
+        of_labels = self._labels()
+        called = dict.fromkeys(said.get("predicted", ()), of_labels) or None
+        return self.make(
+            plain, labels, called, columns["score"], columns["probability"], self.threshold,
+            Repeats(2),
+        )  # fmt: skip
+
+    def _labels(self) -> list[str]:
+        """The name of a class that is no other than positive, and of one that is."""
+        by_name = self.classes.positive
+        negative = next((n for n, own in by_name.items() if not own), self.classes.names[0])
+        return [negative, self.classes.names[1]]
+
+
+def _constant(build: _Build, source: Streamed, system: str, measure: Measure) -> float:
+    """What the best constant answer gets."""
+    weight = source.engine.passed.beside
+    made = kept(source, "constant", lambda: build.like(weight))
+    return made[system].constant(measure)
+
+
+def _of_class(systems: Mapping[str, System]) -> FloatArray:
+    """The weight of the negatives and of the positives."""
+    one = next(iter(systems.values()))
+    return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
+
+
+def _of(engine: Local, kind: type) -> dict[str, Any]:
+    """A statistic of this kind of each system that has one."""
+    found: dict[str, Any] = {}
+    for (name, _), statistic in engine.statistics.items():
+        if isinstance(statistic, kind):
+            found.setdefault(name, statistic)
+    return found
+
+
+def _scored(
+    name: str,
+    table: ScoreTable,
+    like: System,
+    settings: Settings,
+    names: tuple[str, str],
+    *,
+    weighted: bool,
+) -> Scored:
+    """What curves are drawn from: the table, or so many of its thresholds."""
+    few = len(table.scores) <= MOST_DRAWN
+    # Rows that weigh differently or come in clusters cannot be drawn from a table.
+    own = replace(settings, interval="none") if weighted else settings
+    return Scored(
+        name,
+        lambda: table if few else table.compress(MOST_DRAWN),
+        own,
+        threshold=like.threshold,
+        # Of neighbours taken together nobody knows which probability a row has.
+        probabilities=few and like.probability is not None,
+        names=names,
+        independent=not weighted,
+    )

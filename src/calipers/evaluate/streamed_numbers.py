@@ -1,0 +1,110 @@
+"""Predicted numbers in batches, evaluated in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import as_quantities, as_weights
+from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
+from calipers.evaluate.streamed import Columns, Part, Streamed, clusters_of, evaluated, files_of
+from calipers.measures.regression import weighted_mean
+from calipers.once import kept
+from calipers.statistics import FloatArray, Moments
+from calipers.systems.base import NAN
+from calipers.systems.numbers import Predictions
+
+if TYPE_CHECKING:
+    from calipers.evaluate.kept import Baseline
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.results import Evaluation
+
+
+def of_numbers(
+    columns: Columns,
+    *,
+    settings: Settings,
+    measures: MeasureNames | None,
+    default: tuple[str, ...],
+    baseline: Baseline,
+    primary: str | None,
+    memory: int,
+) -> Evaluation:
+    """How near predicted numbers come to the truth, batch by batch."""
+    chosen = choose_measures(measures, default, "regression")
+    none = np.zeros(2)
+    for name in columns.systems:
+        Predictions(name, none, none, None, settings).check(chosen)
+    build = _Build(settings, tuple(chosen))
+    source = Streamed(columns, build, chosen, settings, memory, _constant, _of_truth)
+    return evaluated(
+        "regression",
+        source,
+        baseline=baseline,
+        primary=primary,
+        conventions={},
+        inputs=files_of(columns.stream),
+        shown=lambda engine: {},
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Build:
+    """Makes systems of the rows of a batch."""
+
+    settings: Settings
+    measures: tuple[Measure, ...]
+
+    def __call__(self, part: Part) -> Mapping[str, Predictions]:
+        truth, weight, places = _truth(part.truth, part.weight)
+        clusters = clusters_of(part, places, weight)
+        made = {}
+        for name, column in part.said["predicted"].items():
+            said = as_quantities(column, column_name("predicted", name))
+            said = said if places is None else said[places]
+            shared = self.settings, clusters, self.measures
+            made[name] = Predictions(name, truth, said, weight, *shared)
+        return made
+
+
+def _truth(truth: Any, weight: Any) -> tuple[FloatArray, FloatArray | None, Any]:
+    """The truth and the weight of the rows that weigh anything, and which these are."""
+    target = as_quantities(truth, "truth")
+    weights = as_weights(weight, len(target))
+    if weights is None or weights.all():
+        return target, weights, None
+    places = np.flatnonzero(weights > 0)
+    return target[places], weights[places], places
+
+
+def _of_truth(systems: Mapping[str, Predictions]) -> Moments:
+    """The moments of the truth."""
+    one = next(iter(systems.values()))
+    return Moments.from_rows(one.truth, one.weight)
+
+
+def _constant(source: Streamed, system: str, measure: Measure) -> float:
+    """What the mean of the truth loses where that is the best constant answer: in one more look at
+    the truth. (A median would take all rows.)"""
+    if measure.definition.skill_of is not None:
+        return 0.0
+    by_mean = [m for m in source.measures if m.definition.constant is weighted_mean]
+    if measure not in by_mean or not source.columns.stream.again:
+        return NAN
+
+    def compute() -> dict[Measure, float]:
+        mean, c = source.engine.passed.beside.mean, source.columns
+        sums: dict[Measure, Moments] = {}
+        alone = replace(c, said={"predicted": {"truth": c.truth}}, cluster=None)
+        for part in replace(source, columns=alone).parts():
+            truth, weight, _ = _truth(part.truth, part.weight)
+            for m in by_mean:
+                own = Moments.from_rows(m.losses(truth, np.full(len(truth), mean)), weight)
+                sums[m] = sums[m] + own if m in sums else own
+        return {m: float(m.apply(of)) for m, of in sums.items()}
+
+    return kept(source, "constant", compute)[measure]
