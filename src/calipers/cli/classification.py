@@ -13,6 +13,8 @@ from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.streams import by_name as columns_of_stream
+from calipers.cli.streams import engine_options, is_stream
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -85,6 +87,7 @@ NORMALISED = ("truth", "prediction", "all")
 )
 @switch("--by-class", "Show the table of classes too: each against the rest.")
 @undefined_option
+@engine_options
 @measure_options
 @output_options
 def command(
@@ -149,6 +152,18 @@ def command(
     elif prevalence is not None:
         there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
         measures = (*(measures or (DEFAULT,)), *there)
+    if is_stream(table, truth, systems, options):
+        evaluation = classification(
+            truth,
+            **columns_of_stream(table, systems, options, cells=cells, cutoffs=cutoffs),
+            labels=names,
+            threshold=_threshold(threshold, costs, prevalence),
+            measures=measures or None,
+            curves=output.page.wanted,
+            **options,
+        )
+        _finish(evaluation, output, confusion, orientation, by_class=by_class)
+        return
     rows = read(table).rows
     columns = systems.read(rows, table, lambda text, of, at: _columns(text, of, at, names))
     # Beside a positive class, the names of more than two serve to find columns only.

@@ -11,6 +11,8 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.streams import by_name as columns_of_stream
+from calipers.cli.streams import engine_options, is_stream
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 @join_options
 @row_options
 @part_options
+@engine_options
 @measure_options
 @output_options
 def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -> None:
@@ -67,6 +70,11 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
     from calipers.data.outputs import width
     from calipers.evaluate.regression import regression
 
+    if is_stream(table, truth, systems, options):
+        quantiles = systems.columns["quantiles"]
+        said = columns_of_stream(table, systems, options, quantiles=quantiles)
+        output.finish(regression(truth, **said, measures=measures or None, **options))
+        return
     rows = read(table).rows
     with systems.located(table):
         target = _columns(rows, truth, table)

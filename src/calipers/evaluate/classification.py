@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from calipers.curves.access import ScoreCurves
 from calipers.curves.rates import roc_point
 from calipers.curves.scored import Scored, scored
-from calipers.data.arrays import as_numbers, same_length
-from calipers.data.class_columns import is_distribution, is_per_class
+from calipers.data.class_columns import is_distribution
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import Ids, gather
 from calipers.data.confusions import of_cells
@@ -23,11 +20,9 @@ from calipers.data.streams import budget
 from calipers.data.two_classes import (
     Labels,
     names_two,
-    positive_probability,
-    predictions,
     two_classes,
 )
-from calipers.evaluate.arguments import finite, verb
+from calipers.evaluate.arguments import verb
 from calipers.evaluate.confusions import confusions
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
@@ -45,20 +40,14 @@ from calipers.evaluate.shared import (
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.soft import soft
-from calipers.evaluate.streamed import Columns, in_batches
+from calipers.evaluate.stream_columns import Columns, in_batches
 from calipers.evaluate.streamed_classes import of_two_classes
 from calipers.evaluate.subjects import of_two_classes as findings_of_two
+from calipers.evaluate.two_systems import Threshold, systems_of_two
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
-from calipers.results.estimate import UNNAMED
-from calipers.statistics import ScoreTable
 from calipers.systems.binary import System
-from calipers.systems.thresholds import NoThresholdError, Rule
-
-#: A number, a rule, or either for each system.
-Threshold = float | str | Rule | Mapping[str, float | str | Rule] | None
-
 
 _ABOUT_TWO = (
     "positive= and threshold= are about two classes: name a positive class and leave out labels= "
@@ -210,25 +199,16 @@ def classification(
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
         refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y}
         return of_two_classes(
-            Columns.of(data, truth, named, weight, cluster, missing, refused), _systems,
-            positive=positive, labels=labels, threshold=threshold, settings=settings,
-            measures=measures, undefined=undefined, baseline=baseline, primary=primary,
+            Columns.of(data, truth, named, weight, cluster, missing, refused), settings,
+            positive, labels, threshold, measures, undefined, baseline, primary,
             curves=curves, memory=budget(memory),
         )  # fmt: skip
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
+    said_of = {"predicted": predicted, "score": score, "probability": probability}
+    beside = {"weight": weight, "count": count, "cluster": cluster, "slices": slice_columns(slices)}
     rows = gather(
-        {
-            "confusion": confusion,
-            "truth": truth,
-            "predicted": predicted,
-            "score": score,
-            "probability": probability,
-            "weight": weight,
-            "count": count,
-            "cluster": cluster,
-            "slices": slice_columns(slices),
-        },
+        {"confusion": confusion, "truth": truth, **said_of, **beside},
         data=data,
         by=id,
         missing=missing,
@@ -237,10 +217,8 @@ def classification(
     truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
     if is_distribution(truth):
         odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
-        for name in (name for name, value in odd.items() if value is not None):
-            raise InputError(f"truth: is a distribution a row, which goes without {name}=")
         return soft(
-            truth, probability, labels,
+            truth, probability, labels, odd,
             weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
             settings=settings, measures=measures, baseline=baseline, primary=primary,
             notes=rows.notes, inputs=inputs, ids=rows.names(),
@@ -305,7 +283,7 @@ def _of_two(
     weights, clusters = weights_and_clusters(weight, cluster, len(classes.positive), repeats)
     all_rows = replace(classes, positive=repeats(classes.positive))
     plain = partial(System, labels=all_rows, weight=weights, settings=settings, clusters=clusters)
-    given = _systems(plain, classes, predicted, score, probability, threshold, repeats)
+    given = systems_of_two(plain, classes, predicted, score, probability, threshold, repeats)
     chosen = choose_measures(measures, usual_measures(given), "classification", undefined=undefined)
     systems: dict[str, System] = asked_of(given, chosen)
     tuned = [system.chosen for system in systems.values() if system.chosen is not None]
@@ -374,77 +352,3 @@ def _curves(systems: Mapping[str, System]) -> ScoreCurves:
 
 def _scored(systems: Sequence[System]) -> list[Scored]:
     return [scored(s) for s in systems if s.score is not None]
-
-
-def _systems(
-    plain: Callable[[str], System],
-    labels: Labels,
-    predicted: Any,
-    score: Any,
-    probability: Any,
-    threshold: Threshold,
-    repeats: Repeats,
-) -> dict[str, System]:
-    """The systems by name, every column checked."""
-    if predicted is None and score is None and probability is None:
-        raise InputError("nothing to evaluate: give predicted=, score= or probability=")
-    if threshold is not None and score is None and probability is None:
-        raise InputError("threshold= is about scores or probabilities, and there are none")
-    systems: dict[str, System] = {}
-    rows = len(labels.positive)
-
-    def update(name: str, **columns: Any) -> None:
-        systems[name] = replace(systems.get(name, plain(name)), **columns)
-
-    for kind, given in (("score", score), ("probability", probability)):
-        if given is None:
-            continue
-        per_class = kind == "probability" and is_per_class(given, labels.classes)
-        for name, values in ({UNNAMED: given} if per_class else named_systems(given, kind)).items():
-            what = column_name(kind, name)
-            if kind == "probability":
-                column = positive_probability(values, labels, what)
-            else:
-                column = as_numbers(values, what)
-            same_length(column, rows, column_name(kind, name))
-            if name in systems:
-                raise InputError(f"{name}: give its scores or its probabilities, not both")
-            column, one = repeats(column), plain(name)
-            cut = _threshold(threshold, name, 0.5 if kind == "probability" else None)
-            rule = cut if isinstance(cut, Rule) else None
-            if isinstance(cut, Rule):
-                table = ScoreTable.from_rows(one.labels.positive, column, one.weight)
-                cut = float(cut.threshold(table))
-                if np.isnan(cut):
-                    raise NoThresholdError(f"{what}: no threshold satisfies the rule {rule}")
-            update(
-                name,
-                score=column,
-                threshold=cut,
-                rule=rule,
-                probability=column.astype(np.float64) if kind == "probability" else None,
-                predicted=None if cut is None else column >= cut,
-            )
-    if predicted is not None:
-        for name, values in named_systems(predicted, "predicted").items():
-            called = repeats(predictions(values, labels, column_name("predicted", name)))
-            update(name, predicted=called, threshold=None, rule=None)
-    _check_thresholds(threshold, systems)
-    return systems
-
-
-def _threshold(given: Threshold, name: str, default: float | None) -> float | Rule | None:
-    value: Any = given.get(name, default) if isinstance(given, Mapping) else given
-    if value is None:
-        return default
-    if isinstance(value, str):
-        return Rule.parse(value)
-    if isinstance(value, Rule):
-        return value
-    return finite(value, "threshold", "a finite number or a rule")
-
-
-def _check_thresholds(threshold: Any, systems: Mapping[str, System]) -> None:
-    unknown = sorted(set(threshold) - set(systems)) if isinstance(threshold, Mapping) else []
-    if unknown:
-        raise InputError(f"threshold for {unknown[0]!r}, which is no system: {', '.join(systems)}")

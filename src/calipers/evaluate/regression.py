@@ -19,7 +19,7 @@ from calipers.evaluate.number_rows import NumberRows
 from calipers.evaluate.outputs import outputs as of_outputs
 from calipers.evaluate.quantiles import quantiles as of_quantiles
 from calipers.evaluate.shared import MeasureNames, choose_measures, columns_of, make_settings
-from calipers.evaluate.streamed import Columns, in_batches
+from calipers.evaluate.stream_columns import Columns, in_batches
 from calipers.evaluate.streamed_numbers import of_numbers as streamed
 from calipers.evaluate.subjects import of_numbers
 from calipers.results import Evaluation
@@ -70,10 +70,9 @@ def regression(
     frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
     system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
     The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
-    ``cluster``, ``slices``, ``data``, ``id``, ``missing``, ``engine`` and ``memory`` among them. The
-    default of each loss
-    is what the best constant prediction loses: the mean of the truth under squared error, its
-    median under absolute error.
+    ``cluster``, ``slices``, ``data``, ``id``, ``missing``, ``engine`` and ``memory`` among them.
+    The default of each loss is what the best constant prediction loses: the mean of the truth under
+    squared error, its median under absolute error.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def soft(
     truth: Any,
     probability: Any,
     labels: Sequence[Any] | None,
+    odd: Mapping[str, Any],
     *,
     weight: Any,
     count: Any,
@@ -39,7 +40,9 @@ def soft(
     **parts: Any,
 ) -> Evaluation:
     """How near predicted distributions come to true ones; :func:`calipers.classification` calls it
-    where ``truth`` is a table."""
+    where ``truth`` is a table; ``odd`` is what such a truth goes without."""
+    for name in (name for name, value in odd.items() if value is not None):
+        raise InputError(f"truth: is a distribution a row, which goes without {name}=")
     if probability is None:
         raise InputError("truth: is a distribution a row, which takes probability= of each class")
     names, target, said = distributions(truth, probability, labels)

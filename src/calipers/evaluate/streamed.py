@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data import streams
 from calipers.data.arrays import missing_rows
-from calipers.data.columns import system_name
-from calipers.data.errors import InputError, did_you_mean
-from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.data.errors import InputError
+from calipers.data.streams import Batch, Stream
 from calipers.engines.adding import itself
 from calipers.engines.local import Local
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, provenance
+from calipers.evaluate.stream_columns import Columns
 from calipers.inference.clusters import Clusters
 from calipers.once import cached_property
 from calipers.progress import over
 from calipers.results import Evaluation
-from calipers.results.estimate import UNNAMED
 from calipers.statistics import FloatArray, NumberRows, ScoreTable
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.results import Estimate
     from calipers.systems.base import System
-
-#: The engines that a verb may be told, and what they are.
-ENGINES = ("memory", "stream")
 
 #: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
 #: them, and the one that they make, are there at once.
@@ -50,129 +47,6 @@ _MERGED = (
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
-
-
-def in_batches(
-    engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
-) -> bool:
-    """Whether the rows are to be read in batches: as the engine says, or because the columns of a
-    file would take more memory than they may."""
-    if engine is not None and engine not in ENGINES:
-        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
-    if engine == "memory":
-        return False
-    is_path = isinstance(data, str | os.PathLike)
-    if engine is None and not (is_path or isinstance(data, list | tuple) or _is_dataset(data)):
-        return False
-    if data is None:
-        raise InputError("engine='stream' reads data=, which is not given")
-    if engine == "stream" or not is_path or _is_several(os.fspath(data)):
-        return True
-    names = [name for given in columns for name in _flat(given)]
-    return is_large(data, names, budget(memory))
-
-
-def _is_dataset(data: Any) -> bool:
-    kind = type(data)
-    return kind.__module__.split(".")[0] == "pyarrow" and (
-        "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
-    )
-
-
-def _is_several(path: str) -> bool:
-    return Path(path).is_dir() or ("*" in path and not Path(path).exists())
-
-
-def _flat(given: Any) -> list[str]:
-    if isinstance(given, Mapping):
-        return [name for value in given.values() for name in _flat(value)]
-    if isinstance(given, list | tuple):
-        return [name for value in given for name in _flat(value)]
-    return [given] if isinstance(given, str) else []
-
-
-# --- Columns --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a stream by what they are: one of its truth, weights and clusters; of each
-    system one of each kind of what it says."""
-
-    stream: Stream
-    truth: str
-    said: Mapping[str, Mapping[str, str]]
-    weight: str | None
-    cluster: str | None
-    missing: str = "error"
-
-    @classmethod
-    def of(
-        cls,
-        data: Any,
-        truth: Any,
-        said: Mapping[str, Any],
-        weight: Any,
-        cluster: Any,
-        missing: str,
-        unsupported: Mapping[str, Any],
-    ) -> Columns:
-        """As a verb is given them, all by their names."""
-        for name, value in unsupported.items():
-            if value is not None:
-                raise InputError(
-                    f"{name}= takes all rows in memory, which engine='stream' does not have; leave "
-                    "it out, or take engine='memory'"
-                )
-        stream = Stream.of(data)
-        columns = {
-            kind: _by_system(given, kind, stream)
-            for kind, given in said.items()
-            if given is not None
-        }
-        one = {"truth": truth, "weight": weight, "cluster": cluster}
-        named = {what: _one(given, what, stream) for what, given in one.items()}
-        if named["truth"] is None:
-            raise InputError("truth: names no column of data=")
-        return cls(stream, named["truth"], columns, named["weight"], named["cluster"], missing)
-
-    @property
-    def names(self) -> list[str]:
-        """All that are read, each once."""
-        said = (name for of in self.said.values() for name in of.values())
-        others = (self.truth, *said, self.weight, self.cluster)
-        return list(dict.fromkeys(name for name in others if name is not None))
-
-    @property
-    def systems(self) -> list[str]:
-        """The names of the systems."""
-        return list(dict.fromkeys(name for of in self.said.values() for name in of))
-
-
-def _one(given: Any, what: str, stream: Stream) -> str | None:
-    if given is None:
-        return None
-    if not isinstance(given, str):
-        raise InputError(f"{what}: a stream takes the name of a column, not values")
-    if given not in stream.names:
-        raise InputError(f"{stream.name}: no column {given!r}; {did_you_mean(given, stream.names)}")
-    return given
-
-
-def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str]:
-    if isinstance(given, Mapping):
-        columns = {str(name): column for name, column in given.items()}
-    elif isinstance(given, list | tuple):
-        columns = {system_name(str(column)): column for column in given}
-    else:
-        columns = {UNNAMED: given}
-    if not columns:
-        raise InputError(f"{kind}: no system is named")
-    found = {name: _one(column, kind, stream) for name, column in columns.items()}
-    return {name: column for name, column in found.items() if column is not None}
-
-
-# --- Rows -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,11 +140,8 @@ class Streamed:
 
     def _batches(self) -> Iterator[Batch]:
         stream = self.columns.stream
-        found, total = stream.batches(self.columns.names), 0
-        if stream.rows is not None:
-            from calipers.data.streams import ROWS
-
-            total = -(-stream.rows // ROWS)
+        found = stream.batches(self.columns.names, streams.ROWS)
+        total = 0 if stream.rows is None else -(-stream.rows // streams.ROWS)
         return over(found, "reading batch", total)
 
     def parts(self) -> Iterator[Part]:

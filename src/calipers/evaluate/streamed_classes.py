@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,14 @@ from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
-from calipers.evaluate.streamed import Columns, Part, Streamed, clusters_of, evaluated, files_of
+from calipers.evaluate.stream_columns import Columns
+from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of
+from calipers.evaluate.two_systems import Threshold, systems_of_two
 from calipers.evaluate.usual import usual_measures
 from calipers.once import kept
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import System
+from calipers.systems.thresholds import Rule
 
 if TYPE_CHECKING:
     from calipers.data.streams import Stream
@@ -38,29 +41,30 @@ MOST_DRAWN = 50_000
 #: Of more distinct values, a truth is none of classes.
 MOST_CLASSES = 10_000
 
-#: What makes the systems of a batch of columns that are checked.
-Make = Callable[..., dict[str, System]]
-
 
 def of_two_classes(
     columns: Columns,
-    make: Make,
-    *,
+    settings: Settings,
     positive: Any,
     labels: Sequence[Any] | None,
-    threshold: Any,
-    settings: Settings,
+    threshold: Threshold,
     measures: MeasureNames | None,
     undefined: str,
     baseline: Baseline,
     primary: str | None,
+    *,
     curves: bool,
     memory: int,
 ) -> Evaluation:
-    """How well systems tell a positive class from a negative one, batch by batch; ``make`` builds
-    systems of columns as :func:`calipers.classification` does in memory."""
+    """How well systems tell a positive class from a negative one, batch by batch."""
+    cuts = threshold.values() if isinstance(threshold, Mapping) else [threshold]
+    if any(isinstance(cut, str | Rule) for cut in cuts):
+        raise InputError(
+            "threshold: a rule chooses it among all rows, which takes engine='memory'; a stream "
+            "takes a number"
+        )
     classes = _classes(columns, positive, labels)
-    build = _Build(columns, classes, make, threshold, settings)
+    build = _Build(columns, classes, threshold, settings)
     template = build.like(np.array([1.0, 1.0]))
     chosen = choose_measures(measures, usual_measures(template), "classification",
                              undefined=undefined)  # fmt: skip
@@ -177,7 +181,6 @@ class _Build:
 
     columns: Columns
     classes: _Classes
-    make: Make
     threshold: Any
     settings: Settings
     measures: tuple[Any, ...] = ()
@@ -193,8 +196,8 @@ class _Build:
         plain = partial(
             System, labels=own, weight=weights, settings=self.settings, clusters=clusters
         )
-        said = (part.said.get(kind) for kind in ("predicted", "score", "probability"))
-        made = self.make(plain, labels, *said, self.threshold, repeats)
+        called, score, probability = map(part.said.get, ("predicted", "score", "probability"))
+        made = systems_of_two(plain, labels, called, score, probability, self.threshold, repeats)
         return {name: s.serving(self.measures) for name, s in made.items()}
 
     def like(self, weight: FloatArray) -> dict[str, System]:
@@ -211,7 +214,7 @@ class _Build:
         }
         of_labels = self._labels()
         called = dict.fromkeys(said.get("predicted", ()), of_labels) or None
-        return self.make(
+        return systems_of_two(
             plain, labels, called, columns["score"], columns["probability"], self.threshold,
             Repeats(2),
         )  # fmt: skip

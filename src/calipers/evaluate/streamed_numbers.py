@@ -10,7 +10,8 @@ import numpy as np
 
 from calipers.data.arrays import as_quantities, as_weights
 from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
-from calipers.evaluate.streamed import Columns, Part, Streamed, clusters_of, evaluated, files_of
+from calipers.evaluate.stream_columns import Columns
+from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of
 from calipers.measures.regression import weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments

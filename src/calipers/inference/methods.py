@@ -84,7 +84,7 @@ def by_error(reading: Reading, level: float) -> Interval | None:
     if found is None:
         return None
     if isinstance(found, Interval):
-        return found if reading.operands is not None else None
+        return found if reading.operands is not None or reading.reduced else None
     if reading.operands is not None:
         if clusters is not None:
             return clusters.normal(value, found.se, level, found.name)

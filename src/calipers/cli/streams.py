@@ -1,0 +1,73 @@
+"""Options of tables that are read in batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import stacked, text
+
+if TYPE_CHECKING:
+    from calipers.cli.systems import Systems
+
+#: How rows may be read.
+ENGINES = ("memory", "stream")
+
+#: Options that need all rows, by what they are called where they are taken.
+_OF_ALL_ROWS = {
+    "count": "--count",
+    "slices": "--slice",
+    "slice_bins": "--slice-bins",
+    "cells": "--cells",
+    "cutoffs": "--cutoffs",
+    "quantiles": "--quantiles",
+}
+
+engine_options = stacked(
+    click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        help="Have all rows in memory, or read TABLE in batches: a file of any size, a directory "
+        "or a pattern such as 'day-*.parquet'.  [default: stream where the columns would not fit]",
+    ),
+    text(
+        "--memory", "SIZE", "Memory that may be taken, as in 2GB.  [default: half of what is free]"
+    ),
+)
+
+
+def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any]) -> bool:
+    """Whether the table is to be read in batches."""
+    from calipers.evaluate.stream_columns import in_batches
+
+    specs = [spec for of in systems.columns.values() for spec in of]
+    columns = [truth, *(spec.rpartition("=")[2] for spec in specs)]
+    others = [options.get(key) for key in ("weight", "cluster") if options.get(key)]
+    return in_batches(options["engine"], options["memory"], table, [*columns, *others])
+
+
+def by_name(table: str, systems: Systems, options: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """What a verb takes of a stream: the columns by their names."""
+    from calipers.data.columns import system_name
+    from calipers.data.streams import Stream
+
+    if systems.tables:
+        raise click.UsageError("--system joins tables by their ids, which takes --engine memory")
+    for key, option in _OF_ALL_ROWS.items():
+        if options.get(key) or others.get(key):
+            raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
+        options.pop(key, None)
+    options["engine"] = "stream"
+    stream = Stream.of(table)
+    made: dict[str, Any] = {"data": stream, "inputs": ()}
+    for kind, specs in systems.columns.items():
+        found = {}
+        for spec in specs:
+            name, equals, column = spec.partition("=")
+            if not equals or spec in stream.names:
+                name, column = system_name(spec), spec
+            found[name] = column
+        if found:
+            made[kind] = found
+    return made

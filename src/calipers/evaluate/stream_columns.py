@@ -1,0 +1,136 @@
+"""Which tables are read in batches, and which of their columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from calipers.data.columns import system_name
+from calipers.data.errors import InputError, did_you_mean
+from calipers.data.streams import Stream, budget, is_large
+from calipers.results.estimate import UNNAMED
+
+#: The engines that a verb may be told, and what they are.
+ENGINES = ("memory", "stream")
+
+
+def in_batches(
+    engine: str | None, memory: int | str | None, data: Any, columns: Sequence[Any]
+) -> bool:
+    """Whether the rows are to be read in batches: as the engine says, or because the columns of a
+    file would take more memory than they may."""
+    if engine is not None and engine not in ENGINES:
+        raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
+    if engine == "memory":
+        return False
+    is_path = isinstance(data, str | os.PathLike)
+    if engine is None and not (is_path or _is_files(data)):
+        return False
+    if data is None:
+        raise InputError("engine='stream' reads data=, which is not given")
+    if engine == "stream" or not is_path or _is_several(os.fspath(data)):
+        return True
+    names = [name for given in columns for name in _flat(given)]
+    return is_large(data, names, budget(memory))
+
+
+def _is_files(data: Any) -> bool:
+    """Whether it is what has never been in memory: several files, a dataset, a reader."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
+    kind = type(data)
+    named = "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
+    return isinstance(data, Stream) or (kind.__module__.split(".")[0] == "pyarrow" and named)
+
+
+def _is_several(path: str) -> bool:
+    return Path(path).is_dir() or ("*" in path and not Path(path).exists())
+
+
+def _flat(given: Any) -> list[str]:
+    if isinstance(given, Mapping):
+        return [name for value in given.values() for name in _flat(value)]
+    if isinstance(given, list | tuple):
+        return [name for value in given for name in _flat(value)]
+    return [given] if isinstance(given, str) else []
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a stream by what they are: one of its truth, weights and clusters; of each
+    system one of each kind of what it says."""
+
+    stream: Stream
+    truth: str
+    said: Mapping[str, Mapping[str, str]]
+    weight: str | None
+    cluster: str | None
+    missing: str = "error"
+
+    @classmethod
+    def of(
+        cls,
+        data: Any,
+        truth: Any,
+        said: Mapping[str, Any],
+        weight: Any,
+        cluster: Any,
+        missing: str,
+        unsupported: Mapping[str, Any],
+    ) -> Columns:
+        """As a verb is given them, all by their names."""
+        for name, value in unsupported.items():
+            if value is not None:
+                raise InputError(
+                    f"{name}= takes all rows in memory, which engine='stream' does not have; leave "
+                    "it out, or take engine='memory'"
+                )
+        stream = Stream.of(data)
+        columns = {
+            kind: _by_system(given, kind, stream)
+            for kind, given in said.items()
+            if given is not None
+        }
+        one = {"truth": truth, "weight": weight, "cluster": cluster}
+        named = {what: _one(given, what, stream) for what, given in one.items()}
+        if named["truth"] is None:
+            raise InputError("truth: names no column of data=")
+        return cls(stream, named["truth"], columns, named["weight"], named["cluster"], missing)
+
+    @property
+    def names(self) -> list[str]:
+        """All that are read, each once."""
+        said = (name for of in self.said.values() for name in of.values())
+        others = (self.truth, *said, self.weight, self.cluster)
+        return list(dict.fromkeys(name for name in others if name is not None))
+
+    @property
+    def systems(self) -> list[str]:
+        """The names of the systems."""
+        return list(dict.fromkeys(name for of in self.said.values() for name in of))
+
+
+def _one(given: Any, what: str, stream: Stream) -> str | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        raise InputError(f"{what}: a stream takes the name of a column, not values")
+    if given not in stream.names:
+        raise InputError(f"{stream.name}: no column {given!r}; {did_you_mean(given, stream.names)}")
+    return given
+
+
+def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str]:
+    if isinstance(given, Mapping):
+        columns = {str(name): column for name, column in given.items()}
+    elif isinstance(given, list | tuple):
+        columns = {system_name(str(column)): column for column in given}
+    else:
+        columns = {UNNAMED: given}
+    if not columns:
+        raise InputError(f"{kind}: no system is named")
+    found = {name: _one(column, kind, stream) for name, column in columns.items()}
+    return {name: column for name, column in found.items() if column is not None}

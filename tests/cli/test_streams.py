@@ -1,0 +1,80 @@
+"""Commands on tables that are read in batches."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from in_process import invoke
+from pyarrow import parquet
+
+from calipers.data import streams
+
+
+@pytest.fixture
+def days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory of partitions."""
+    monkeypatch.setattr(streams, "ROWS", 64)
+    random = np.random.default_rng(0)
+    for day in ("mon", "tue", "wed"):
+        folder = tmp_path / "clicks" / f"day={day}"
+        folder.mkdir(parents=True)
+        liked = random.normal(size=100)
+        columns = {
+            "clicked": np.where(liked + random.normal(size=100) > 0, "yes", "no"),
+            "old": liked + random.normal(size=100),
+            "new": liked,
+        }
+        parquet.write_table(pa.table(columns), folder / "part.parquet")
+    return tmp_path / "clicks"
+
+
+def test_a_directory_is_one_table(days: Path) -> None:
+    line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]
+    made = invoke([*line, "--score", "old", "--score", "better=new", "--format", "json"])
+    assert made.exit_code == 0, made.stderr
+    told = json.loads(made.stdout)
+    assert [s["name"] for s in told["systems"]] == ["old", "better"]
+    assert told["systems"][0]["estimates"][0]["n"] == 300
+    assert told["provenance"]["conventions"]["engine"] == "stream"
+    assert len(told["provenance"]["inputs"]) == 3
+    by_day = invoke([*line, "--score", "old", "--cluster-by", "day"])
+    assert "3 clusters" in by_day.stdout
+
+
+def test_a_stream_and_memory_print_the_same_value(days: Path) -> None:
+    file = days / "day=mon" / "part.parquet"
+    line = ["regression", str(file), "--truth", "new", "--predicted", "old", "--format", "csv"]
+    line += ["-m", "RMSE", "-m", "R2"]
+    tables = [invoke([*line, "--engine", engine]).stdout for engine in ("stream", "memory")]
+    values = [[row.split(",")[2][:12] for row in t.splitlines()[1:]] for t in tables]
+    assert values[0] == values[1]
+    assert len(values[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--slice", "day"], "--slice takes all rows in memory"),
+        (["--count", "old"], "--count takes all rows in memory"),
+        (["--cutoffs", "0,1"], "--cutoffs takes all rows in memory"),
+        (["--threshold", "youden"], "takes a number"),
+        (["--memory", "lots"], "lots"),
+    ],
+)
+def test_what_takes_all_rows_says_so(days: Path, more: list[str], words: str) -> None:
+    line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]
+    made = invoke([*line, "--score", "old", *more])
+    assert made.exit_code
+    assert words in f"{made.stderr} {made.exception}"
+
+
+def test_a_report_has_curves_of_a_stream(days: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]
+    made = invoke([*line, "--score", "old", "--report", str(page)])
+    assert made.exit_code == 0, made.stderr
+    assert "ROC" in page.read_text("utf-8")

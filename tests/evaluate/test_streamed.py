@@ -1,0 +1,318 @@
+"""Tables in batches: the numbers of the same rows in memory, and what a stream cannot have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, feather, parquet
+
+import calipers as cal
+from calipers.data import streams
+from calipers.data.errors import InputError
+
+ROWS = 600
+DESIGNS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "weighted": {"weight": "w"},
+    "clustered": {"cluster": "user"},
+    "both": {"weight": "w", "cluster": "user"},
+}
+designs = pytest.mark.parametrize("design", DESIGNS)
+OF_CLASSES = (
+    "AUC",
+    "PR-AUC",
+    "AP",
+    "log-loss",
+    "Brier",
+    "calibration-slope",
+    "calibration-intercept",
+    "accuracy",
+    "F1",
+    "MCC",
+)
+OF_NUMBERS = ("RMSE", "MSE", "MAE", "R2", "Pearson", "mean-error")
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", 70)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    random = np.random.default_rng(4)
+    user = random.integers(0, 40, ROWS)
+    latent = random.normal(size=ROWS) + random.normal(size=40)[user] / 2
+    truth = random.random(ROWS) < 1 / (1 + np.exp(-latent))
+    near, far = latent + 0.3 * random.normal(size=ROWS), latent + random.normal(size=ROWS)
+    weight = random.integers(0, 4, ROWS) / 2
+    return pa.table(
+        {
+            "y": truth.astype(np.int8),
+            "word": np.where(truth, "yes", "no"),
+            # Few enough digits for ties across batches.
+            "near": (1 / (1 + np.exp(-near.round(1)))).astype(np.float32),
+            "far": (1 / (1 + np.exp(-far.round(1)))).astype(np.float32),
+            "said": (far > 0).astype(np.int8),
+            "w": weight,
+            "user": np.char.add("u", user.astype(str)),
+            "real": latent,
+            "guess": near,
+            "other": far,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def path(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("stream") / "rows.parquet"
+    parquet.write_table(table, file, row_group_size=130)
+    return file
+
+
+def equal(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
+    """Values, standard errors, intervals, defaults, differences and tests."""
+    assert [(e.system, e.measure, e.n) for e in ours] == [
+        (e.system, e.measure, e.n) for e in theirs
+    ]
+    for a, b in zip(ours, theirs, strict=True):
+        near = {"rel": 1e-11, "abs": 1e-12, "nan_ok": True}
+        assert a.value == pytest.approx(b.value, **near), a.measure
+        if not np.isnan(a.default):
+            assert a.default == pytest.approx(b.default, **near), a.measure
+        if a.method == b.method:
+            assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-7), a.measure
+        if "Wilson" not in b.method:
+            assert a.standard_error == pytest.approx(b.standard_error, rel=1e-7, nan_ok=True)
+    if theirs.comparison is None:
+        assert ours.comparison is None
+        return
+    assert ours.comparison is not None
+    for one, other in zip(ours.comparison.differences, theirs.comparison.differences, strict=True):
+        assert (one.measure, one.system, one.baseline) == (
+            other.measure,
+            other.system,
+            other.baseline,
+        )
+        assert one.value == pytest.approx(other.value, rel=1e-9, abs=1e-12)
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-6)
+        if one.test == other.test:
+            assert one.p == pytest.approx(other.p, rel=1e-5, abs=1e-12), one.measure
+        # Drawn maxima of vectors with the same inner products, which need not be the same vectors.
+        assert one.p_adjusted == pytest.approx(other.p_adjusted, abs=0.02)
+
+
+@designs
+def test_two_classes_are_as_in_memory(path: Path, design: str) -> None:
+    """Two systems of probabilities: every number that rests on errors, and their differences."""
+    asked = {"measures": list(OF_CLASSES), "interval": "analytic", **DESIGNS[design]}
+    ours, theirs = (
+        cal.classification("y", probability=["near", "far"], data=path, engine=engine, **asked)
+        for engine in ("stream", "memory")
+    )
+    equal(ours, theirs)
+    assert [c.counts.tolist() for c in ours.confusions] == [
+        c.counts.tolist() for c in theirs.confusions
+    ]
+
+
+@designs
+def test_numbers_are_as_in_memory(path: Path, design: str) -> None:
+    asked = {"measures": list(OF_NUMBERS), "interval": "analytic", **DESIGNS[design]}
+    ours, theirs = (
+        cal.regression("real", ["guess", "other"], data=path, engine=engine, **asked)
+        for engine in ("stream", "memory")
+    )
+    kept = [e for e in theirs if e.measure != "MAE" or e.system]
+    assert len(kept) == len(list(ours))
+    equal(ours, theirs)
+
+
+@pytest.mark.parametrize("level", [0.9, 0.99])
+def test_comparing_anew_asks_the_stream_again(path: Path, level: float) -> None:
+    ours, theirs = (
+        cal.classification(
+            "y", score=["near", "far"], data=path, engine=engine, measures=["AUC"]
+        ).compare(level=level)
+        for engine in ("stream", "memory")
+    )
+    a, b = ours.differences[0], theirs.differences[0]
+    assert (a.low, a.high, a.p) == pytest.approx((b.low, b.high, b.p), rel=1e-7)
+
+
+def test_any_number_of_threads_gives_the_same_digits(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> str:
+        ev = cal.classification("y", probability=["near", "far"], data=path, engine="stream")
+        return ev.to_json()
+
+    import calipers.evaluate.streamed as module
+
+    whole = found()
+    monkeypatch.setattr(module, "MOST_THREADS", 1)
+    assert found() == whole
+
+
+def test_any_format_and_several_files(table: pa.Table, path: Path, tmp_path: Path) -> None:
+    asked = {"measures": ["AUC", "log-loss", "accuracy"], "engine": "stream", "positive": "yes"}
+    csv.write_csv(table, tmp_path / "rows.csv")
+    feather.write_feather(table, tmp_path / "rows.feather")
+    many = tmp_path / "days"
+    many.mkdir()
+    for k in range(3):
+        parquet.write_table(table.slice(200 * k, 200), many / f"day{k}.parquet")
+    whole = cal.classification("word", probability="near", data=path, **asked)
+    for given in (
+        tmp_path / "rows.feather",
+        many,
+        str(many / "*.parquet"),
+        [many / f"day{k}.parquet" for k in range(3)],
+    ):
+        of = cal.classification("word", probability="near", data=given, **asked)
+        assert [e.value for e in of] == [e.value for e in whole]
+    texts = cal.classification("word", probability="near", data=tmp_path / "rows.csv", **asked)
+    # Arrow writes float32 with the digits that it has.
+    assert [e.value for e in texts] == pytest.approx([e.value for e in whole], rel=1e-6)
+
+
+def test_curves_are_those_of_memory(path: Path) -> None:
+    ours, theirs = (
+        cal.classification("y", probability="near", data=path, engine=engine, measures=["AUC"])
+        for engine in ("stream", "memory")
+    )
+    for a, b in zip(ours.curves, theirs.curves, strict=True):
+        assert a.kind == b.kind
+        for axis in ("x", "y", "threshold", "band_x", "low", "high"):
+            np.testing.assert_array_equal(getattr(a, axis), getattr(b, axis))
+
+
+def test_predicted_labels_and_other_classes(path: Path) -> None:
+    ours, theirs = (
+        cal.classification(
+            "word", {"plain": "word"}, data=path, engine=engine, positive="yes",
+            measures=["recall"],
+        )
+        for engine in ("stream", "memory")
+    )  # fmt: skip
+    assert ours["recall"].value == theirs["recall"].value == 1
+    assert ours["recall"].low == pytest.approx(theirs["recall"].low)
+
+
+def test_a_class_that_comes_late_is_known_from_the_start(tmp_path: Path) -> None:
+    n = 300
+    truth = np.repeat(["no", "yes"], n // 2)
+    parquet.write_table(pa.table({"y": truth, "s": np.arange(n) % 97 / 97}), tmp_path / "t.parquet")
+    ours, theirs = (
+        cal.classification(
+            "y", score="s", data=tmp_path / "t.parquet", positive="yes", engine=engine,
+            measures=["AUC"],
+        )
+        for engine in ("stream", "memory")
+    )  # fmt: skip
+    assert ours["AUC"].value == pytest.approx(theirs["AUC"].value, rel=1e-14)
+    assert ours["AUC"].low == pytest.approx(theirs["AUC"].low, rel=1e-10)
+
+
+def test_missing_values(table: pa.Table, tmp_path: Path) -> None:
+    holes = table["near"].to_pylist()
+    for row in (3, 75, 599):
+        holes[row] = None
+    file = tmp_path / "holes.parquet"
+    parquet.write_table(
+        table.set_column(table.schema.get_field_index("near"), "near", pa.array(holes)), file
+    )
+    with pytest.raises(InputError, match=r"holes\.parquet: score: .*row 3"):
+        cal.classification("y", score="near", data=file, engine="stream")
+    ours, theirs = (
+        cal.classification(
+            "y", score="near", data=file, engine=engine, missing="drop", measures=["AUC"]
+        )
+        for engine in ("stream", "memory")
+    )
+    assert ours["AUC"].value == theirs["AUC"].value
+    assert ours["AUC"].n == 597
+    assert ours.notes[0] == "3 of 600 rows are left out because values are missing."
+
+
+def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_path: Path) -> None:
+    bad = table["near"].to_numpy().copy()
+    bad[400] = 1.5
+    file = tmp_path / "bad.parquet"
+    parquet.write_table(table.append_column("bad", pa.array(bad)), file)
+    with pytest.raises(InputError, match=r"bad\.parquet: probability.*row 50.*from row 350"):
+        cal.classification("y", probability="bad", data=file, engine="stream")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"slices": "user"}, "slices= takes all rows in memory"),
+        ({"count": "w"}, "count= takes all rows in memory"),
+        ({"threshold": "youden"}, "a rule"),
+        ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
+        ({"score": np.arange(3)}, "takes the name of a column"),
+        ({"engine": "steam"}, "did you mean 'stream'"),
+        ({"memory": "much"}, "much"),
+        ({"labels": ["a", "b", "c"]}, "takes two classes"),
+        ({"truth": "user"}, "third class|two classes|positive"),
+        ({"baseline": Path("last.json")}, "row by row"),
+        ({"measures": ["macro-F1"]}, "needs predicted labels"),
+    ],
+)
+def test_what_a_stream_refuses(path: Path, asked: dict[str, Any], words: str) -> None:
+    given = {"truth": "y", "score": "near", "data": path, "engine": "stream", **asked}
+    with pytest.raises(InputError, match=words):
+        cal.classification(**given)
+
+
+def test_ranks_take_all_rows(path: Path) -> None:
+    given = {"data": path, "engine": "stream", "measures": ["Spearman"]}
+    whole = cal.regression("real", "guess", data=path, measures=["Spearman"], engine="memory")
+    assert cal.regression("real", "guess", **given)["Spearman"].value == whole["Spearman"].value
+    with pytest.raises(InputError, match="take all rows in memory"):
+        cal.regression("real", "guess", memory=2000, **given)
+
+
+def test_a_source_that_is_read_once_gives_values(table: pa.Table) -> None:
+    """And the intervals that rest on the statistics; for the rest it says what it takes."""
+    reader = table.to_reader(max_chunksize=100)
+    ev = cal.classification(
+        "y", probability=["near", "far"], data=reader, labels=[0, 1],
+        measures=["AUC", "log-loss"], positive=1,
+    )  # fmt: skip
+    whole = cal.classification(
+        table["y"], probability={"near": table["near"], "far": table["far"]}, measures=["AUC"]
+    )
+    assert ev["near", "AUC"].value == pytest.approx(whole["near", "AUC"].value, rel=1e-14)
+    assert ev["near", "AUC"].has_interval
+    assert ev.comparison is None
+    assert any("takes a second look" in note for note in ev.notes)
+    with pytest.raises(InputError, match="name both classes"):
+        cal.classification("y", score="near", data=table.to_reader())
+    r2 = cal.regression("real", "guess", data=table.to_reader(), measures=["R2"])["R2"]
+    assert r2.no_interval == "one_pass"
+
+
+def test_a_large_file_is_streamed_unasked(path: Path) -> None:
+    asked = {"data": path, "measures": ["AUC"]}
+    in_memory = cal.classification("y", score="near", **asked)
+    streamed = cal.classification("y", score="near", memory=1000, **asked)
+    assert "engine" not in in_memory.provenance["conventions"]
+    assert streamed.provenance["conventions"]["engine"] == "stream"
+    assert streamed["AUC"].value == in_memory["AUC"].value
+
+
+def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:
+    """What asks an evaluation for its rows says that there are none, and gives no number."""
+    ev = cal.classification("y", probability="near", data=path, engine="stream")
+    with pytest.raises(InputError):
+        cal.cutoffs(ev)
+    with pytest.raises(InputError):
+        cal.operating_point(ev, "youden")
+    with pytest.raises(InputError):
+        cal.keep(ev)
