@@ -11,6 +11,7 @@ pub mod distances;
 pub mod isotonic;
 pub mod matrices;
 pub mod parallel;
+pub mod powers;
 pub mod random;
 pub mod randomise;
 pub mod resample;
@@ -35,6 +36,8 @@ mod _core {
     use crate::matrices::{dunn_matrix, matrix_sums};
     #[pymodule_export]
     use crate::parallel::progress;
+    #[pymodule_export]
+    use crate::powers::power_sums;
     #[pymodule_export]
     use crate::randomise::{
         randomisation, randomisation_exact, randomised_maxima, randomised_ranges,

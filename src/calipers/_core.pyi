@@ -143,6 +143,14 @@ def matrix_sums(
 def dunn_matrix(
     rows: npt.NDArray[np.floating[Any]], labels: _Ints, clusters: int, start: int = 0
 ) -> tuple[_Floats, _Floats, list[_Fault]]: ...
+def power_sums(
+    x: _Floats,
+    second: npt.NDArray[np.bool_],
+    weight: _Floats | None,
+    lowest: int,
+    bins: int,
+    width: float,
+) -> tuple[_Floats, _Floats | None]: ...
 def isotonic_blocks(positive: _Floats, total: _Floats) -> _Ints: ...
 def isotonic_fits(levels: _Floats, counts: _Ints, grid: _Floats) -> _Floats: ...
 def dirichlet_quantiles(

@@ -161,7 +161,11 @@ class SummedLogits(Statistic):
             return cls(0, none, none, ends, certain, rows)
         lowest = math.floor(float(ends[:, 0].min()) / WIDTH)
         bins = math.floor(float(ends[:, 1].max()) / WIDTH) - lowest + 1
-        sums, squares = _powers(logit, positive, weight, lowest, bins)
+        from calipers import _core
+
+        plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, WIDTH)
+        sums = plain.reshape(2, bins, TERMS + 2)
+        squares = sums if squared is None else squared.reshape(sums.shape)
         return cls(lowest, sums, squares, ends, certain, rows)
 
     def __add__(self, other: Self) -> Self:
@@ -220,29 +224,6 @@ class SummedLogits(Statistic):
             return None
         of = LogitSums(middle[held], self.sums[:, held], self.squares[:, held])
         return of.fit(start, both=both) if np.isfinite(start).all() else None
-
-
-def _powers(
-    logit: FloatArray,
-    positive: npt.NDArray[np.bool_],
-    weight: FloatArray | None,
-    lowest: int,
-    bins: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Sums by class and bin of the powers of the distance from the middle of the bin, weighted, and
-    with squared weights."""
-    place = np.floor(logit / WIDTH).astype(np.int64) - lowest
-    apart = logit - (place + lowest + 0.5) * WIDTH
-    place += positive * np.int64(bins)
-    made = []
-    for column in (weight,) if weight is None else (weight, np.square(weight)):
-        powers = []
-        power: FloatArray = np.ones(len(logit)) if column is None else column
-        for _ in range(TERMS + 2):
-            powers.append(np.bincount(place, power, 2 * bins).astype(np.float64))
-            power = np.asarray(power * apart)
-        made.append(np.stack(powers, axis=-1).reshape(2, bins, TERMS + 2))
-    return made[0], made[-1]
 
 
 @dataclass(frozen=True, eq=False)
