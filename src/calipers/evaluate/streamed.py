@@ -40,11 +40,6 @@ _OF_TABLES = 0.2
 #: What a distinct score takes in a table: itself and four sums.
 _A_SCORE = 40
 
-_MERGED = (
-    "There are more distinct scores than the memory holds: neighbours are taken together, and "
-    "areas lie between the bounds that are given."
-)
-
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
 
@@ -88,12 +83,10 @@ class Streamed:
     def notes(self) -> tuple[str, ...]:
         """How the rows were read, and what was left out of them."""
         stream, lost = self.columns.stream, sum(self._lost.values())
-        exact = [of for of in self.engine.statistics.values() if isinstance(of, ScoreTable)]
-        merged = any(getattr(of, "is_merged", False) for of in exact)
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
         read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
-        return (*((left,) if lost else ()), read, *((_MERGED,) if merged else ()))
+        return (left, read) if lost else (read,)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -208,7 +201,10 @@ class Streamed:
         if isinstance(statistic, ScoreTable):
             most = max(10_000, int(self.memory * _OF_TABLES) // _A_SCORE)
             if len(statistic.scores) > most:
-                return statistic.compress(most // 2)
+                raise InputError(
+                    f"there are more than {most:,} distinct scores, which take more memory than is "
+                    "allowed; allow more with memory=, or round the scores"
+                )
         if isinstance(statistic, NumberRows):
             size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
             if size > self.memory / 2:
@@ -240,12 +236,6 @@ class Streamed:
         found: dict[str, Any] = {}
         if measure.definition.place is not None:
             found["threshold"] = float(measure.threshold(statistic))
-        area = measure.definition.area
-        if area is not None and getattr(statistic, "is_merged", False):
-            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
-            low, high = sorted(ends)
-            found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
-            found["possible"] = "exact"
         return found
 
 

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.results import Evaluation
 
-#: Drawn from so many points at most, each of which is one of the curve.
-MOST_DRAWN = 50_000
-
 #: Of more distinct values, a truth is none of classes.
 MOST_CLASSES = 10_000
 
@@ -258,16 +255,14 @@ def _scored(
     weighted: bool,
 ) -> Scored:
     """What curves are drawn from: the table, or so many of its thresholds."""
-    few = len(table.scores) <= MOST_DRAWN
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     own = replace(settings, interval="none") if weighted else settings
     return Scored(
         name,
-        lambda: table if few else table.compress(MOST_DRAWN),
+        lambda: table,
         own,
         threshold=like.threshold,
-        # Of neighbours taken together nobody knows which probability a row has.
-        probabilities=few and like.probability is not None,
+        probabilities=like.probability is not None,
         names=names,
         independent=not weighted,
     )
