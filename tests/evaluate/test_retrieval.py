@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import calipers as cal
 from calipers.inference.settings import METHODS
@@ -192,3 +193,28 @@ def test_ids_are_bytes_that_need_not_be_utf8(tmp_path: Path) -> None:
     assert ev["RR"].value == 0.5
     assert ev.per_unit is not None
     assert ev.per_unit.ids == ("tè", "té")
+
+
+def test_sums_over_topics_vary_as_n_means() -> None:
+    """√n standard deviations, of a sum and of a difference of two, and Student's t."""
+    random = np.random.default_rng(3)
+    documents = [f"d{i}" for i in range(30)]
+    qrels = {f"q{t}": {d: int(random.random() < 0.4) for d in documents} for t in range(14)}
+    runs = {
+        name: {q: {d: random.random() for d in documents if random.random() < p} for q in qrels}
+        for name, p in (("a", 0.5), ("b", 0.7))
+    }
+    ev = cal.retrieval(qrels, runs, measures=["num_rel_ret"], baseline="a", interval="analytic")
+    a, b = (np.array([sum(qrels[q][d] for d in run[q]) for q in qrels]) for run in runs.values())
+    for made, units in ((ev["b", "num_rel_ret"], b), (next(iter(ev.comparison)), b - a)):
+        se = np.sqrt(14) * units.std(ddof=1)
+        reach = stats.t.ppf(0.975, 13) * se
+        assert (made.value, made.standard_error) == pytest.approx((units.sum(), se))
+        assert (made.low, made.high) == pytest.approx((units.sum() - reach, units.sum() + reach))
+    for interval in ("bootstrap", "percentile"):
+        [found] = cal.retrieval(
+            qrels, runs, measures=["num_rel_ret"], baseline="a", interval=interval
+        ).comparison
+        assert found.standard_error == pytest.approx(np.sqrt(14) * (b - a).std(ddof=1))
+        assert found.low < (b - a).sum() - 5
+        assert found.high > (b - a).sum() + 5
