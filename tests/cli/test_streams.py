@@ -78,3 +78,23 @@ def test_a_report_has_curves_of_a_stream(days: Path, tmp_path: Path) -> None:
     made = invoke([*line, "--score", "old", "--report", str(page)])
     assert made.exit_code == 0, made.stderr
     assert "ROC" in page.read_text("utf-8")
+
+
+def test_several_classes_by_their_columns(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    kind = random.integers(0, 3, 300)
+    shares = random.dirichlet(np.ones(3), 300) / 2 + np.eye(3)[kind] / 2
+    names = ("cat", "dog", "emu")
+    columns = {f"p_{name}": shares[:, k] for k, name in enumerate(names)}
+    file = tmp_path / "kinds.parquet"
+    parquet.write_table(pa.table({"kind": np.array(names)[kind], **columns}), file)
+    line = ["classification", str(file), "--truth", "kind", "--format", "csv", "-m", "log-loss"]
+    found = [
+        invoke([*line, "--engine", engine, "--probability", f"m={of}", *more]).stdout
+        for engine in ("stream", "memory")
+        for of, more in (
+            ("p_*", []),
+            ("p_emu,p_cat,p_dog", ["--labels", "emu,cat,dog"]),
+        )
+    ]
+    assert len({table.splitlines()[1].split(",")[2][:12] for table in found}) == 1

@@ -50,6 +50,9 @@ def table() -> pa.Table:
     truth = random.random(ROWS) < 1 / (1 + np.exp(-latent))
     near, far = latent + 0.3 * random.normal(size=ROWS), latent + random.normal(size=ROWS)
     weight = random.integers(0, 4, ROWS) / 2
+    kind = random.integers(0, 3, ROWS)
+    shares = random.dirichlet(np.ones(3), ROWS) + np.eye(3)[kind]
+    shares /= shares.sum(axis=1, keepdims=True)
     return pa.table(
         {
             "y": truth.astype(np.int8),
@@ -60,6 +63,9 @@ def table() -> pa.Table:
             "said": (far > 0).astype(np.int8),
             "w": weight,
             "user": np.char.add("u", user.astype(str)),
+            "kind": np.array(["cat", "dog", "emu"])[kind],
+            "called": np.array(["cat", "dog", "emu"])[np.where(random.random(ROWS) < 0.7, kind, 1)],
+            **{f"p_{name}": shares[:, k] for k, name in enumerate(("cat", "dog", "emu"))},
             "real": latent,
             "guess": near,
             "other": far,
@@ -85,7 +91,8 @@ def equal(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
         if not np.isnan(a.default):
             assert a.default == pytest.approx(b.default, **near), a.measure
         if a.method == b.method:
-            assert (a.low, a.high) == pytest.approx((b.low, b.high), rel=1e-7), a.measure
+            limits = pytest.approx((b.low, b.high), rel=1e-7, nan_ok=True)
+            assert (a.low, a.high) == limits, a.measure
         if "Wilson" not in b.method:
             assert a.standard_error == pytest.approx(b.standard_error, rel=1e-7, nan_ok=True)
     if theirs.comparison is None:
@@ -118,6 +125,27 @@ def test_two_classes_are_as_in_memory(path: Path, design: str) -> None:
     assert [c.counts.tolist() for c in ours.confusions] == [
         c.counts.tolist() for c in theirs.confusions
     ]
+
+
+@designs
+def test_several_classes_are_as_in_memory(path: Path, design: str) -> None:
+    """One system of labels and one of probabilities."""
+    names = ["accuracy", "macro-F1", "MCC", "recall[dog]", "weighted-precision"]
+    asked = {"interval": "analytic", **DESIGNS[design]}
+    for said, more in (
+        ({"predicted": "called"}, []),
+        ({"probability": {"model": "p_*"}}, ["log-loss", "Brier", "AUC[emu]"]),
+    ):
+        ours, theirs = (
+            cal.classification(
+                "kind", data=path, engine=engine, measures=[*names, *more], **said, **asked
+            )
+            for engine in ("stream", "memory")
+        )
+        equal(ours, theirs)
+        assert [c.counts.tolist() for c in ours.confusions] == [
+            c.counts.tolist() for c in theirs.confusions
+        ]
 
 
 @designs
@@ -258,8 +286,8 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"score": np.arange(3)}, "takes the name of a column"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
-        ({"labels": ["a", "b", "c"]}, "takes two classes"),
-        ({"truth": "user"}, "third class|two classes|positive"),
+        ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is no class"),
+        ({"truth": "user"}, "class"),
         ({"baseline": Path("last.json")}, "row by row"),
         ({"measures": ["macro-F1"]}, "needs predicted labels"),
     ],
@@ -292,7 +320,7 @@ def test_a_source_that_is_read_once_gives_values(table: pa.Table) -> None:
     assert ev["near", "AUC"].has_interval
     assert ev.comparison is None
     assert any("takes a second look" in note for note in ev.notes)
-    with pytest.raises(InputError, match="name both classes"):
+    with pytest.raises(InputError, match="name the classes"):
         cal.classification("y", score="near", data=table.to_reader())
     r2 = cal.regression("real", "guess", data=table.to_reader(), measures=["R2"])["R2"]
     assert r2.no_interval == "one_pass"

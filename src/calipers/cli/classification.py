@@ -155,8 +155,8 @@ def command(
     if is_stream(table, truth, systems, options):
         evaluation = classification(
             truth,
-            **columns_of_stream(table, systems, options, cells=cells, cutoffs=cutoffs),
-            labels=names,
+            **columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs),
+            labels=names if options["positive"] is None or len(names or ()) == 2 else None,
             threshold=_threshold(threshold, costs, prevalence),
             measures=measures or None,
             curves=output.page.wanted,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,7 +48,13 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
     return in_batches(options["engine"], options["memory"], table, [*columns, *others])
 
 
-def by_name(table: str, systems: Systems, options: dict[str, Any], **others: Any) -> dict[str, Any]:
+def by_name(
+    table: str,
+    systems: Systems,
+    options: dict[str, Any],
+    labels: Sequence[str] | None = None,
+    **others: Any,
+) -> dict[str, Any]:
     """What a verb takes of a stream: the columns by their names."""
     from calipers.data.columns import system_name
     from calipers.data.streams import Stream
@@ -62,12 +69,22 @@ def by_name(table: str, systems: Systems, options: dict[str, Any], **others: Any
     stream = Stream.of(table)
     made: dict[str, Any] = {"data": stream, "inputs": ()}
     for kind, specs in systems.columns.items():
-        found = {}
+        found: dict[str, Any] = {}
         for spec in specs:
             name, equals, column = spec.partition("=")
             if not equals or spec in stream.names:
                 name, column = system_name(spec), spec
-            found[name] = column
+            found[name] = _of_classes(column, labels, stream.names)
         if found:
             made[kind] = found
     return made
+
+
+def _of_classes(columns: str, labels: Sequence[str] | None, names: Sequence[str]) -> Any:
+    """One column, or those of the classes in their order."""
+    parts = columns.split(",")
+    if len(parts) == 1 or columns in names:
+        return columns
+    if labels is None or len(labels) != len(parts):
+        raise click.UsageError(f"{columns}: {len(parts)} columns go with as many --labels")
+    return dict(zip(labels, parts, strict=True))

@@ -41,18 +41,13 @@ from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.soft import soft
 from calipers.evaluate.stream_columns import Columns, in_batches
-from calipers.evaluate.streamed_classes import of_two_classes
+from calipers.evaluate.streamed_classes import of_classes
 from calipers.evaluate.subjects import of_two_classes as findings_of_two
-from calipers.evaluate.two_systems import Threshold, systems_of_two
+from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.systems.binary import System
-
-_ABOUT_TWO = (
-    "positive= and threshold= are about two classes: name a positive class and leave out labels= "
-    "(or name two there), or leave out both"
-)
 
 
 @verb
@@ -198,7 +193,7 @@ def classification(
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
         refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y}
-        return of_two_classes(
+        return of_classes(
             Columns.of(data, truth, named, weight, cluster, missing, refused), settings,
             positive, labels, threshold, measures, undefined, baseline, primary,
             curves=curves, memory=budget(memory),
@@ -247,7 +242,7 @@ def classification(
     if two or (labels is None and (positive is not None or len(truth.labels) <= 2)):
         return _of_two(truth, predicted, positive, labels, threshold, **columns, **shared)
     if positive is not None or threshold is not None:
-        raise InputError(_ABOUT_TWO)
+        raise InputError(ABOUT_TWO)
     from calipers.evaluate.multiclass import multiclass
 
     return multiclass(truth, predicted, labels=labels, **columns, **shared)

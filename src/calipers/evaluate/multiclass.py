@@ -90,9 +90,9 @@ def multiclass(
     found = _classes(truth, predicted, score, probability, labels)
     weights, clusters = weights_and_clusters(weight, cluster, len(found.codes), repeats)
     rows = Problem(replace(found, codes=repeats(found.codes)), weights, clusters, settings)
-    given = _systems(rows, found, predicted, score, probability, repeats)
+    given = systems_of_classes(rows, found, predicted, score, probability, repeats)
     chosen = choose_measures(
-        measures, _default_measures(given), "classification", undefined=undefined
+        measures, default_measures(given), "classification", undefined=undefined
     )
     systems: dict[str, ClassSystem] = asked_of(given, chosen)
     return evaluated(
@@ -150,7 +150,7 @@ def _scored(systems: Sequence[ClassSystem]) -> list[Scored]:
     ]
 
 
-def _default_measures(systems: Mapping[str, ClassSystem]) -> list[str]:
+def default_measures(systems: Mapping[str, ClassSystem]) -> list[str]:
     """Every usual measure that all systems can serve."""
     many = len(next(iter(systems.values())).problem.names) > MANY_CLASSES
     usual = (
@@ -198,7 +198,7 @@ def _classes(
     )
 
 
-def _systems(
+def systems_of_classes(
     problem: Problem,
     classes: Classes,
     predicted: Any,

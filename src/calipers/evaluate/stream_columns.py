@@ -65,7 +65,8 @@ class Columns:
 
     stream: Stream
     truth: str
-    said: Mapping[str, Mapping[str, str]]
+    #: Of each kind the column of each system, or a column for each class.
+    said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
     weight: str | None
     cluster: str | None
     missing: str = "error"
@@ -103,8 +104,8 @@ class Columns:
     @property
     def names(self) -> list[str]:
         """All that are read, each once."""
-        said = (name for of in self.said.values() for name in of.values())
-        others = (self.truth, *said, self.weight, self.cluster)
+        said = [column for of in self.said.values() for column in of.values()]
+        others = (self.truth, *_flat(said), self.weight, self.cluster)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property
@@ -123,7 +124,23 @@ def _one(given: Any, what: str, stream: Stream) -> str | None:
     return given
 
 
-def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str]:
+def _columns(given: Any, what: str, stream: Stream) -> str | dict[str, str] | None:
+    """One column; or a column for each class, as a dict or as ``p_*``."""
+    if isinstance(given, Mapping):
+        named = ((str(name), _one(column, what, stream)) for name, column in given.items())
+        return {name: column for name, column in named if column is not None}
+    if isinstance(given, str) and given.endswith("*") and given not in stream.names:
+        start = given[:-1]
+        found = {n[len(start) :]: n for n in stream.names if n.startswith(start) and n != start}
+        if not found:
+            hint = did_you_mean(start, stream.names)
+            raise InputError(f"{stream.name}: no column begins with {start!r}; {hint}")
+        return found
+    return _one(given, what, stream)
+
+
+def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str | Mapping[str, str]]:
+    columns: Mapping[str, Any]
     if isinstance(given, Mapping):
         columns = {str(name): column for name, column in given.items()}
     elif isinstance(given, list | tuple):
@@ -132,5 +149,29 @@ def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str]:
         columns = {UNNAMED: given}
     if not columns:
         raise InputError(f"{kind}: no system is named")
-    found = {name: _one(column, kind, stream) for name, column in columns.items()}
+    found = {name: _columns(column, kind, stream) for name, column in columns.items()}
     return {name: column for name, column in found.items() if column is not None}
+
+
+#: Of more distinct values, a column is none of classes.
+MOST_CLASSES = 10_000
+
+
+def distinct(stream: Stream, column: str, what: str) -> Any:
+    """The distinct labels of a column, in a look at it alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not stream.again:
+        raise InputError(
+            f"{stream.name}: can be read only once: name the classes, as in labels=[0, 1]"
+        )
+    found: Any = None
+    for batch in stream.batches([column]):
+        new = pc.unique(batch.columns[column])
+        if pa.types.is_dictionary(new.type):
+            new = new.dictionary_decode()
+        found = new if found is None else pc.unique(pa.concat_arrays([found, new]))
+        if len(found) > MOST_CLASSES:
+            raise InputError(f"{what}: has more than {MOST_CLASSES:,} classes")
+    return found.drop_null()

@@ -155,7 +155,7 @@ class Streamed:
         truth = columns[c.truth]
         return Part(
             truth,
-            {k: {n: columns[name] for n, name in of.items()} for k, of in c.said.items()},
+            {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()},
             None if c.weight is None else columns[c.weight],
             None if c.cluster is None else self._clusters(columns[c.cluster]),
             len(truth),
@@ -239,6 +239,13 @@ class Streamed:
         return found
 
 
+def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
+    """One column, or one for each class."""
+    if isinstance(named, str):
+        return columns[named]
+    return {name: columns[column] for name, column in named.items()}
+
+
 def clusters_of(part: Part, kept: Any, weight: FloatArray | None) -> Clusters | None:
     """The clusters of the rows of a batch that are kept."""
     if part.clusters is None:
@@ -304,3 +311,12 @@ def files_of(stream: Stream) -> list[Any]:
     return [Origin("table", path, bytes=Path(path).stat().st_size) for path in stream.files] or [
         Origin("table", stream.name)
     ]
+
+
+def statistics_of(engine: Local, kind: type) -> dict[str, Any]:
+    """A statistic of this kind of each system that has one."""
+    found: dict[str, Any] = {}
+    for (name, _), statistic in engine.statistics.items():
+        if isinstance(statistic, kind):
+            found.setdefault(name, statistic)
+    return found

@@ -12,15 +12,23 @@ import numpy as np
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored
 from calipers.data.arrays import as_weights
-from calipers.data.classes import check_classes, coded, name_of, place_of, positions
+from calipers.data.classes import Coded, check_classes, coded, name_of, place_of, positions
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
-from calipers.evaluate.stream_columns import Columns
-from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of
-from calipers.evaluate.two_systems import Threshold, systems_of_two
+from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, distinct
+from calipers.evaluate.streamed import (
+    Part,
+    Streamed,
+    clusters_of,
+    evaluated,
+    files_of,
+    statistics_of,
+)
+from calipers.evaluate.streamed_many import of_many_classes
+from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import usual_measures
 from calipers.once import kept
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
@@ -28,22 +36,55 @@ from calipers.systems.binary import System
 from calipers.systems.thresholds import Rule
 
 if TYPE_CHECKING:
-    from calipers.data.streams import Stream
     from calipers.engines.local import Local
     from calipers.evaluate.kept import Baseline
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Evaluation
 
-#: Of more distinct values, a truth is none of classes.
-MOST_CLASSES = 10_000
 
-
-def of_two_classes(
+def of_classes(
     columns: Columns,
     settings: Settings,
     positive: Any,
     labels: Sequence[Any] | None,
+    threshold: Threshold,
+    measures: MeasureNames | None,
+    undefined: str,
+    baseline: Baseline,
+    primary: str | None,
+    *,
+    curves: bool,
+    memory: int,
+) -> Evaluation:
+    """How well systems tell classes apart, two or more, batch by batch."""
+    if labels is not None:
+        found = coded(list(labels), "labels")
+        found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)
+    else:
+        found = coded(distinct(columns.stream, columns.truth, "truth"), "truth")
+        check_classes(found, columns.stream.rows or MOST_CLASSES)
+    scores = [
+        of for kind, given in columns.said.items() if kind != "predicted" for of in given.values()
+    ]
+    alone = bool(scores) and all(isinstance(column, str) for column in scores)
+    said = positive is not None or threshold is not None or alone
+    two = labels is not None and len(labels) == 2 and said
+    shared = (measures, undefined, baseline, primary)
+    if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
+        return _of_two(
+            columns, settings, _classes(found, positive, labels), threshold, *shared,
+            curves=curves, memory=memory,
+        )  # fmt: skip
+    if positive is not None or threshold is not None:
+        raise InputError(ABOUT_TWO)
+    return of_many_classes(columns, settings, found, labels, *shared, memory=memory)
+
+
+def _of_two(
+    columns: Columns,
+    settings: Settings,
+    classes: _Classes,
     threshold: Threshold,
     measures: MeasureNames | None,
     undefined: str,
@@ -60,7 +101,6 @@ def of_two_classes(
             "threshold: a rule chooses it among all rows, which takes engine='memory'; a stream "
             "takes a number"
         )
-    classes = _classes(columns, positive, labels)
     build = _Build(columns, classes, threshold, settings)
     template = build.like(np.array([1.0, 1.0]))
     chosen = choose_measures(measures, usual_measures(template), "classification",
@@ -74,8 +114,8 @@ def of_two_classes(
     names = classes.names
 
     def shown_of(engine: Local) -> dict[str, Any]:
-        matrices = _of(engine, ConfusionMatrix)
-        tables = _of(engine, ScoreTable)
+        matrices = statistics_of(engine, ConfusionMatrix)
+        tables = statistics_of(engine, ScoreTable)
         weighted = columns.weight is not None or columns.cluster is not None
         drawn = [
             _scored(name, table, template[name], settings, names, weighted=weighted)
@@ -136,40 +176,13 @@ class _Classes:
         return Labels(self.names, is_positive[column.codes], self.others, self.all)
 
 
-def _classes(columns: Columns, positive: Any, labels: Sequence[Any] | None) -> _Classes:
-    """The classes there are: those named, or those of a look at the truth alone."""
-    if labels is not None:
-        if len(labels) != 2:
-            raise InputError("labels: a stream takes two classes, or a positive one")
-        found = coded(list(labels), "labels")
-    else:
-        found = coded(_distinct(columns.stream, columns.truth), "truth")
-        check_classes(found, columns.stream.rows or MOST_CLASSES)
+def _classes(found: Coded, positive: Any, labels: Sequence[Any] | None) -> _Classes:
+    """The classes there are, of the labels that occur or are named."""
     two = two_classes(found, positive, both=labels)
     known = dict(zip(map(name_of, found.labels), two.positive[: len(found.labels)], strict=False))
     # A class that has no row is known as well.
     known |= {two.names[1]: True, two.names[0]: False} if not two.others else {}
     return _Classes(two.names, two.others, two.classes, known)
-
-
-def _distinct(stream: Stream, truth: str) -> Any:
-    """The distinct values of the truth."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not stream.again:
-        raise InputError(
-            f"{stream.name}: can be read only once: name both classes, as in labels=[0, 1]"
-        )
-    found: Any = None
-    for batch in stream.batches([truth]):
-        new = pc.unique(batch.columns[truth])
-        if pa.types.is_dictionary(new.type):
-            new = new.dictionary_decode()
-        found = new if found is None else pc.unique(pa.concat_arrays([found, new]))
-        if len(found) > MOST_CLASSES:
-            raise InputError(f"truth: has more than {MOST_CLASSES:,} classes, expected two")
-    return found.drop_null()
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,15 +247,6 @@ def _of_class(systems: Mapping[str, System]) -> FloatArray:
     """The weight of the negatives and of the positives."""
     one = next(iter(systems.values()))
     return np.bincount(one.labels.positive, one.weight, 2).astype(np.float64)
-
-
-def _of(engine: Local, kind: type) -> dict[str, Any]:
-    """A statistic of this kind of each system that has one."""
-    found: dict[str, Any] = {}
-    for (name, _), statistic in engine.statistics.items():
-        if isinstance(statistic, kind):
-            found.setdefault(name, statistic)
-    return found
 
 
 def _scored(

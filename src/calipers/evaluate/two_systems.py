@@ -23,6 +23,11 @@ from calipers.systems.thresholds import NoThresholdError, Rule
 #: A number, a rule, or either for each system.
 Threshold: TypeAlias = "float | str | Rule | Mapping[str, float | str | Rule] | None"
 
+ABOUT_TWO = (
+    "positive= and threshold= are about two classes: name a positive class and leave out labels= "
+    "(or name two there), or leave out both"
+)
+
 
 def systems_of_two(
     plain: Callable[[str], System],
