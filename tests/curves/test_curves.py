@@ -444,6 +444,7 @@ def test_of_several_systems_all_are_given() -> None:
     assert curves["b"].x.tolist() == cal.curve(ev, "ROC", "b").x.tolist()
     assert len(curves.chart().figures) == 1  # all in one plane
     assert len(curves.to_frame()) == sum(map(len, curves))
+    assert curves["B"] is curves["b"]
     with pytest.raises(KeyError, match="systems: a, b, hard"):
         curves["c"]
     with pytest.raises(cal.InputError, match="hard: PR needs scores"):

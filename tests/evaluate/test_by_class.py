@@ -99,7 +99,9 @@ def test_of_several_systems_by_name_and_of_labels_alone() -> None:
     assert [t.system for t in tables] == ["soft", "hard"]
     assert "AUC" not in tables["hard"].values
     assert len(tables.to_frame()) == 6
-    assert tables["hard"] is ev.per_class("hard")
+    assert tables["hard"] is ev.per_class("hard") is tables["Hard"]
+    with pytest.raises(KeyError, match="systems: soft, hard"):
+        tables["tree"]
     with pytest.raises(cal.InputError, match="no system 'tree'; there are 'soft', 'hard'"):
         ev.per_class("tree")
     assert repr(tables) == str(tables)

@@ -72,6 +72,8 @@ def test_at_the_prevalence_of_use() -> None:
         SICK, score=MARKER, threshold=1.0, measures=["precision@prevalence=0.01"]
     )
     assert made.rows()[0]["PPV@prevalence=0.01"] == ev["PPV@prevalence=0.01"].value
+    other = cal.cutoffs(SICK, MARKER, at=[1.0], prevalence=0.01, measures=["LR+"], interval="none")
+    assert other.measures == ("LR+", "precision@prevalence=0.01", "NPV@prevalence=0.01")
 
 
 @pytest.mark.parametrize(

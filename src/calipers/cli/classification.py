@@ -140,7 +140,7 @@ def command(
     _check_classes(names, options["positive"], systems)
     from calipers.data.columns import by_name
     from calipers.evaluate.classification import classification
-    from calipers.evaluate.shared import DEFAULT
+    from calipers.evaluate.shared import DEFAULT, at_prevalence
 
     asked_for = measures
     others = systems.columns["probability"] or systems.columns["predicted"]
@@ -150,8 +150,7 @@ def command(
         rest = tuple(name for name in measures if name not in of_counts)
         measures = rest or (("AUC",) if of_counts else ())
     elif prevalence is not None:
-        there = (f"precision@prevalence={prevalence}", f"NPV@prevalence={prevalence}")
-        measures = (*(measures or (DEFAULT,)), *there)
+        measures = tuple(map(str, at_prevalence(measures or (DEFAULT,), prevalence)))
     if is_stream(table, truth, systems, options):
         evaluation = classification(
             truth,

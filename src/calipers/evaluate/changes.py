@@ -140,7 +140,7 @@ def _tested(
 def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequence[Difference]:
     """A system now against then, on the topics that both evaluations kept."""
     from calipers.evaluate.compare import paired_comparison
-    from calipers.evaluate.kept import Recalled, statistics_of
+    from calipers.evaluate.kept import Recalled
     from calipers.evaluate.shared import make_settings
     from calipers.evaluate.topics import TopicScores
     from calipers.measures import TASKS, parse
@@ -152,7 +152,8 @@ def _paired(before: Evaluation, after: Evaluation, old: str, new: str) -> Sequen
         return ()
     measures = [parse(name, TASKS[after.task]) for name in both]
     topics = after.kept.ids
-    own = statistics_of(after.kept, new, {measure.definition.on for measure in measures})
+    now = Recalled(new, after.kept.systems[new], after.kept, "the second")
+    own = now.statistics({measure.definition.on for measure in measures}, topics)
     recalled = Recalled(_THEN, before.kept.systems[old], before.kept, "the first")
     recalled.check_common(after.kept.common)
     said = after.provenance

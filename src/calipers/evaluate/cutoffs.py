@@ -10,18 +10,22 @@ import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import finite, verb
-from calipers.evaluate.shared import MeasureNames, choose_measures, make_settings, names_asked
+from calipers.evaluate.shared import (
+    MeasureNames,
+    at_prevalence,
+    choose_measures,
+    make_settings,
+    names_asked,
+)
 from calipers.inference import policy
 from calipers.inference.settings import Settings
-from calipers.measures import TASKS, Measure, parse
+from calipers.measures import Measure
 from calipers.results import Cutoffs, CutoffTable, Evaluation
 from calipers.statistics import ConfusionMatrix, FloatArray
 from calipers.systems.binary import System
 
 #: What a diagnostic test is reported by, where no measure is named.
 USUAL = ("sensitivity", "specificity", "PPV", "NPV", "LR+", "LR-")
-#: Those that depend on how frequent positives are.
-_OF_PREVALENCE = frozenset({"precision", "NPV"})
 #: Of more distinct scores so many are taken, the rows between them as equal in number as can be.
 MOST = 200
 #: Every distinct score is a cut-off.
@@ -64,7 +68,8 @@ def cutoffs(
         Measures of counts, under the names that people are to see; sensitivity, specificity, PPV,
         NPV and both likelihood ratios if none are named.
     prevalence
-        The share of positives where the test will be used: PPV and NPV are those there.
+        The share of positives where the test will be used: PPV and NPV are those there, and are
+        among the measures.
     system
         One system of several; all of them unless named.
     interval, level, resamples, seed
@@ -107,7 +112,7 @@ def cutoffs(
     if measures is not None:
         asked = [measures] if isinstance(measures, str | Measure) else list(measures)
     if prevalence is not None:
-        asked = [_at_prevalence(name, prevalence) for name in asked]
+        asked = at_prevalence(asked, prevalence)
     chosen = choose_measures(asked, USUAL, "classification")
     for measure in chosen:
         if measure.definition.on is not ConfusionMatrix or measure.viewed:
@@ -119,16 +124,6 @@ def cutoffs(
         for one in taken.values()
     ]
     return Cutoffs(tuple(tables), settings.level, names_asked(chosen), tuple(notes))
-
-
-def _at_prevalence(name: Any, prevalence: float) -> Any:
-    """The name of PPV or NPV where the share of positives is another; any other name as it is."""
-    share = finite(prevalence, "prevalence", "a share of rows")
-    if not 0 <= share <= 1:
-        raise InputError(f"prevalence is {shown(prevalence)}, expected a share between 0 and 1")
-    there = f"@prevalence={share}"
-    plain = isinstance(name, str) and str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
-    return f"{name}{there}" if plain else name
 
 
 def _systems(

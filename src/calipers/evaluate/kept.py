@@ -236,23 +236,29 @@ class Recalled:
             )
 
     def as_statistics(self, like: Statistics, topics: Sequence[str]) -> dict[Any, Any]:
-        """The statistics of the system over these topics, of the kinds that ``like`` has."""
+        """The statistics of the system over these topics, of the kinds that ``like`` has, and of
+        the same judgments."""
+        made = self.statistics(like, topics)
+        for kind, own in like.items():
+            if not _same_judgments(own, made[kind]):
+                raise FileError(
+                    f"{self.where}: the judgments differ from today's; systems are compared by the "
+                    "same ones"
+                )
+        return made
+
+    def statistics(self, kinds: Iterable[type], topics: Sequence[str]) -> dict[Any, Any]:
+        """The statistics of the system over these topics, of these kinds."""
         order = self.order(topics, len(topics))
         made: dict[Any, Any] = {}
-        for kind, own in like.items():
+        for kind in kinds:
             text = self.said.get(kind.__name__)
             if text is None:
                 raise FileError(
                     f"{self.where}: {self.name} was evaluated by other measures; these need "
                     f"{kind.__name__}, which was not kept"
                 )
-            taken = self._read(kind, text, order)
-            if not _same_judgments(own, taken):
-                raise FileError(
-                    f"{self.where}: the judgments differ from today's; systems are compared by the "
-                    "same ones"
-                )
-            made[kind] = taken
+            made[kind] = self._read(kind, text, order)
         return made
 
     def _read(self, kind: Any, text: Any, order: npt.NDArray[np.intp]) -> Any:
@@ -272,18 +278,6 @@ _UNREADABLE = (
 def _unpacked(kind: Any, text: Any) -> Any:
     """A statistic, of what :func:`of_topics` made of it."""
     return kind.from_bytes(zlib.decompress(base64.b64decode(text, validate=True)))
-
-
-def statistics_of(kept: Kept, name: str, kinds: Iterable[type]) -> dict[Any, Any]:
-    """The statistics of a system over the topics that were kept, of these kinds."""
-    made: dict[Any, Any] = {}
-    for kind in kinds:
-        text = kept.systems.get(name, {}).get(kind.__name__)
-        try:
-            made[kind] = _unpacked(kind, text)
-        except _UNREADABLE as error:
-            raise InputError(f"what was kept of {name} has no {kind.__name__}") from error
-    return made
 
 
 def _same_judgments(first: Any, second: Any) -> bool:

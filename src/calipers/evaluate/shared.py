@@ -11,7 +11,8 @@ import numpy as np
 from calipers import __version__
 from calipers.data.arrays import as_array, as_numbers, same_length
 from calipers.data.classes import name_of
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.evaluate.arguments import finite
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
 from calipers.measures.averages import UNDEFINED
@@ -129,6 +130,26 @@ def names_of(asked: MeasureNames | None, default: Sequence[str]) -> list[str | M
     if not names:
         raise InputError("no measure was asked for")
     return [own for name in names for own in (default if name == DEFAULT else (name,))]
+
+
+#: Those that depend on how frequent positives are.
+_OF_PREVALENCE = ("precision", "NPV")
+
+
+def at_prevalence(asked: Sequence[str | Measure], prevalence: float) -> list[str | Measure]:
+    """Measures where the share of positives is another: those of PPV and NPV that are named are
+    those there, and where neither is, both are added."""
+    share = finite(prevalence, "prevalence", "a share of rows")
+    if not 0 <= share <= 1:
+        raise InputError(f"prevalence is {shown(prevalence)}, expected a share between 0 and 1")
+    there = f"@prevalence={share}"
+    named = [isinstance(n, str) and n != DEFAULT and _depends(n) for n in asked]
+    made = [f"{n}{there}" if own else n for n, own in zip(asked, named, strict=True)]
+    return made if any(named) else [*made, *(f"{name}{there}" for name in _OF_PREVALENCE)]
+
+
+def _depends(name: str) -> bool:
+    return str(parse(name, TASKS["classification"])) in _OF_PREVALENCE
 
 
 def choose_measures(

@@ -225,7 +225,7 @@ class Evaluation(Written, Tidy):
         1   dog   1.0     1.0   0.333333
         2   fox   1.0     0.0        NaN
         """
-        from calipers.results.asked import refused
+        from calipers.results.asked import meant, refused
         from calipers.results.labels import LabelTables
 
         tables = LabelTables(t for t in self.label_tables if t.of in ("class", "label"))
@@ -235,7 +235,7 @@ class Evaluation(Written, Tidy):
                 "have several of; of two classes the evaluation itself has all measures"
             )
         if system is not None:
-            return tables[system]
+            return tables[meant("system", system, (table.system for table in tables))]
         return tables[0] if len(tables) == 1 else tables
 
     @property
@@ -295,8 +295,9 @@ class Evaluation(Written, Tidy):
         """Tidy rows: one estimate each."""
         names = self.kinds()
         return [
-            {name: getattr(e, name, self.asked.get(e.measure, "")) for name in names}
+            {name: getattr(e, name) for name in names}
             | {"undefined": because(e.undefined)}
+            | ({"asked": self.asked.get(e.measure, "")} if self.asked else {})
             for e in self.estimates
         ]
 

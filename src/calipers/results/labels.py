@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from calipers.results.fields import FloatArray, Level, OneOf
-from calipers.results.written import Written, repeated
+from calipers.results.written import Written, of_system, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,10 +128,7 @@ class LabelTables(Sequence[LabelTable]):
     def __getitem__(self, key: int | str | slice) -> LabelTable | tuple[LabelTable, ...]:
         if not isinstance(key, str):
             return self._tables[key]
-        from calipers.results.asked import meant
-
-        by_name = {table.system: table for table in self}
-        return by_name[meant("system", key, by_name)]
+        return of_system(self, key)
 
     def __len__(self) -> int:
         return len(self._tables)

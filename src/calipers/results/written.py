@@ -107,12 +107,15 @@ S = TypeVar("S", bound=OfSystem)
 
 
 def of_system(several: Iterable[S], name: str) -> S:
-    """That of the system of this name; :class:`KeyError` says which there are."""
-    there = tuple(several)
-    for one in there:
-        if one.system == name:
-            return one
-    raise KeyError(f"{name!r} is not here; systems: {', '.join(one.system for one in there)}")
+    """That of the system of this name, or of the only one that differs from it in capitals alone;
+    :class:`KeyError` says which there are."""
+    from calipers.results.asked import alike
+
+    there = {one.system: one for one in several}
+    found = alike(name, there)
+    if found is None:
+        raise KeyError(f"{name!r} is not here; systems: {', '.join(there)}")
+    return there[found]
 
 
 def without_head(data: Any, cls: type, path: str) -> Any:
