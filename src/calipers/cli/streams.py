@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from fnmatch import fnmatchcase as fnmatch
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,10 +44,25 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
     """Whether the table is to be read in batches."""
     from calipers.evaluate.stream_columns import in_batches
 
-    specs = [spec for of in systems.columns.values() for spec in of]
-    columns = [truth, *(spec.rpartition("=")[2] for spec in specs)]
-    others = [options.get(key) for key in ("weight", "cluster") if options.get(key)]
-    return in_batches(options["engine"], options["memory"], table, [*columns, *others])
+    specs = [truth, *(spec for of in systems.columns.values() for spec in of)]
+    specs += [options[key] for key in ("weight", "cluster") if options.get(key)]
+    columns = _there(table, specs) if options["engine"] is None else []
+    return in_batches(options["engine"], options["memory"], table, columns)
+
+
+def _there(table: str, specs: Sequence[str]) -> list[str]:
+    """The columns of a file that are meant; what is none of its columns is told where it is
+    read."""
+    from calipers.data.streams import Stream
+
+    if not os.path.isfile(table):  # noqa: PTH113
+        return []
+    names, found = Stream.of(table).names, []
+    for spec in specs:
+        several = [spec] if spec in names else spec.rpartition("=")[2].split(",")
+        for column in several:
+            found += [name for name in names if fnmatch(name, column) or name == column]
+    return found
 
 
 def by_name(
