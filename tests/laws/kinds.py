@@ -341,6 +341,9 @@ KINDS = {
         Kind("quantiles", Moments,
              st.tuples(NUMBERS, st.tuples(*[NUMBERS] * 5).map(sorted).map(tuple), WEIGHTS),
              _quantiles, lambda rows, _: [(y, (y,) * 5, w) for y, _, w in rows]),
+        *(Kind(family, on, st.tuples(st.just(0.0), POSITIVE, WEIGHTS), build, _same)
+          for family, on, build in (("costs", Moments, _losses),
+                                    ("cost-quantiles", NumberRows, _numbers))),
         Kind("partitions", ContingencyTable, st.tuples(st.integers(0, 2), st.integers(0, 3)),
              _contingency, _same, weighted=False),
         Kind("silhouettes", Moments,
@@ -445,6 +448,7 @@ VALUES: dict[str, Callable[[Random], Any]] = {
     "predictors": _one_of(0, 1, 2),
     "p": _between(0.1, 0.95),
     "patience": _between(0.05, 0.95),
+    "percentile": _one_of(5, 50, 95, 99.9),
     "scale": _one_of("nominal", "ordinal", "interval"),
     "smoothing": _between(1.0, 4.0, 2.0, 3.0),
     "gain": _one_of("binary", "scale"),

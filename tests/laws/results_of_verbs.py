@@ -99,6 +99,14 @@ MADE: dict[str, Callable[[], Any]] = {
     "graded rows": lambda: cal.ranking(
         np.arange(ROWS) // 6, CLASSES, SCORES, slices={"half": np.arange(ROWS) // 30}, **FEW
     ),
+    "costs": lambda: cal.from_values(
+        {"slow": [0.8, 0.9, 0.7, 0.8], "fast": [0.5, 0.7, 0.6, 0.4], "old": [0.4, 0.7, 0.5, 0.4]},
+        cost={
+            "ms": {"slow": [9.0, 8.0, 9.5, 7.0], "fast": [1.0, 2.0, 1.0, 3.0], "old": [4, 4, 5, 6]},
+            "price": {"slow": 5, "fast": 1, "old": 1},
+        },
+        **FEW,
+    ),
     "unjudged": lambda: cal.retrieval(
         QRELS, RUNS, measures=["P@5", "RBP"], incomplete=True, interval="none"
     ),

@@ -38,6 +38,8 @@ from calipers.results import (
     Estimate,
     Evaluation,
     Finding,
+    Front,
+    FrontRow,
     LabelTable,
     OccupiedConfusion,
     Overall,
@@ -176,7 +178,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(KINDS.values()) == {
         Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
-        LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
+        Front, FrontRow, LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
 
 
@@ -541,6 +543,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             Evaluation: lambda t: replace(t, estimates=()),
             Comparison: lambda t: replace(t, differences=()),
             Slices: lambda t: replace(t, all=()),
+            Front: lambda t: replace(t, all=()),
             Plan: lambda t: replace(t, table=()),
             Cutoffs: lambda t: replace(t, tables=()),
             PerUnit: lambda t: replace(t, values={}, undefined={}, possible={}),

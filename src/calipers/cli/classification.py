@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options, undefined_option
+from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
@@ -67,6 +68,7 @@ NORMALISED = ("truth", "prediction", "all")
     "--format csv and latex have this table alone.",
 )
 @row_options
+@cost_option
 @texts(
     "--cells",
     "[NAME=]COLS",
@@ -174,7 +176,7 @@ def command(
             confusion=dict(_cells(spec, rows, table) for spec in cells) or None,
             labels=classes,
             threshold=_threshold(threshold, costs, prevalence),
-            **row_columns(rows, table, options),
+            **row_columns(rows, table, options, systems),
             **part_columns(rows, table, options),
             data=rows,
             id=systems.by,

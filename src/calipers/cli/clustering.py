@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_tables
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     "them so.",
 )
 @slice_options
+@cost_option
 @text(
     "--sample",
     "N",

@@ -145,6 +145,7 @@ _OF_OUTPUT = frozenset(
         "orientation",
         "slices",
         "slice_bins",
+        "cost",
         "incomplete",
         "unfound",
         "max_grade",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options, undefined_option
+from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import switch, text, texts
 from calipers.cli.output import no_tables_below, print_tables
@@ -53,6 +54,7 @@ COLUMNS = (
 )
 @join_options
 @row_options
+@cost_option
 @part_options
 @switch("--by-label", "Show the table of labels too.")
 @undefined_option
@@ -101,7 +103,7 @@ def command(
             labels=None if labels is None else labels.split(","),
             separator=separator,
             threshold=_threshold(threshold),
-            **row_columns(rows, table, options),
+            **row_columns(rows, table, options, systems),
             **part_columns(rows, table, options),
             data=rows,
             id=systems.by,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, preset, switch, text, texts
 from calipers.cli.output import FORMATS, UNIT_FORMATS
@@ -41,6 +42,7 @@ from calipers.cli.tables import read
     "Leave groups without a value out of the mean, or let them score 0.",
 )
 @group_options
+@cost_option
 @switch(
     "--per-group",
     "The value on every group: table, csv, json, parquet, or trec for the lines of trec_eval -q.",
@@ -84,7 +86,7 @@ def command(
             column(rows, group, table),
             column(rows, truth, table),
             **columns,
-            **row_columns(rows, table, options),
+            **row_columns(rows, table, options, systems),
             **slice_columns(rows, table, options),
             data=rows,
             id=systems.by,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 )
 @join_options
 @row_options
+@cost_option
 @part_options
 @engine_options
 @measure_options
@@ -82,7 +84,7 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
         evaluation = regression(
             target,
             **systems.read(rows, table, partial(_found, outputs)),
-            **row_columns(rows, table, options),
+            **row_columns(rows, table, options, systems),
             **part_columns(rows, table, options),
             data=rows,
             id=systems.by,

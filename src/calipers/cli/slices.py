@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.costs import cost_columns, read_costs, topic_cost_option
 from calipers.cli.files import InFile
 from calipers.cli.options import stacked, text, texts
 
@@ -74,17 +75,21 @@ topic_options = stacked(
         "to the rest. Repeatable; 'type*length' crosses two columns.",
     ),
     _slice_bins,
+    topic_cost_option,
 )
 
 
 def topic_columns(options: dict[str, Any]) -> dict[str, Any]:
     """The keywords of an evaluation of topics, which are taken out of the options."""
     table, named = options.pop("topic_table"), bool(options["slices"] or options["weight"])
-    if table and not named:
-        raise click.UsageError("--topic-table is there for --weight or --slice; neither is given")
+    costs = read_costs(options.pop("cost"), str)
+    if table and not (named or costs):
+        raise click.UsageError(
+            "--topic-table is there for --weight, --slice or --cost; none of them is given"
+        )
     if named and not table:
         raise click.UsageError("--weight and --slice name columns of --topic-table: give it, too")
-    return {"topic_table": table, **named_slices(options)}
+    return {"topic_table": table, "cost": costs, **named_slices(options)}
 
 
 def named_slices(options: dict[str, Any]) -> dict[str, Any]:
@@ -93,12 +98,17 @@ def named_slices(options: dict[str, Any]) -> dict[str, Any]:
     return {"slices": list(slices) or None, "slice_bins": dict(map(_bins, bins)) or None}
 
 
-def row_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The weights and counts that the options name, which are taken out of them."""
+def row_columns(
+    rows: pa.Table, where: str, options: dict[str, Any], systems: Any = None
+) -> dict[str, Any]:
+    """The weights, counts and costs that the options name, which are taken out of them."""
     from calipers.data.tables import column
 
     named = {key: options.pop(key) for key in ("weight", "count") if key in options}
-    return {key: name and column(rows, name, where) for key, name in named.items()}
+    made: dict[str, Any] = {key: name and column(rows, name, where) for key, name in named.items()}
+    if "cost" in options:
+        made["cost"] = cost_columns(options.pop("cost"), rows, where, systems)
+    return made
 
 
 def part_columns(rows: pa.Table, where: str, options: dict[str, Any]) -> dict[str, Any]:

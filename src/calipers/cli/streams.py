@@ -19,6 +19,7 @@ ENGINES = ("memory", "stream")
 
 #: Options that need all rows, by what they are called where they are taken.
 _OF_ALL_ROWS = {
+    "cost": "--cost",
     "count": "--count",
     "slices": "--slice",
     "slice_bins": "--slice-bins",

@@ -89,6 +89,18 @@ class Systems:
             kind: _of_columns(texts, rows, where, found) for kind, texts in self.columns.items()
         }
 
+    def joined(self, name: str, kind: str) -> dict[str, Any]:
+        """A column that every system's own table has, with its ids."""
+        import pyarrow as pa
+
+        from calipers.data.tables import column
+
+        of, by = {path: read(path).rows for path in self.tables.values()}, self.by or ""
+        return {
+            system: pa.table({by: column(of[path], by, path), kind: column(of[path], name, path)})
+            for system, path in self.tables.items()
+        }
+
     def _of_tables(
         self, found: Found, opened: Callable[[str], pa.Table], column: str
     ) -> dict[str, Any]:

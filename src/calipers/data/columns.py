@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from calipers.data.arrays import column_names, is_frame, missing_rows, taken
+from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, several
 from calipers.data.label_columns import missing_lists
 from calipers.data.tables import as_arrow, column, joined, read_table
@@ -37,12 +38,13 @@ def texts(ids: Ids) -> list[str]:
 @dataclass(frozen=True)
 class Gathered:
     """The columns, each as it was called, what was left out of them, and why; the rows that are
-    left, and the ids of all."""
+    left, the ids of all, and what systems cost."""
 
     columns: dict[str, Any]
     notes: tuple[str, ...] = ()
     left: npt.NDArray[np.intp] | None = None
     ids: pa.Array | None = None
+    costs: Costs = NO_COSTS
 
     def names(self) -> Ids | None:
         """The ids of the rows that are left, where rows have such, as they are in the table:
@@ -62,6 +64,7 @@ def gather(
     by: str | None = None,
     missing: str = "error",
     wide: Collection[str] = ("probability",),
+    cost: Any = None,
 ) -> Gathered:
     """The columns of an evaluation, of one length and in one order of rows.
 
@@ -81,6 +84,9 @@ def gather(
         another table does not have or has twice.
     wide
         What may have several columns in a table of its own.
+    cost
+        What systems cost, as :meth:`Costs.of` takes it; its columns are looked up, joined and left
+        out as the others are.
 
     Raises
     ------
@@ -89,7 +95,8 @@ def gather(
     """
     if missing not in MISSING:
         raise InputError(f"missing is {missing!r}, expected one of {', '.join(MISSING)}")
-    made, notes = dict(columns), []
+    costs, notes = Costs.of(cost), []
+    made: dict[str, Any] = {**columns, "cost": costs.columns or None}
     left = ids = None
     if data is not None:
         table = _table(data, "data")
@@ -107,7 +114,8 @@ def gather(
         notes += note
         if complete is not None:
             left = complete if left is None else left[complete]
-    return Gathered(made, tuple(notes), left, ids)
+    costs = replace(costs, columns=made.pop("cost") or {})
+    return Gathered(made, tuple(notes), left, ids, costs)
 
 
 def _table(data: Any, what: str) -> pa.Table:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import as_numbers, as_weights, more, same_length, taken
+from calipers.data.columns import Gathered
+from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,6 +21,19 @@ if TYPE_CHECKING:
 #: Counts may add up to so many rows. At the peak each takes some 30 bytes where one system predicts
 #: labels, 110 where one has probabilities or two have scores: 3 to 11 GB.
 MOST_ROWS = 100_000_000
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of rows beside what systems say of them: their ids, () where they are told by
+    their places, None of those that only counts are known of; and what each system costs."""
+
+    ids: Ids | None = ()
+    costs: Costs = NO_COSTS
+
+
+#: Where nothing is known.
+NOTHING = About()
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,10 @@ class Repeats:
     def place(self, row: int) -> int:
         """Which row was given that is written here."""
         return row if self.places is None else int(self.places[row])
+
+    def about(self, rows: Gathered) -> About:
+        """What is known of the rows that are written here."""
+        return About(self.ids(rows.names()), rows.costs.read(self.rows, self))
 
     def ids(self, names: Ids | None) -> Ids | None:
         """The ids of the rows; none of rows without, None where counts stand for several."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from calipers.data.counts import About
 from calipers.data.errors import InputError
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.skeleton import evaluated
@@ -30,4 +31,6 @@ def beside(new: Evaluation, base: Evaluation | os.PathLike[str] | str, measure: 
     measures = [m for m in source.measures if str(m) == named]
     if not measures:
         raise InputError(f"{measure!r} is not among the measures: {', '.join(new.measures)}")
-    return evaluated(new.task, dict(source.by_name), measures, baseline=base, ids=source.ids)
+    return evaluated(
+        new.task, dict(source.by_name), measures, baseline=base, about=About(source.ids)
+    )

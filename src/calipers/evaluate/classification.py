@@ -12,9 +12,9 @@ from calipers.curves.rates import roc_point
 from calipers.curves.scored import Scored, scored
 from calipers.data.class_columns import is_distribution
 from calipers.data.classes import Coded, check_classes, coded
-from calipers.data.columns import Ids, gather
+from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
-from calipers.data.counts import Repeats
+from calipers.data.counts import About, Repeats
 from calipers.data.errors import InputError
 from calipers.data.streams import budget
 from calipers.data.two_classes import (
@@ -67,6 +67,7 @@ def classification(
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    cost: Any = None,
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
@@ -144,6 +145,10 @@ def classification(
         a list of names will do.
     slice_bins
         Where to cut columns of numbers instead, by name: ``{"age": [40, 65]}``.
+    cost
+        What systems cost, by the name of the cost: a column (latencies, tokens), or one number (a
+        price, a size); or a dict of such by system: ``{"latency (ms)": {"a": …, "b": …}}``. They
+        are evaluated in ``evaluation.costs``, and set against quality in ``evaluation.fronts``.
     data
         A table (data frame, dict of columns, or path), of which all of the above may be given by
         the names of columns.
@@ -192,7 +197,8 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y}
+        refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y,
+                   "cost": cost}  # fmt: skip
         return of_classes(
             Columns.of(data, truth, named, weight, cluster, missing, refused), settings,
             positive, labels, threshold, measures, undefined, baseline, primary,
@@ -207,6 +213,7 @@ def classification(
         data=data,
         by=id,
         missing=missing,
+        cost=cost,
     )
     given = of_cells(rows.columns, labels)
     truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
@@ -216,7 +223,7 @@ def classification(
             truth, probability, labels, odd,
             weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
             settings=settings, measures=measures, baseline=baseline, primary=primary,
-            notes=rows.notes, inputs=inputs, ids=rows.names(),
+            notes=rows.notes, inputs=inputs, rows=rows,
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes), weight)
@@ -235,7 +242,7 @@ def classification(
         "baseline": baseline,
         "primary": primary,
         "notes": rows.notes,
-        "ids": repeats.ids(rows.names()),
+        "about": repeats.about(rows),
         "curves": curves,
         "inputs": inputs,
     }
@@ -268,7 +275,7 @@ def _of_two(
     baseline: Baseline,
     primary: str | None,
     notes: Sequence[str],
-    ids: Ids | None,
+    about: About,
     curves: bool,
     inputs: Sequence[Any],
 ) -> Evaluation:
@@ -308,7 +315,7 @@ def _of_two(
             *(left_out(systems) if by_default(measures) else ()),
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
-        ids=ids,
+        about=about,
         shown=lambda systems: {
             "curves": _curves(systems) if curves else (),
             "confusions": confusions(systems, settings),

@@ -11,6 +11,8 @@ import numpy as np
 from calipers.curves.clusters import ClusterCurves
 from calipers.data.arrays import same_length
 from calipers.data.classes import coded
+from calipers.data.columns import Gathered
+from calipers.data.costs import Costs
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.data.points import as_distances, as_points
@@ -52,6 +54,7 @@ def clustering(
     slices: Any = None,
     slice_bins: Bins | None = None,
     sample: int | None = None,
+    cost: Any = None,
     measures: MeasureNames | None = None,
     baseline: Baseline = None,
     primary: str | None = None,
@@ -146,7 +149,7 @@ def clustering(
         inputs=inputs,
         findings=of_clusters,
         notes=[*notes, *notes_of(systems, plain)],
-        ids=repeats.ids(None),
+        about=repeats.about(Gathered({}, costs=Costs.of(cost))),
         shown=lambda of: {
             "curves": ClusterCurves(list(of.values()), next(iter(plain), None)) if curves else (),
             "label_tables": by_cluster(of.values(), plain),

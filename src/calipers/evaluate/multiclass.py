@@ -12,8 +12,7 @@ from calipers.curves.rates import roc_points
 from calipers.curves.scored import Scored, scored, series_of
 from calipers.data.class_columns import check_columns, class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, Coded, check_predicted, classes, coded
-from calipers.data.columns import Ids
-from calipers.data.counts import Repeats
+from calipers.data.counts import NOTHING, About, Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.by_class import class_tables
 from calipers.evaluate.confusions import confusions
@@ -61,7 +60,7 @@ def multiclass(
     baseline: Baseline = None,
     primary: str | None = None,
     notes: Sequence[str] = (),
-    ids: Ids | None = (),
+    about: About = NOTHING,
     curves: bool = True,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
@@ -111,7 +110,7 @@ def multiclass(
         inputs=inputs,
         findings=of_classes,
         notes=(*notes, *rows.notes(), *_order(chosen, truth, found, labels)),
-        ids=ids,
+        about=about,
         shown=lambda systems: {
             "curves": _curves(systems.values()) if curves else (),
             "confusions": confusions(systems, settings),

@@ -93,6 +93,7 @@ def multilabel(
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    cost: Any = None,
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
@@ -139,7 +140,7 @@ def multilabel(
     threshold
         A row is said to have a label whose score is at or above it: one number, or one for each
         label (a dict, or a list in their order), or a dict from systems to such.
-    weight, count, cluster, slices, slice_bins, missing, curves
+    weight, count, cluster, slices, slice_bins, cost, missing, curves
         As in :func:`calipers.classification`.
     data
         A table (data frame, dict of columns, or path), of which all of the above may be given by
@@ -192,6 +193,7 @@ def multilabel(
         data=_read(data, separator, (truth, predicted)),
         by=id,
         missing=missing,
+        cost=cost,
         wide=("predicted", "score", "probability"),
     )
     truth, predicted, score, probability, weight, count, cluster, cut_by = rows.columns.values()
@@ -225,7 +227,7 @@ def multilabel(
         inputs=inputs,
         findings=of_label_sets,
         notes=rows.notes,
-        ids=repeats.ids(rows.names()),
+        about=repeats.about(rows),
         shown=lambda systems: {
             "curves": _curves(systems.values()) if curves and len(names) <= MOST_CURVES else (),
             "label_tables": tuple(by_label(system) for system in systems.values()),

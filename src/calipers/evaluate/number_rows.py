@@ -55,7 +55,7 @@ class NumberRows:
             chosen,
             slices=repeats.sliced(self.slices),
             findings=partial(findings, lambda row: self.rows.named(repeats.place(row))),
-            ids=repeats.ids(self.rows.names()),
+            about=repeats.about(self.rows),
             shown=lambda of: {"curves": curves(of) if self.curves else ()},
             **{**self.parts, **more},
         )

@@ -12,9 +12,9 @@ from calipers.data.arrays import is_missing
 from calipers.data.classes import name_of
 from calipers.data.errors import InputError
 from calipers.data.rankings import WholeRun, read_whole_run
+from calipers.data.run_names import named_runs
 from calipers.data.trec import TrecSource, check_stdin
 from calipers.evaluate.arguments import verb
-from calipers.evaluate.retrieval import named_runs
 from calipers.evaluate.shared import Statistics, make_settings
 from calipers.evaluate.topics import ORDER, TopicScores
 from calipers.inference.settings import Settings

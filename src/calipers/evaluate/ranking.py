@@ -12,6 +12,7 @@ import numpy as np
 from calipers.curves.ranks import CutoffCurves
 from calipers.data.arrays import as_numbers, same_length, taken
 from calipers.data.columns import Ids, gather, texts
+from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
 from calipers.data.ranking_rows import RankingRows
 from calipers.data.unit_weights import unit_weights
@@ -58,6 +59,7 @@ def ranking(
     weight: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    cost: Any = None,
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
@@ -92,6 +94,8 @@ def ranking(
         A column with one value for each group: what the group counts for in means and in all that
         follows from them. 0 leaves it out.
     slices, slice_bins
+        As in :func:`calipers.classification`, of columns with one value for each group.
+    cost
         As in :func:`calipers.classification`, of columns with one value for each group.
     data, id, missing
         As in :func:`calipers.classification`.
@@ -148,6 +152,7 @@ def ranking(
         data=data,
         by=id,
         missing=missing,
+        cost=cost,
     )
     group, truth, score, weight, cut_by = found.columns.values()
     rows = RankingRows.read(group, truth)
@@ -172,6 +177,8 @@ def ranking(
         comparison=comparison_if_several(source, against, settings, _meant(primary, asked)),
         notes=(*found.notes, *_notes(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
+        costs=_costs(rows, found.costs.by_system(tuple(columns))),
+        cut_by=made,
         curves=_curves(source, rankings, zero=zero) if curves else (),
     )
     told = tuple(evaluation.estimates), evaluation.comparison, by_slice
@@ -249,6 +256,16 @@ def _weights(rows: RankingRows, weight: Any) -> FloatArray | None:
     same_length(each, len(rows.group), "weight")
     of = rows.of_groups(each, "weight").tolist()
     return unit_weights(dict(zip(rows.groups, of, strict=True)), rows.groups, unit="group")
+
+
+def _costs(rows: RankingRows, given: Costs) -> Costs:
+    """What systems cost in each group."""
+    each = given.read(len(rows.group), lambda column: column)
+    columns = {
+        cost: {name: rows.of_groups(column, called(cost, name)) for name, column in by.items()}
+        for cost, by in each.columns.items()
+    }
+    return replace(each, columns=columns)
 
 
 def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:

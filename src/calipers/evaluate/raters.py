@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.data.counts import About
 from calipers.data.errors import InputError
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.arguments import verb
@@ -132,7 +133,7 @@ def agreement(
         primary=primary,
         slices=cut_by or None,
         slice_bins=slice_bins,
-        ids=found.ids,
+        about=About(found.ids),
         conventions={"scale": scale},
         inputs=[*found.origins, *inputs],
         findings=of_raters,

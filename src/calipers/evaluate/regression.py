@@ -41,6 +41,7 @@ def regression(
     cluster: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
+    cost: Any = None,
     data: Any = None,
     id: str | None = None,  # noqa: A002
     missing: str = "error",
@@ -70,9 +71,9 @@ def regression(
     frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
     system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
     The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
-    ``cluster``, ``slices``, ``data``, ``id``, ``missing``, ``engine`` and ``memory`` among them.
-    The default of each loss is what the best constant prediction loses: the mean of the truth under
-    squared error, its median under absolute error.
+    ``cluster``, ``slices``, ``cost``, ``data``, ``id``, ``missing``, ``engine`` and ``memory``
+    among them. The default of each loss is what the best constant prediction loses: the mean of the
+    truth under squared error, its median under absolute error.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def regression(
     settings = make_settings(interval, level, resamples, seed)
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
         refused = {"quantiles": quantiles, "outputs": outputs, "count": count, "slices": slices,
-                   "id": id, "y": y}  # fmt: skip
+                   "id": id, "y": y, "cost": cost}  # fmt: skip
         said = {"predicted": predicted}
         return streamed(
             Columns.of(data, truth, said, weight, cluster, missing, refused),
@@ -122,6 +123,7 @@ def regression(
         data=data,
         by=id,
         missing=missing,
+        cost=cost,
         wide=("quantiles", "predicted") if _several(truth, outputs, data) else ("quantiles",),
     )
     truth, predicted, quantiles, weight, count, cluster, cut_by = rows.columns.values()

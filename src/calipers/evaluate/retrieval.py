@@ -14,7 +14,9 @@ from calipers.curves.ranks import RankCurves
 from calipers.curves.topics import drawn_topics
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
-from calipers.data.topic_table import read_topic_table
+from calipers.data.run_names import named_runs
+from calipers.data.topic_costs import costs_of_topics
+from calipers.data.topic_table import TopicTable, read_topic_table
 from calipers.data.trec import (
     Origin,
     Run,
@@ -23,9 +25,7 @@ from calipers.data.trec import (
     judgments_digest,
     read_qrels,
     read_runs,
-    run_name,
 )
-from calipers.data.trec_tables import holds_columns, is_ids
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.kept import Baseline, earlier, with_topics
@@ -46,7 +46,9 @@ from calipers.results import Curve, Evaluation
 from calipers.statistics import JudgedRankings
 
 if TYPE_CHECKING:
+    from calipers.evaluate.cuts import Cut
     from calipers.evaluate.incomplete import Unknown
+    from calipers.results import Slices
 
 
 @verb
@@ -63,6 +65,7 @@ def retrieval(
     weight: Any = None,
     slices: Any = None,
     slice_bins: Mapping[str, Sequence[float]] | None = None,
+    cost: Any = None,
     undefined: str = "nan",
     float32: bool = False,
     ties: str = "id",
@@ -124,6 +127,13 @@ def retrieval(
         the slice ``missing``.
     slice_bins
         Where to cut columns of numbers, rather than at their quartiles.
+    cost
+        What runs cost, by the name of the cost, such as ``{"latency (ms)": {"bm25": …, "dense":
+        …}}``: of each run a dict ``{topic: number}``, a file (a topic and its cost a line, or a
+        table with a column ``topic``), the name of a column of ``topic_table``; or one number for
+        the run, such as the size of its index. A file given for all runs is a table with a column
+        for each. They are evaluated in ``evaluation.costs``, and set against quality in
+        ``evaluation.fronts``.
     undefined
         ``"nan"``: a topic without a value (no relevant document, say) is left out of the mean and
         counted. ``"zero"``: it scores 0, as trec_eval averages.
@@ -201,22 +211,25 @@ def retrieval(
     source = source.weighted(weights)
     rankings = {name: of[JudgedRankings] for name, of in systems.items() if JudgedRankings in of}
     how = [] if table is None else table.notes(names)
-    by_slice = None
-    if slices is not None or slice_bins is not None:
-        from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
-
-        cut_by, of_cuts = topic_cuts(slices, slice_bins, table, source.topics)
-        by_slice, how = sliced_topics(source, cut_by), [*of_cuts, *how]
+    by_slice, cut_by, of_cuts = _sliced(slices, slice_bins, table, source)
+    costs, of_costs = costs_of_topics(cost, names, tuple(named), table)
     made = source.evaluation(
         "retrieval",
         {**conventions, **earlier(baseline, against)},
-        [origin, *(r.origin for r in read.values()), *([] if table is None else [table.origin])],
+        [
+            origin,
+            *(r.origin for r in read.values()),
+            *([] if table is None else [table.origin]),
+            *of_costs,
+        ],
         comparison=comparison_if_several(source, against, settings, primary),
         curves=()
         if sets
         else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),
-        notes=(*run_notes(read, systems), *tie_notes(rankings, chosen), *how),
+        notes=(*run_notes(read, systems), *tie_notes(rankings, chosen), *of_cuts, *how),
         slices=by_slice,
+        costs=costs,
+        cut_by=cut_by,
     )
     told = tuple(made.estimates), made.comparison, made.slices
     spelling = partial(_spelling, qrels, named, names, read)
@@ -224,6 +237,22 @@ def retrieval(
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
+
+
+def _origins(table: TopicTable | None) -> list[Origin]:
+    return [] if table is None else [table.origin]
+
+
+def _sliced(
+    slices: Any, bins: Any, table: TopicTable | None, source: TopicScores
+) -> tuple[Slices | None, Sequence[Cut], Sequence[str]]:
+    """The slices, how they are cut, and what is to be said of that."""
+    if slices is None and bins is None:
+        return None, (), ()
+    from calipers.evaluate.topic_slices import sliced_topics, topic_cuts
+
+    cut_by, notes = topic_cuts(slices, bins, table, source.topics)
+    return sliced_topics(source, cut_by), cut_by, notes
 
 
 def _curves(
@@ -339,42 +368,6 @@ def _judged(
         for name, of in read.items():
             systems[name][JudgedRankings] = JudgedRankings(**of.arrays)
     return read, dict(systems), origin
-
-
-def named_runs(runs: Any) -> dict[str, Any]:
-    """Runs by name, whatever way they were given."""
-    if isinstance(runs, str | os.PathLike):
-        return {run_name(runs): runs}
-    if isinstance(runs, Mapping):
-        if not runs:
-            raise InputError("runs: an empty dict, expected at least one run")
-        first = next(iter(runs.values()))
-        one = isinstance(first, Mapping) and not (_nested_twice(first) or holds_columns(first))
-        if one or holds_columns(runs) or is_ids(first):
-            return {"run": runs}  # not runs by name, but one run itself
-        return {str(name): run for name, run in runs.items()}
-    if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
-        if not all(isinstance(run, str | os.PathLike) for run in runs):
-            raise InputError("runs: a list of runs has to hold file names; name others in a dict")
-        return _distinct([os.fspath(run) for run in runs])
-    return {"run": runs}
-
-
-def _nested_twice(documents: Mapping[Any, Any]) -> bool:
-    return any(isinstance(value, Mapping) or is_ids(value) for value in documents.values())
-
-
-def _distinct(paths: list[str]) -> dict[str, str]:
-    """Names for run files: file names, or whole paths where those are the same."""
-    if not paths:
-        raise InputError("runs: an empty list, expected at least one run")
-    names = [run_name(path) for path in paths]
-    if len(set(names)) < len(names):
-        names = paths
-    repeated = {name for name in names if names.count(name) > 1}
-    if repeated:
-        raise InputError(f"runs: {min(repeated)!r} is given more than once")
-    return dict(zip(names, paths, strict=True))
 
 
 def _of_sets(

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from calipers.data.columns import Ids
-from calipers.data.counts import Repeats
+from calipers.data.counts import NOTHING, About, Repeats
 from calipers.evaluate.cuts import Bins, cuts
 from calipers.evaluate.kept import Baseline, at_thresholds, earlier, with_baseline
 from calipers.evaluate.rows import Rows
@@ -52,7 +51,7 @@ def evaluated(
     primary: str | None = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
-    ids: Ids | None = (),
+    about: About = NOTHING,
     shown: Callable[[Any], Mapping[str, Any]] = lambda systems: {},
     conventions: Mapping[str, Any] = MappingProxyType({}),
     inputs: Sequence[Any] = (),
@@ -62,17 +61,18 @@ def evaluated(
     of_slices: Sequence[str] = (),
     **parts: Any,
 ) -> Evaluation:
-    """The evaluation of systems on the same rows, which have these ``ids``, if any; the baseline
-    may be a system of another day. ``shown`` gives the parts of the evaluation that have something
-    of every system. ``first`` are estimates that come before all
+    """The evaluation of systems on the same rows, ``about`` which may be known what they are called
+    and what they cost; the baseline may be a system of another day. ``shown`` gives the parts of
+    the evaluation that have something of every system. ``first`` are estimates that come before all
     others, ``of_slices`` notes where there are slices; ``findings`` are made of the task, the
     systems, and all estimates, the comparison and the slices; ``parts`` are what else the
     evaluation has."""
-    systems, against = with_baseline(systems, baseline, task, ids)
+    here = tuple(systems)
+    systems, against = with_baseline(systems, baseline, task, about.ids)
     all_systems = list(systems.values())
     settings = all_systems[0].settings
     made, how = cuts(slices, slice_bins, all_systems[0].number)
-    source = Rows(systems, measures, settings, ids=ids)
+    source = Rows(systems, measures, settings, ids=about.ids)
     found = (*first, *source.estimates())
     comparison = comparison_if_several(source, against, settings, primary)
     by_slice = sliced(source, made, comparison)
@@ -83,7 +83,7 @@ def evaluated(
         "weighted": weight is not None,
         **({} if clusters is None else {"clusters": clusters.number}),
     }
-    return Evaluation(
+    evaluation = Evaluation(
         task=task,
         level=settings.level,
         estimates=found,
@@ -104,3 +104,8 @@ def evaluated(
         **shown(systems),
         **parts,
     )
+    if not about.costs:
+        return evaluation
+    from calipers.evaluate.costs import with_costs
+
+    return with_costs(evaluation, about.costs, here, settings, weight, clusters, made=made)

@@ -10,7 +10,7 @@ import numpy as np
 from calipers.data.arrays import as_array, column_names, table_of
 from calipers.data.class_columns import class_table, columns_of_classes, is_per_class
 from calipers.data.classes import Classes, name_of
-from calipers.data.columns import Ids
+from calipers.data.columns import Gathered
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.shared import choose_measures, column_name, named_systems
@@ -36,7 +36,7 @@ def soft(
     slices: Any,
     settings: Settings,
     measures: Any,
-    ids: Ids | None,
+    rows: Gathered,
     **parts: Any,
 ) -> Evaluation:
     """How near predicted distributions come to true ones; :func:`calipers.classification` calls it
@@ -58,7 +58,7 @@ def soft(
         asked_of(given, chosen),
         chosen,
         slices=repeats.sliced(slices),
-        ids=repeats.ids(ids),
+        about=repeats.about(rows),
         conventions={"classes": list(names), "truth": "a distribution a row"},
         **parts,
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.data.costs import NO_COSTS, Costs
 from calipers.evaluate import kept as keeping
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.shared import glossary, names_asked, provenance
@@ -20,6 +21,7 @@ from calipers.results import Estimate, Evaluation, Kept, PerUnit
 from calipers.statistics import kish_of
 
 if TYPE_CHECKING:
+    from calipers.evaluate.cuts import Cut
     from calipers.evaluate.kept import Common
     from calipers.evaluate.shared import Statistics
     from calipers.inference.reading import Reading
@@ -206,14 +208,22 @@ class TopicScores:
         }
 
     def evaluation(
-        self, task: str, conventions: Mapping[str, Any], inputs: Sequence[Any], **more: Any
+        self,
+        task: str,
+        conventions: Mapping[str, Any],
+        inputs: Sequence[Any],
+        *,
+        costs: Costs = NO_COSTS,
+        cut_by: Sequence[Cut] = (),
+        **more: Any,
     ) -> Evaluation:
-        """The evaluation of these values; ``more`` are what else it has."""
+        """The evaluation of these values, with what systems cost on each topic; ``more`` are what
+        else it has."""
         shared: dict[str, Any] = {"definitions": glossary(self.measures), **more}
         if self.whole is not None:
             conventions = {**conventions, "weighted": True}
             shared["notes"] = (*self.notes, *shared.get("notes", ()))
-        return Evaluation(
+        made = Evaluation(
             task=task,
             level=self.settings.level,
             estimates=self.estimates(),
@@ -223,6 +233,13 @@ class TopicScores:
             asked=names_asked(self.measures),
             **shared,
         )
+        if not costs:
+            return made
+        from calipers.evaluate.costs import with_costs
+
+        costs = costs if self.kept is None else costs.taken(self.kept)
+        rows = self.settings, self.importance
+        return with_costs(made, costs, costs.systems, *rows, made=cut_by, unit=self.unit)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.topic_costs import costs_of_topics
 from calipers.data.unit_weights import unit_weights
 from calipers.data.values import read_values
 from calipers.evaluate.arguments import verb
@@ -34,6 +35,7 @@ def from_values(
     lower_is_better: str | Sequence[str] = (),
     unit: str = "topics",
     weight: Any = None,
+    cost: Any = None,
     baseline: str | None = None,
     primary: str | None = None,
     interval: str | Sequence[str] = "auto",
@@ -63,6 +65,9 @@ def from_values(
         What units count for in means and in all that follows from them: a dict from units to
         weights or, where values are arrays, an array in their order. Importance weights, 0 or more,
         of which only the proportions matter; a unit of weight 0 is left out.
+    cost
+        What systems cost, as in :func:`calipers.retrieval`: of each system a dict from units to
+        numbers, numbers in the order of the units, a file, or one number.
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
@@ -101,15 +106,18 @@ def from_values(
         ]
         for system, table in tables.items()
     }
+    singular = unit.removesuffix("s")
     numbered = read.units == tuple(str(place + 1) for place in range(len(read.units)))
-    weights = unit_weights(weight, read.units, unit=unit.removesuffix("s"), in_order=numbered)
+    weights = unit_weights(weight, read.units, unit=singular, in_order=numbered)
     source = TopicScores(
         read.units, chosen, tables, reasons, {name: {} for name in tables}, settings, unit
     ).weighted(weights)
+    costs, of_costs = costs_of_topics(cost, read.units, tuple(tables), unit=singular)
     return source.evaluation(
         "values",
         {"unit": unit},
-        read.origins,
+        [*read.origins, *of_costs],
+        costs=costs,
         comparison=comparison_if_several(source, baseline, settings, primary),
         definitions=glossary(m for m in chosen if not isinstance(m, _Given)),
         notes=notes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,3 +117,28 @@ def paired_shares(first: float, second: float, n: float, level: float) -> Interv
     se = math.sqrt((a + b - (a - b) ** 2) / (n + 2))
     half = z_of(level) * se
     return Interval(a - b - half, a - b + half, "Bonett-Price", se=se).within(-1.0, 1.0)
+
+
+def ranks_of_quantile(share: float, n: int, level: float) -> tuple[int, int] | None:
+    """Which of ``n`` numbers in order, counted from 1, hold the quantile between them with a
+    probability of ``level`` at least, whatever their distribution: how many lie below it is
+    binomial (Thompson 1936). None where there are too few on either side.
+
+    >>> ranks_of_quantile(0.5, 20, 0.95), ranks_of_quantile(0.95, 50, 0.95)
+    ((6, 15), None)
+    """
+    from scipy.special import bdtr
+
+    tail = (1 - level) / 2
+
+    def first(enough: Callable[[int], bool]) -> int:
+        """The smallest rank from 0 on of which that is so; n where it is of none."""
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle + 1, high)
+        return low
+
+    low = first(lambda k: bool(bdtr(k, n, share) > tail))
+    high = 1 + first(lambda k: bool(bdtr(k, n, share) >= 1 - tail))
+    return (low, high) if low >= 1 and high <= n else None

@@ -16,10 +16,11 @@ class Family:
 
     ``reads`` is what they take: its "labels", "scores", "probabilities", "numbers", "quantiles" or
     "rankings", its "sets" of labels, the "ranks" of the true classes, its "partitions" of points,
-    its "ratings" of items; or a word of a new task. ``home`` is the module that registers them,
-    which is imported when one of them is asked for; None where they come by themselves. Those
-    ``of_classes`` can be asked of one class of several, and averaged; others can be asked of one
-    ``part``, a cluster or an output say, of which there may be ``averages``.
+    its "ratings" of items, its "costs"; or a word of a new task. ``home`` is the module that
+    registers them, which is imported when one of them is asked for; None where they come by
+    themselves. Those ``of_classes`` can be asked of one class of several, and averaged; others can
+    be asked of one ``part``, a cluster, an output or a cost say, of which there may be
+    ``averages``.
     """
 
     name: str
@@ -80,6 +81,8 @@ FAMILIES: dict[str, Family] = {
         _own("dispersion", "points", "dispersion"),
         _own("separations", "pairs", "separations"),
         _own("agreement", "ratings", "raters"),
+        _own("costs", "costs", "costs", part="cost"),
+        _own("cost-quantiles", "costs", "costs", part="cost"),
     )
 }
 
@@ -91,6 +94,7 @@ TASKS: dict[str, tuple[str, ...]] = {
     "multilabel": ("multilabel", "label-ranks"),
     "clustering": ("partitions", "silhouettes", "dispersion", "separations"),
     "agreement": ("agreement",),
+    "costs": ("costs", "cost-quantiles"),
 }
 
 

@@ -103,6 +103,7 @@ PARAMETERS: dict[str, Domain] = {
     "odds": Domain(low=0),
     "patience": Domain(low=0, high=1, open=True),
     "p": Domain(low=0, high=1, open=True),
+    "percentile": Domain(low=0, high=100, open=True, usual=95),
     "power": Domain(low=1, usual=1.5),
     "predictors": Domain(low=0, whole=True, usual=1),
     "precision": Domain(low=0, high=1, usual=0.9),

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from calipers.inference.settings import MeasureLike, Settings
 
 #: The rows of the policy, and the scales on which they are more nearly normal.
-_KINDS = {"fit": "share of variance", "correlation": "correlation", "median": "median"}
+_KINDS = {
+    "fit": "share of variance",
+    "correlation": "correlation",
+    "median": "median",
+    "quantile": "quantile",
+}
 _SCALES = {"fit": "rest", "correlation": "fisher"}
 
 
@@ -240,20 +245,21 @@ class Ordered(NumberedRows):
             return {"woodruff": partial(self._woodruff, made.value)}
         return super()._methods(measure, made)
 
-    def _woodruff(self, value: float, level: float) -> Interval:
-        """Limits of the share of rows below the median, as errors (Woodruff 1952)."""
+    def _woodruff(self, value: float, level: float, share: float = 0.5) -> Interval:
+        """Limits of the share of rows below the median, or another quantile, as errors (Woodruff
+        1952)."""
         name, clusters, rows = "Woodruff [W]", self.clusters, self.statistic
         size = self.size
         if clusters is not None:
             if clusters.number < 2:
                 return intervals.missing(name, "too_few_clusters")
             below = np.abs(self.predicted - self.truth)
-            below = np.where(below == value, 0.5, below < value)
-            se = clusters.widened(clusters.mean_error(below), level)
-            size, name = (0.25 / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
+            below = np.where(below == value, share, below < value)
+            se, varies = clusters.widened(clusters.mean_error(below), level), share * (1 - share)
+            size, name = (varies / se**2 if se > 0 else size), clusters.named(f"{name}, clustered")
         if size < 2:
             return intervals.missing(name, "too_few_rows")
-        made = proportions.wilson(0.5, size, level)
+        made = proportions.wilson(share, size, level)
         low, high = rows.by_error.at(rows.weight, np.array([made.low, made.high])).tolist()
         return Interval(low, high, name)
 

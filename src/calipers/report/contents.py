@@ -18,6 +18,7 @@ _PARTS = (
     ("groups", "estimates", "Estimates"),
     ("notes", "notes", "Notes"),
     ("comparison", "comparison", "Comparison"),
+    ("costs", "costs", "Costs"),
     ("label_tables", "labels", ""),
     ("cutoffs", "cutoffs", "Cut-offs"),
     ("threshold", "threshold", "Move the threshold"),

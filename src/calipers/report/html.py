@@ -26,6 +26,9 @@ from calipers.report.figures.figure import Figure, by_choice, numbered
 from calipers.report.figures.page import comparison_figures, figures
 from calipers.report.figures.rendering import beside
 from calipers.report.figures.units import every_unit_figure
+from calipers.report.fronts import said_of
+from calipers.report.fronts import sentences as sentences_of
+from calipers.report.fronts import table as front_table
 from calipers.report.glossary import glossary
 from calipers.report.grouping import grouped
 from calipers.report.headlines import (
@@ -55,15 +58,7 @@ from calipers.report.rows import (
     range_text,
     told_once,
 )
-from calipers.report.slices import (
-    MOST_ON_A_PAGE,
-    WITHIN_P,
-    left_out_text,
-    p_label,
-    slice_groups,
-    within_left_out_text,
-    within_rows,
-)
+from calipers.report.slice_tables import slice_tables
 from calipers.report.verdict import (
     adjustment_text,
     p_heading,
@@ -97,11 +92,12 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
             **_content(evaluation),
             sentences=_sentences(evaluation),
             sentences_are="Measure by measure",
-            slices=_slices(evaluation),
+            slices=slice_tables(evaluation),
             label_tables=label_sections(evaluation.label_tables),
             cutoffs=sections(evaluation.cutoffs),
             threshold=explorer(evaluation),
-            definitions=[_glossary(d) for d in evaluation.definitions],
+            costs=_costs(evaluation),
+            definitions=[_glossary(d) for d in _definitions(evaluation)],
         )
 
 
@@ -136,6 +132,7 @@ _NOTHING = {
     "slices": None,
     "cutoffs": None,
     "threshold": None,
+    "costs": None,
     "unshown": "",
     "others": "",
 }
@@ -223,6 +220,25 @@ def _content(evaluation: Evaluation) -> dict[str, Any]:
         "level": numbers.percent(evaluation.level),
         "several": len(evaluation.systems) > 1,
         "comparison": _compared(comparison) if comparison else None,
+    }
+
+
+def _definitions(evaluation: Evaluation) -> list[Definition]:
+    """Those of quality and of costs."""
+    costs = evaluation.costs
+    return [*evaluation.definitions, *(() if costs is None else costs.definitions)]
+
+
+def _costs(evaluation: Evaluation) -> dict[str, Any] | None:
+    """What the systems cost, how they differ, and the fronts."""
+    costs = evaluation.costs
+    if costs is None:
+        return None
+    return {
+        **_content(costs),
+        "groups": _groups_of(costs, costs.measures),
+        "fronts": [(sentences_of(f, _isolated), front_table(f)) for f in evaluation.fronts],
+        "said": said_of(evaluation.fronts) if evaluation.fronts else "",
     }
 
 
@@ -319,47 +335,6 @@ def _groups_of(evaluation: Evaluation, measures: Sequence[str]) -> list[dict[str
             }
         )
     return made
-
-
-def _slices(evaluation: Evaluation) -> dict[str, Any] | None:
-    """The slices by the column that cuts them, measure by measure."""
-    slices = evaluation.slices
-    if slices is None:
-        return None
-    groups, left_out = slice_groups(slices, MOST_ON_A_PAGE)
-    columns: dict[str, list[dict[str, Any]]] = {}
-    for group in groups:
-        definition = definitions_of(evaluation).get(group.name)
-        estimates = [row.of.estimate for row in group.rows]
-        ends, drawn = whiskers(estimates, definition, evaluation.systems)
-        columns.setdefault(group.column, []).append(
-            {
-                "measure": group.measure,
-                "arrow": arrow(definition),
-                "told_apart": group.told_apart,
-                "ends": ends,
-                "rows": list(zip(group.rows, drawn, strict=True)),
-                "remarks": any(row.remarks for row in group.rows),
-            }
-        )
-    share = MOST_ON_A_PAGE // max(1, len(slices.columns))
-    tables = {short(name): within_rows(slices, name, share).values() for name in slices.columns}
-    within = {
-        name: [(rows, any(row.of.remarks for row in rows)) for rows in own]
-        for name, own in tables.items()
-        if own
-    }
-    shown = sum(len(rows) for own in tables.values() for rows in own)
-    return {
-        "columns": columns,
-        "unit": slices.unit,
-        "within": within,
-        "within_left_out": within_left_out_text(len(slices.differences) - shown),
-        "level": numbers.percent(slices.level),
-        "p": p_label(slices),
-        "within_p": WITHIN_P,
-        "left_out": left_out_text(left_out) if left_out else "",
-    }
 
 
 # --- Rendering ------------------------------------------------------------------------------------

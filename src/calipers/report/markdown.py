@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from calipers.report import confusion, cutoffs, labels, markup, numbers, rows, tables
+from calipers.report import confusion, cutoffs, fronts, labels, markup, numbers, rows, tables
 from calipers.report.asked import in_names_asked
 from calipers.report.glossary import glossary
 from calipers.report.grid import is_wide, markdown_table, signs_key
@@ -68,6 +68,8 @@ def _lines(evaluation: Evaluation, orientation: str, *, wide: bool) -> Iterator[
     if evaluation.comparison is not None and len(evaluation.comparison):
         yield from _differences(evaluation.comparison, folded=wide)
     by_class = any(table.of == "class" for table in evaluation.label_tables)
+    if evaluation.costs is not None:
+        yield from _costs(evaluation, evaluation.costs)
     yield from _confusions(evaluation.confusions, orientation, told=by_class)
     yield from _labels(evaluation.label_tables)
     if evaluation.cutoffs is not None:
@@ -75,6 +77,25 @@ def _lines(evaluation: Evaluation, orientation: str, *, wide: bool) -> Iterator[
     if evaluation.slices is not None:
         yield from _slices(evaluation.slices)
     yield from markup.provenance(evaluation.provenance)
+
+
+def _costs(evaluation: Evaluation, costs: Evaluation) -> Iterator[str]:
+    """What the systems cost, and the fronts."""
+    yield from ("### Costs", "")
+    if is_wide(costs, None):
+        yield from _wide(of_evaluation(costs), primary_of(costs))
+    else:
+        yield from (*table(tables.of_estimates(costs, arrows=True)), "")
+    for front in evaluation.fronts:
+        yield from markup.bullets(fronts.sentences(front, markup.name))
+        yield from (*table(fronts.table(front)), "")
+    if evaluation.fronts:
+        yield from (escape(fronts.said_of(evaluation.fronts)), "")
+    compared = costs.comparison
+    if compared is not None and len(compared):
+        yield from markup.details(
+            f"The {len(compared):,} differences of costs", [*_differences(compared), ""]
+        )
 
 
 def _finding(found: Finding, alike: Sequence[Finding]) -> str:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from calipers.report import cutoffs, numbers, plan, tables
+from calipers.report import cutoffs, fronts, numbers, plan, tables
 from calipers.report.asked import in_names_asked
 from calipers.report.columns import records
 from calipers.report.grid import BEST, has_signs, is_wide, signs_key, text_tables
@@ -125,6 +125,8 @@ def print_evaluation(evaluation: Evaluation, file: TextIO, *, layout: str | None
         _print_differences(comparison, console, wide=wide)
     elif comparison is not None:
         print_lines([*([] if wide else [""]), left_out(comparison)], console)
+    if evaluation.costs is not None:
+        _print_costs(evaluation, evaluation.costs, console, layout=layout)
     if evaluation.slices is not None:
         _print_slices(evaluation.slices, console)
     if evaluation.cutoffs is not None:
@@ -132,6 +134,23 @@ def print_evaluation(evaluation: Evaluation, file: TextIO, *, layout: str | None
     print_lines(["", *headlines(evaluation)], console, style="bold")
     print_lines(filter(None, [others(evaluation)]), console)
     print_notes(evaluation.notes, console)
+
+
+def _print_costs(
+    evaluation: Evaluation, costs: Evaluation, console: Console, *, layout: str | None
+) -> None:
+    """What the systems cost, and the fronts."""
+    print_lines(["", "Costs"], console, style="bold")
+    if is_wide(costs, layout):
+        _print_wide(of_evaluation(costs), primary_of(costs), console)
+    else:
+        print_columns(tables.of_estimates(costs), console)
+    for front in evaluation.fronts:
+        title = f"{short(front.measure)} against {short(front.cost_measure)}"
+        print_lines(["", title], console, style="bold")
+        print_columns(fronts.table(front), console)
+    if evaluation.fronts:
+        print_lines(["", fronts.said_of(evaluation.fronts)], console)
 
 
 def _print_differences(comparison: Comparison, console: Console, *, wide: bool) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.results.evaluation import Evaluation
     from calipers.results.fields import NAN, FloatArray
     from calipers.results.finding import SEVERITIES, Definition, Finding
+    from calipers.results.fronts import Front, FrontRow
     from calipers.results.kept import Kept
     from calipers.results.labels import LabelTable, LabelTables
     from calipers.results.occupied import FewOrMany, OccupiedConfusion
@@ -38,6 +39,7 @@ _HOMES = {
     "evaluation": "Evaluation",
     "finding": "SEVERITIES, Definition, Finding",
     "fields": "NAN, FloatArray",
+    "fronts": "Front, FrontRow",
     "kept": "Kept",
     "labels": "LabelTable, LabelTables",
     "occupied": "FewOrMany, OccupiedConfusion",
@@ -73,6 +75,8 @@ __all__ = [
     "FewOrMany",
     "Finding",
     "FloatArray",
+    "Front",
+    "FrontRow",
     "Kept",
     "LabelTable",
     "LabelTables",

@@ -35,6 +35,8 @@ NO_INTERVAL = {
     "no_interval_of_test": "no interval belongs to this test",
     "exact_count": "a count of what is there; nothing is estimated",
     "p_value": "a test's statistic or p-value is no estimate of anything",
+    "too_few_for_quantile": "too few units lie beyond the quantile",
+    "of_system": "one number for the whole system; nothing is estimated",
     "one_value_an_item": "one value an item leaves nothing to resample",
 }
 

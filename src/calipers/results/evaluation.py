@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Definition,
         FewOrMany,
         Finding,
+        Front,
         Kept,
         LabelTable,
         LabelTables,
@@ -93,7 +94,9 @@ class Evaluation(Written, Tidy):
 
     ``evaluation["AUC"]`` is the :class:`Estimate` of the only system,
     ``evaluation["forest", "AUC"]`` that of one among several. ``asked`` are the names of measures
-    that people are to see, such as PPV, where those are not the canonical ones.
+    that people are to see, such as PPV, where those are not the canonical ones. ``costs`` are what
+    the systems cost, where that is given: an evaluation of its own, whose numbers also stand in the
+    tidy rows and answer to their names here; ``fronts`` set the primary measure against each cost.
     """
 
     task: str
@@ -112,6 +115,8 @@ class Evaluation(Written, Tidy):
     provenance: Mapping[str, Any] = field(default_factory=dict)
     kept: Kept | None = field(default=None, metadata=BRIEF)
     asked: Mapping[str, str] = field(default_factory=dict, metadata=BRIEF)
+    costs: Evaluation | None = field(default=None, metadata=BRIEF)
+    fronts: tuple[Front, ...] = field(default=(), metadata=BRIEF)
     # The statistics that the numbers came from; only calipers.evaluate looks inside.
     sources: Any = field(default=None, repr=False, metadata=OWN)
 
@@ -142,6 +147,11 @@ class Evaluation(Written, Tidy):
             measures[f"comparison.differences[{i}].measure"] = (d.measure,)
         if self.per_unit is not None:
             systems["per_unit.values"] = tuple(self.per_unit.values)
+        if self.costs is not None:
+            systems["costs.systems"] = self.costs.systems
+        for i, front in enumerate(self.fronts):
+            systems[f"fronts[{i}].rows"] = tuple(row.system for row in front)
+            measures[f"fronts[{i}].measure"] = (front.measure,)
         yield from unknown(systems, self.systems)
         yield from unknown(measures, self.measures, "measure")
 
@@ -174,9 +184,11 @@ class Evaluation(Written, Tidy):
             if (estimate.system, estimate.measure) == found:
                 called = self.asked.get(estimate.measure)
                 return replace(estimate, asked=called) if called else estimate
+        if self.costs is not None and self.costs.named(key[1]) in self.costs.measures:
+            return self.costs[key]
         raise KeyError(
             f"{key!r} is not here; systems: {', '.join(self.systems)}; "
-            f"measures: {', '.join(self.measures)}"
+            f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
         )
 
     def named(self, name: str) -> str:
@@ -292,13 +304,13 @@ class Evaluation(Written, Tidy):
         return kinds_of((*_COLUMNS, *possible, *known, *asked))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Tidy rows: one estimate each."""
+        """Tidy rows: one estimate each, those of costs last."""
         names = self.kinds()
         return [
             {name: getattr(e, name) for name in names}
             | {"undefined": because(e.undefined)}
             | ({"asked": self.asked.get(e.measure, "")} if self.asked else {})
-            for e in self.estimates
+            for e in (*self.estimates, *(self.costs or ()))
         ]
 
     def to_text(self, *, layout: str | None = None) -> str:

@@ -16,6 +16,7 @@ from calipers.results.evaluation import Evaluation
 from calipers.results.fields import error, result_name, shown
 from calipers.results.finding import Definition, Finding
 from calipers.results.forms import Schema, form_of
+from calipers.results.fronts import Front, FrontRow
 from calipers.results.labels import LabelTable
 from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
@@ -30,7 +31,7 @@ KINDS = {
     for cls in (
         *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
         *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
-        *(Definition, Finding, PlanRow, Cutoffs, CutoffTable),
+        *(Definition, Finding, PlanRow, Cutoffs, CutoffTable, Front, FrontRow),
     )
 }
 

@@ -11,6 +11,7 @@ from calipers.report.figures.confusions import confusion_figures
 from calipers.report.figures.curves import curve_figures
 from calipers.report.figures.differences import difference_figures
 from calipers.report.figures.figure import Figure, numbered
+from calipers.report.figures.fronts import front_figures
 from calipers.report.figures.pairs import pair_figures
 from calipers.report.figures.ranks import rank_figures
 from calipers.report.figures.raters import rater_figures
@@ -37,6 +38,7 @@ def figures(
     compared = [] if of is None else comparison_figures(of, evaluation.definitions)
     return numbered(
         [
+            *begun(front_figures(evaluation)),
             *begun(confusion_figures(evaluation, orientation)),
             *begun(cluster_figures(evaluation)),
             *begun(rater_figures(evaluation)),

@@ -1,0 +1,155 @@
+"""What systems cost, as it is given: columns with a cost for each row or topic, and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.data.arrays import LARGEST, as_quantities, more, same_length
+from calipers.data.errors import InputError, did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray
+
+#: What a single system is called whose costs are given without its name.
+ALONE = ""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What systems cost, by the names of the costs and those of the systems: ``columns`` with an
+    entry for each row, and ``numbers`` of which a system has one."""
+
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.columns or self.numbers)
+
+    @classmethod
+    def of(cls, given: Any) -> Costs:
+        """From what a user gives: a dict from names of costs to a column or a number, or to dicts
+        of such by system. A name alone is that of a column."""
+        if given is None:
+            return cls()
+        if isinstance(given, str):
+            given = [given]
+        if isinstance(given, list | tuple) and all(isinstance(name, str) for name in given):
+            given = {name: name for name in given}
+        if not isinstance(given, Mapping) or not given:
+            raise InputError(
+                f"cost is {shown(given)}, expected a dict from names of costs to columns or "
+                "numbers, or to dicts of such by system"
+            )
+        columns, numbers = {}, {}
+        for cost, value in given.items():
+            by_system = _by_system(str(cost), value)
+            alone = {name: _is_number(one) for name, one in by_system.items()}
+            if any(alone.values()) and not all(alone.values()):
+                number = next(name for name, is_one in alone.items() if is_one)
+                column = next(name for name, is_one in alone.items() if not is_one)
+                raise InputError(
+                    f"{called(cost)}: {number!r} has one number, {column!r} one for each row; "
+                    "expected either of all systems"
+                )
+            if all(alone.values()):
+                numbers[str(cost)] = {
+                    n: _number(of, called(cost, n)) for n, of in by_system.items()
+                }
+            else:
+                columns[str(cost)] = by_system
+        return cls(columns, numbers)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems of which something is known."""
+        names = (name for of in (self.columns, self.numbers) for by in of.values() for name in by)
+        return tuple(dict.fromkeys(names))
+
+    def read(self, rows: int, repeated: Callable[[Any], Any]) -> Costs:
+        """The columns as numbers, row by row as often as it counts."""
+        made = {
+            cost: {
+                name: repeated(as_costs(of, called(cost, name), rows)) for name, of in by.items()
+            }
+            for cost, by in self.columns.items()
+        }
+        return Costs(made, self.numbers)
+
+    def by_system(self, systems: Sequence[str]) -> Costs:
+        """With what each of these systems costs, and no other."""
+        return Costs(
+            {cost: _matched(cost, by, systems) for cost, by in self.columns.items()},
+            {cost: _matched(cost, by, systems) for cost, by in self.numbers.items()},
+        )
+
+    def taken(self, rows: Any) -> Costs:
+        """Of some of the rows."""
+        made = {
+            cost: {name: column[rows] for name, column in by.items()}
+            for cost, by in self.columns.items()
+        }
+        return Costs(made, self.numbers)
+
+
+#: Where none are given.
+NO_COSTS = Costs()
+
+
+def called(cost: Any, system: str = ALONE) -> str:
+    """How messages call a column of costs."""
+    return f"cost {str(cost)!r}" + (f" of {system!r}" if system else "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _by_system(cost: str, value: Any) -> dict[str, Any]:
+    """The systems that have something, by name; a column or a number alone is that of the one."""
+    if not cost:
+        raise InputError("cost: a name is empty, expected one such as 'latency (ms)'")
+    if not isinstance(value, Mapping):
+        return {ALONE: value}
+    if not value:
+        raise InputError(f"{called(cost)}: an empty dict, expected at least one system")
+    return {str(name): of for name, of in value.items()}
+
+
+def _number(value: Any, what: str) -> float:
+    if not 0 <= value <= LARGEST:
+        raise InputError(f"{what}: is {shown(value)}, expected a number from 0 to {LARGEST:g}")
+    return float(value)
+
+
+def as_costs(values: Any, what: str, rows: int) -> FloatArray:
+    """A column of costs: finite numbers of 0 or more."""
+    column = as_quantities(values, what)
+    same_length(column, rows, what, "there are")
+    wrong = np.flatnonzero(column < 0)
+    if len(wrong):
+        first = f"{column[wrong[0]]:g} in row {wrong[0]}{more(len(wrong))}"
+        raise InputError(f"{what}: is {first}, expected 0 or more")
+    return column
+
+
+def _matched(cost: str, by: Mapping[str, Any], systems: Sequence[str]) -> dict[str, Any]:
+    if list(by) == [ALONE]:
+        if len(systems) > 1:
+            raise InputError(
+                f"{called(cost)}: there are {len(systems)} systems, {listed(systems)}; expected a "
+                "dict from these to what each costs"
+            )
+        return {systems[0]: by[ALONE]}
+    for name in by:
+        if name not in systems:
+            raise InputError(
+                f"{called(cost)}: {name!r} is no system; {did_you_mean(name, systems)}"
+            )
+    for name in systems:
+        if name not in by:
+            raise InputError(f"{called(cost)}: says nothing of {name!r}, expected all systems")
+    return {name: by[name] for name in systems}

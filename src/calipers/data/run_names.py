@@ -1,0 +1,47 @@
+"""What runs are called, whatever way they are given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from calipers.data.errors import InputError
+from calipers.data.trec import run_name
+from calipers.data.trec_tables import holds_columns, is_ids
+
+
+def named_runs(runs: Any) -> dict[str, Any]:
+    """Runs by name, whatever way they were given."""
+    if isinstance(runs, str | os.PathLike):
+        return {run_name(runs): runs}
+    if isinstance(runs, Mapping):
+        if not runs:
+            raise InputError("runs: an empty dict, expected at least one run")
+        first = next(iter(runs.values()))
+        one = isinstance(first, Mapping) and not (_nested_twice(first) or holds_columns(first))
+        if one or holds_columns(runs) or is_ids(first):
+            return {"run": runs}  # not runs by name, but one run itself
+        return {str(name): run for name, run in runs.items()}
+    if isinstance(runs, list | tuple) and not hasattr(next(iter(runs), None), "query_id"):
+        if not all(isinstance(run, str | os.PathLike) for run in runs):
+            raise InputError("runs: a list of runs has to hold file names; name others in a dict")
+        return _distinct([os.fspath(run) for run in runs])
+    return {"run": runs}
+
+
+def _nested_twice(documents: Mapping[Any, Any]) -> bool:
+    return any(isinstance(value, Mapping) or is_ids(value) for value in documents.values())
+
+
+def _distinct(paths: list[str]) -> dict[str, str]:
+    """Names for run files: file names, or whole paths where those are the same."""
+    if not paths:
+        raise InputError("runs: an empty list, expected at least one run")
+    names = [run_name(path) for path in paths]
+    if len(set(names)) < len(names):
+        names = paths
+    repeated = {name for name in names if names.count(name) > 1}
+    if repeated:
+        raise InputError(f"runs: {min(repeated)!r} is given more than once")
+    return dict(zip(names, paths, strict=True))

@@ -1,0 +1,158 @@
+"""What systems cost beside what they are worth: an evaluation of its own, and the Pareto fronts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.evaluate.rows import Rows
+from calipers.evaluate.several import comparison_if_several
+from calipers.evaluate.shared import glossary, provenance
+from calipers.evaluate.slices import sliced
+from calipers.measures import TASKS, Measure, parse
+from calipers.results import Comparison, Evaluation, Front, FrontRow
+from calipers.systems.costs import CostSystem
+
+if TYPE_CHECKING:
+    from calipers.data.costs import Costs
+    from calipers.evaluate.cuts import Cut
+    from calipers.inference.clusters import Clusters
+    from calipers.inference.settings import Settings
+    from calipers.results import Estimate
+    from calipers.statistics import FloatArray
+
+TASK = "costs"
+
+#: What is told of a cost that each row has, and of one that is a number of the system. The first
+#: is set against quality.
+OF_ROWS = ("cost-mean", "cost-median", "cost-p95")
+OF_SYSTEMS = ("cost-total",)
+
+
+def with_costs(
+    evaluation: Evaluation,
+    costs: Costs,
+    systems: Sequence[str],
+    settings: Settings,
+    weight: FloatArray | None,
+    clusters: Clusters | None = None,
+    *,
+    made: Sequence[Cut] = (),
+    unit: str = "rows",
+) -> Evaluation:
+    """The evaluation with what these of its systems cost, which has no say in its own numbers."""
+    costs = costs.by_system(systems)
+    shared = weight, settings, clusters, unit
+    by_name = {name: _system(costs, name, *shared) for name in systems}
+    chosen = usual(costs)
+    source = Rows(by_name, chosen, settings, ids=None)
+    of = evaluation.comparison
+    baseline = of.baseline if of is not None and of.baseline in systems else None
+    compared = comparison_if_several(source, baseline, settings) if costs.columns else None
+    made = made if costs.columns else ()
+    own = Evaluation(
+        task=TASK,
+        level=settings.level,
+        estimates=tuple(source.estimates()),
+        comparison=compared,
+        definitions=glossary(chosen),
+        slices=sliced(replace(source, measures=source.directed), made, compared),
+        provenance=provenance(TASK, settings, evaluation.provenance.get("conventions", {})),
+        sources=source,
+    )
+    return replace(evaluation, costs=own, fronts=tuple(_fronts(evaluation, own, costs)))
+
+
+def usual(costs: Costs) -> list[Measure]:
+    """The measures of each cost."""
+    return [
+        replace(parse(name, TASKS[TASK]), label=cost)
+        for of, names in ((costs.columns, OF_ROWS), (costs.numbers, OF_SYSTEMS))
+        for cost in of
+        for name in names
+    ]
+
+
+def _system(costs: Costs, name: str, weight: Any, settings: Settings, *rest: Any) -> CostSystem:
+    columns = [by[name] for by in costs.columns.values()]
+    spent = np.column_stack(columns) if columns else np.zeros((0, 0))
+    weight = weight if columns else None
+    numbers = {cost: by[name] for cost, by in costs.numbers.items()}
+    clusters, unit = rest
+    return CostSystem(name, tuple(costs.columns), spent, numbers, weight, settings, clusters, unit)
+
+
+# --- Fronts ---------------------------------------------------------------------------------------
+
+
+def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[Front]:
+    """Of the primary measure against each cost; none of a single system."""
+    compared = evaluation.comparison
+    directions = {str(m): m.definition.higher_is_better for m in evaluation.sources.measures}
+    judged = [name for name, higher in directions.items() if higher is not None]
+    primary = judged[0] if judged else None
+    if compared is not None and compared.primary is not None:
+        primary = compared.primary
+    if primary is None or len(own.systems) < 2:
+        return
+    higher = directions[primary] is True
+    qualities = [evaluation[name, primary] for name in own.systems]
+    for cost in (*costs.columns, *costs.numbers):
+        measure = next(m for m in own.sources.measures if m.label == cost)
+        spent = [own[name, str(measure)] for name in own.systems]
+        better = _better(compared, primary)
+        cheaper = _better(own.comparison, str(measure))
+        if cost in costs.numbers:  # which do not vary
+            by = costs.numbers[cost]
+            cheaper = {(a, b) for a in by for b in by if by[a] <= by[b]}
+        yield _front(qualities, spent, better & cheaper, higher, evaluation.level)
+
+
+def _better(compared: Comparison | None, measure: str) -> set[tuple[str, str]]:
+    """The pairs of which tests find the first to be better by a measure."""
+    found = set()
+    for d in compared or ():
+        if d.measure == measure and d.p_adjusted <= 1 - d.level:
+            up = (d.value > 0) is (d.higher_is_better is not False)
+            found.add((d.system, d.baseline) if up else (d.baseline, d.system))
+    return found
+
+
+def _front(
+    qualities: Sequence[Estimate],
+    spent: Sequence[Estimate],
+    sure: set[tuple[str, str]],
+    higher: bool,
+    level: float,
+) -> Front:
+    """The front of systems whose quality and cost these are, in one order."""
+    sign = 1 if higher else -1
+    points = {
+        q.system: (sign * q.value, -c.value)
+        for q, c in zip(qualities, spent, strict=True)
+        if math.isfinite(q.value) and math.isfinite(c.value)
+    }
+    beaten = {
+        name: [other for other, theirs in points.items() if _dominates(theirs, own)]
+        for name, own in points.items()
+    }
+    rows = tuple(
+        FrontRow(
+            *(q.system, q.value, q.low, q.high, c.value, c.low, c.high),
+            on_front=q.system in points and not beaten[q.system],
+            dominated_by=tuple(other for other in beaten.get(q.system, ()) if not beaten[other]),
+            surely=tuple(other for other in points if (other, q.system) in sure),
+        )
+        for q, c in zip(qualities, spent, strict=True)
+    )
+    return Front(qualities[0].measure, spent[0].measure, rows, higher, level)
+
+
+def _dominates(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Whether the first is no worse by both, and better by one; more is better of both."""
+    no_worse = first[0] >= second[0] and first[1] >= second[1]
+    return no_worse and first != second

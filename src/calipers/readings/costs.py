@@ -1,0 +1,105 @@
+"""Costs of rows, and numbers of which a system has one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.inference import intervals, proportions
+from calipers.inference.intervals import Interval
+from calipers.inference.reading import Limits, Reading
+from calipers.readings.numbers import Ordered
+from calipers.readings.undefined import reasons
+from calipers.statistics import FloatArray, Moments
+
+if TYPE_CHECKING:
+    from calipers.inference.settings import MeasureLike, Settings
+
+
+@dataclass(frozen=True, eq=False)
+class CostRows(Ordered):
+    """Rows of which a measure reads the order of their costs, each predicted to be of size 0."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The reading of a quantile; without replicates where too few rows lie beyond it, of which
+        the same few would be drawn again and again."""
+        made = super().reading(measure)
+        if not self._enough(_share(measure)):
+            made = replace(made, replicates=None)
+        return replace(made, law=self)
+
+    def minus(self, first: Reading, second: Reading) -> Reading:
+        """By rows drawn for both, where there are enough."""
+        made = replace(first, law=None) - replace(second, law=None)
+        if first.replicates is not None:
+            return made
+        return replace(made, methods={"percentile": _too_few})
+
+    def _enough(self, share: float) -> bool:
+        """Whether limits lie within the data."""
+        level = self.settings.level
+        return proportions.ranks_of_quantile(share, math.floor(self.size), level) is not None
+
+    def _methods(self, measure: MeasureLike, made: Reading) -> dict[str, Limits]:
+        share = _share(measure)
+        if not self._enough(share):
+            return {"woodruff": _too_few, "order statistics": _too_few}
+        out: dict[str, Limits] = {"woodruff": partial(self._woodruff, made.value, share=share)}
+        if self.weight is None and self.clusters is None:
+            out["order statistics"] = partial(self._between_ranks, share)
+        return out
+
+    def _between_ranks(self, share: float, level: float) -> Interval:
+        """Between two of the costs in order."""
+        ranks = proportions.ranks_of_quantile(share, len(self.truth), level)
+        if ranks is None:
+            return _too_few(level)
+        low, high = np.sort(np.abs(self.predicted - self.truth))[np.subtract(ranks, 1)].tolist()
+        return Interval(low, high, "order statistics, binomial")
+
+
+def _share(measure: MeasureLike) -> float:
+    """How much lies below the quantile."""
+    return float(measure.parameters.get("percentile", 50)) / 100
+
+
+def _too_few(level: float) -> Interval:
+    return intervals.missing("none", "too_few_for_quantile")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What nothing is estimated of: the sum over the rows, or the number of a system."""
+
+    values: FloatArray
+    weight: FloatArray | None
+    settings: Settings
+    kind: str = "count"
+
+    @property
+    def statistic(self) -> Moments:
+        """The sum, as a mean and how often it counts."""
+        return Moments.from_rows(self.values, self.weight)
+
+    def per_row(self, measure: MeasureLike) -> None:
+        """It is no mean."""
+
+    def influence(self, measure: MeasureLike, whole: Moments | None = None) -> None:
+        """Other rows would have another sum."""
+
+    def reading(self, measure: MeasureLike) -> Reading:
+        """The value, which has no interval."""
+        statistic, rows = self.statistic, len(self.values)
+        return Reading(
+            value=float(measure.apply(statistic)),
+            kind=self.kind,
+            settings=self.settings,
+            n=rows,
+            bounds=measure.definition.range,
+            undefined=reasons(measure, statistic, rows),
+            higher_is_better=measure.definition.higher_is_better,
+        )

@@ -1,0 +1,215 @@
+"""Quality against cost: a point a system, with both intervals, and the Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from calipers.report import fronts, numbers
+from calipers.report.figures import vega
+from calipers.report.figures.figure import Figure, of_measure
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.names import labels, short
+from calipers.results import Evaluation, Front, FrontRow
+
+KIND = "Pareto"
+#: Costs that span more decades are drawn on a logarithmic scale.
+DECADES = 2
+#: More systems are told by the pointer and the table alone.
+MOST_NAMED = 25
+_WIDTH, _HEIGHT = 400, 320
+#: Pixels of a letter, and of a line of text.
+_LETTER, _LINE = 6.2, 13
+
+
+def front_figures(evaluation: Evaluation) -> Iterator[Figure]:
+    """A figure for each cost."""
+    drawn = [front for front in evaluation.fronts if any(map(_known, front))]
+    for front in drawn:
+        of = short(front.cost_measure)
+        made = _figure(front)
+        yield of_measure(made, front.cost_measure, len(drawn), f"{short(front.measure)} by {of}")
+
+
+def _known(row: FrontRow) -> bool:
+    return math.isfinite(row.quality) and math.isfinite(row.cost)
+
+
+def _figure(front: Front) -> Figure:
+    names = labels((row.system for row in front), vega.LABEL)
+    cells = fronts.texts(front)
+    missing = [] if all(map(_known, front)) else ["Systems without a value are not drawn."]
+    said = (
+        f"{short(front.measure)} against {short(front.cost_measure)}. The line is the Pareto "
+        "front: the best that is to be had at each cost. Pale: dominated systems."
+    )
+    whole = any(math.isnan(row.cost_low) for row in front if _known(row))
+    bars = f"Bars: {numbers.percent(front.level)} intervals" + (
+        "; a cost without one does not vary, or no interval of it is known." if whole else "."
+    )
+    return Figure(
+        title=f"Quality and cost: {short(front.cost_measure)}",
+        kind=KIND,
+        label=" ".join(fronts.sentences(front)),
+        caption=" ".join([said, bars, *missing]),
+        spec=front_chart(front),
+        head=("system", short(front.measure), "interval", short(front.cost_measure), "interval",
+              "Pareto front"),
+        rows=tuple(
+            (names[row.system], *cell, fronts.place(row))
+            for row, cell in zip(front, cells, strict=True)
+        ),
+    )  # fmt: skip
+
+
+def front_chart(front: Front) -> Spec:
+    """The points, their intervals, and the front as a line of steps."""
+    names = labels((row.system for row in front), vega.LABEL)
+    cells = dict(zip((row.system for row in front), fronts.texts(front), strict=True))
+    shown = [row for row in front if _known(row)]
+    log = _spans_decades(shown)
+    x_scale, y_scale = _scale(_ends(shown, "cost"), log=log), _scale(_ends(shown, "quality"))
+    x_title = f"{short(front.cost_measure)}{', logarithmic' if log else ''} · ← better"
+    y_title = f"{short(front.measure)} · {'better →' if front.higher_is_better else '← better'}"
+    x = vega.quantity("cost", title=x_title, scale=x_scale, axis={"tickCount": 5})
+    y = vega.quantity("quality", title=y_title, scale=y_scale, axis={"tickCount": 6})
+    rows = [_datum(row, names[row.system], cells[row.system], log=log) for row in shown]
+    told = {"condition": {"test": "datum.front", "value": vega.PALETTE[0]}, "value": "currentColor"}
+    pale = {"condition": {"test": "datum.front", "value": 1}, "value": 0.4}
+    tips = vega.tooltip(
+        ("system", "system"), ("quality text", short(front.measure)),
+        ("cost text", short(front.cost_measure)), ("place", "Pareto front"),
+    )  # fmt: skip
+    whisker: Spec = {"type": "rule", "strokeWidth": 1.5}
+    shared = {"stroke": told, "opacity": pale, "tooltip": tips}
+    layers = [
+        _line(rows, x, y),
+        {
+            "data": {"values": rows},
+            "layer": [
+                vega.drawn(whisker, **shared, x={**x, "field": "cost_low"}, y=y,
+                           x2={"field": "cost_high"}),
+                vega.drawn(whisker, **shared, x=x, y={**y, "field": "quality_low"},
+                           y2={"field": "quality_high"}),
+                vega.drawn(vega.dot(filled=True), x=x, y=y, fill=told, opacity=pale,
+                           tooltip=tips),
+            ],
+        },
+    ]  # fmt: skip
+    if len(rows) <= MOST_NAMED:
+        layers += _named(rows, x, y, x_scale, y_scale)
+    return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
+
+
+def _spans_decades(rows: Sequence[FrontRow]) -> bool:
+    costs = [row.cost for row in rows]
+    return min(costs) > 0 and max(costs) / min(costs) > 10**DECADES
+
+
+def _ends(rows: Sequence[FrontRow], of: str) -> list[float]:
+    """All numbers of one axis."""
+    ends = (getattr(row, f"{of}{end}") for row in rows for end in ("", "_low", "_high"))
+    return [x for x in ends if math.isfinite(x)]
+
+
+def _scale(ends: Sequence[float], *, log: bool = False) -> Spec:
+    """Room for all, and for a name beside the last."""
+    ends = [math.log10(x) for x in ends if x > 0] if log else ends
+    low, high = min(ends), max(ends)
+    margin = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
+    low, high = low - margin, high + margin
+    if log:
+        return {"type": "log", "domain": [finite(10**low), finite(10**high)], "nice": False}
+    low = max(low, 0.0) if min(ends) >= 0 else low
+    return {"domain": [finite(low), finite(high)], "nice": False}
+
+
+def _datum(row: FrontRow, name: str, cell: Sequence[str], *, log: bool) -> Spec:
+    """One system; an interval that is not known, or that a logarithm has no end of, ends at the
+    value."""
+    ends: Spec = {}
+    for of in ("quality", "cost"):
+        value = getattr(row, of)
+        for side in ("low", "high"):
+            end = getattr(row, f"{of}_{side}")
+            known = math.isfinite(end) and not (log and of == "cost" and end <= 0)
+            ends[f"{of}_{side}"] = finite(end if known else value)
+        ends[of] = finite(value)
+    return {
+        "system": name,
+        **ends,
+        "front": row.on_front,
+        "quality text": f"{cell[0]} {cell[1]}".strip(),
+        "cost text": f"{cell[2]} {cell[3]}".strip(),
+        "place": fronts.place(row),
+    }
+
+
+def _line(rows: Sequence[Spec], x: Spec, y: Spec) -> Spec:
+    """From each system of the front to the next dearer one: until then nothing better is to be
+    had."""
+    on = sorted((row for row in rows if row["front"]), key=lambda row: row["cost"])
+    points = [{"cost": row["cost"], "quality": row["quality"]} for row in on]
+    mark = {"type": "line", "interpolate": "step-after", "color": vega.PALETTE[0],
+            "strokeWidth": 1.5, "opacity": 0.6}  # fmt: skip
+    return vega.layer(points, mark, x=x, y=y)
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+
+def _named(rows: Sequence[Spec], x: Spec, y: Spec, x_scale: Spec, y_scale: Spec) -> list[Spec]:
+    """The names beside the points, each on the side where there is most room."""
+    at = [
+        (_place(row["cost"], x_scale) * _WIDTH, (1 - _place(row["quality"], y_scale)) * _HEIGHT)
+        for row in rows
+    ]
+    taken = [(left - 5, left + 5, top - 5, top + 5) for left, top in at]
+    by_side: dict[tuple[int, int], list[Spec]] = {}
+    for row, (left, top) in zip(rows, at, strict=True):
+        boxes = {side: _box(left, top, row["system"], side) for side in _SIDES}
+        best = min(boxes, key=lambda side: _crowded(boxes[side], taken))
+        taken.append(boxes[best])
+        by_side.setdefault(best, []).append(row)
+    return [
+        vega.layer(
+            own,
+            {"type": "text", "align": "left" if right > 0 else "right", "baseline": "middle",
+             "dx": 7 * right, "dy": 10 * down, "fontSize": 12, "color": "currentColor"},
+            x=x, y=y, text=vega.nominal("system"),
+            opacity={"condition": {"test": "datum.front", "value": 1}, "value": 0.65},
+        )
+        for (right, down), own in by_side.items()
+    ]  # fmt: skip
+
+
+#: To the right or the left of a point, and above or below it.
+_SIDES = ((1, -1), (1, 1), (-1, -1), (-1, 1))
+_Box = tuple[float, float, float, float]
+
+
+def _place(value: float, scale: Spec) -> float:
+    """Where on an axis a value is, from 0 to 1."""
+    low, high = scale["domain"]
+    if scale.get("type") == "log":
+        value, low, high = math.log10(value), math.log10(low), math.log10(high)
+    return float((value - low) / (high - low))
+
+
+def _box(left: float, top: float, name: str, side: tuple[int, int]) -> _Box:
+    right, down = side
+    begin, middle = left + 7 * right, top + 10 * down
+    end = begin + right * _LETTER * len(name)
+    return min(begin, end), max(begin, end), middle - _LINE / 2, middle + _LINE / 2
+
+
+def _crowded(box: _Box, taken: Sequence[_Box]) -> float:
+    """How much of a box is taken, or outside of the drawing."""
+    left, right, top, bottom = box
+    outside = (
+        max(0.0, -left) + max(0.0, right - _WIDTH) + max(0.0, -top) + max(0.0, bottom - _HEIGHT)
+    )
+    return _LINE * outside + sum(
+        max(0.0, min(right, b) - max(left, a)) * max(0.0, min(bottom, d) - max(top, c))
+        for a, b, c, d in taken
+    )

@@ -1,0 +1,89 @@
+"""Quality against cost: what is said of a Pareto front, and its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from calipers.report import numbers
+from calipers.report.names import joined, short
+from calipers.report.tables import KEY, NUMBER, NUMBERS, WORDS, Column, filled
+from calipers.results import Front, FrontRow
+
+#: More systems than these are left to the table.
+MOST_SAID = 8
+#: What the column of the front means.
+SAID = (
+    "A system is dominated where another one is at least as good by both, and better by one; the "
+    "others are on the Pareto front. That goes by the values."
+)
+SURELY = (
+    " Surely: tests find the other one to be better by both, each at {level}, with p-values as in "
+    "the comparisons; of a number of the system, that it is no larger."
+)
+NOT_SURE = " Of none that is dominated do tests find another one to be better by both."
+
+
+def said_of(fronts: Sequence[Front]) -> str:
+    """What the words of the table mean."""
+    rows = [row for front in fronts for row in front]
+    if any(row.surely for row in rows):
+        return SAID + SURELY.format(level=numbers.percent(round(1 - fronts[0].level, 12)))
+    return SAID + (NOT_SURE if any(row.dominated_by for row in rows) else "")
+
+
+def sentences(front: Front, name: Callable[[str], str] = short) -> list[str]:
+    """Which systems are on the front, and what beats each other one."""
+    on = [name(system) for system in front.systems]
+    axes = f"{name(front.measure)} against {name(front.cost_measure)}"
+    if not on:
+        return []
+    listed = joined(on) if len(on) <= MOST_SAID else f"{len(on)} of {len(front)} systems"
+    first = f"{axes}: {listed} {'is' if len(on) == 1 else 'are'} on the Pareto front."
+    beaten = [row for row in front if row.dominated_by]
+    if len(beaten) > MOST_SAID:
+        sure = sum(bool(row.surely) for row in beaten)
+        return [first, f"{len(beaten)} are dominated, {sure} of them surely."]
+    return [first, *(f"{name(row.system)} is {place(row, name)}." for row in beaten)]
+
+
+def place(row: FrontRow, name: Callable[[str], str] = short) -> str:
+    """Where a system is: on the front, or behind which systems."""
+    if row.on_front:
+        return "on the front"
+    if not row.dominated_by:
+        return ""
+    by = list(map(name, row.dominated_by))
+    text = f"dominated by {joined(by) if len(by) <= MOST_SAID else f'{len(by)} systems'}"
+    if not row.surely:
+        return text
+    if set(row.dominated_by) <= set(row.surely):
+        return f"{text}, surely"
+    return f"{text}, surely by {joined(list(map(name, row.surely[:MOST_SAID])))}"
+
+
+def texts(front: Front) -> list[tuple[str, str, str, str]]:
+    """Quality, its interval, cost and its interval of each system."""
+    quality = [(r.quality, r.quality_low, r.quality_high) for r in front]
+    cost = [(r.cost, r.cost_low, r.cost_high) for r in front]
+    a, b = numbers.rounding(quality), numbers.rounding(cost)
+    return [
+        (a(q[0]), a.interval(q[1], q[2]), b(c[0]), b.interval(c[1], c[2]))
+        for q, c in zip(quality, cost, strict=True)
+    ]
+
+
+def table(front: Front) -> list[Column]:
+    """A row a system, those on the front first, the cheapest before all others."""
+    cells = texts(front)
+    order = sorted(range(len(front)), key=lambda i: (not front.all[i].on_front, front.all[i].cost))
+    quality, of_quality, cost, of_cost = ([cells[i][k] for i in order] for k in range(4))
+    level = f"{numbers.percent(front.level)} interval"
+    columns = [
+        Column("system", KEY, [short(front.all[i].system) for i in order]),
+        Column(short(front.measure), NUMBER, quality),
+        Column(level, NUMBERS, of_quality),
+        Column(short(front.cost_measure), NUMBER, cost),
+        Column(f"{level} ", NUMBERS, of_cost),
+        Column("Pareto front", WORDS, [place(front.all[i]) for i in order]),
+    ]
+    return filled(columns)
