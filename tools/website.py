@@ -55,6 +55,14 @@ _POINTS = (
     ),
     "cal.clustering(points, labels, truth, measures={name!r}, interval='none')",
 )
+_COSTS = (
+    (
+        "truth, predicted = [1, 0, 1, 1, 0, 1, 0, 0], [1, 0, 1, 0, 0, 1, 1, 0]\n"
+        "ms = [12.0, 9.5, 30.2, 11.1, 10.4, 85.0, 14.3, 9.9]"
+    ),
+    "[e for e in cal.classification(truth, predicted, cost={'ms': ms, 'GB': 2.5}).costs"
+    " if e.measure.startswith({name!r})]",
+)
 EXAMPLES = {
     "retrieval": (f"{_QRELS}\n{_RUN}", _RETRIEVAL),
     "groups": (
@@ -131,6 +139,8 @@ EXAMPLES = {
     "silhouettes": _POINTS,
     "dispersion": _POINTS,
     "separations": _POINTS,
+    "costs": _COSTS,
+    "cost-quantiles": _COSTS,
     "agreement": (
         'ratings = {"ann": [1, 2, 3, 3], "ben": [1, 2, 3, 2], "eve": [1, 2, 2, 3]}',
         "cal.agreement(ratings, measures={name!r}, interval='none')",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from worlds import (
     averages,
     clusters,
+    costs,
     families,
     findings,
     labels,
@@ -32,6 +33,7 @@ KINDS = (
     outputs,
     quantiles,
     sampled,
+    costs,
 )
 TRIALS = (several, families, pages, slices, findings)
 

@@ -316,6 +316,19 @@ def _clusters() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"clusters, {word}", partial(cal.clustering, **asked)
 
 
+def _costs(beside: str) -> Any:
+    """What systems cost beside their labels: of each row, and one number each."""
+    given, draw = rows(), Random(13)
+    spent = {
+        n: np.array([draw.randint(1, 400) ** 2 / 64 for _ in range(ROWS)]) for n in given["label"]
+    }
+    cost = {"ms": spent, "price": {"old": 1.0, "new": 4.0, "third": 4.0}}
+    return cal.classification(
+        given["truth"], given["label"], cost=cost, measures=["F1", "accuracy"],
+        **columns(BESIDE[beside]), **FEW,
+    )  # fmt: skip
+
+
 def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Whatever is no evaluation of rows or topics."""
     truth, score = rows()["truth"], one(rows()["probability"])
@@ -327,6 +340,8 @@ def _others() -> Iterator[tuple[str, Callable[[], Any]]]:
                     cal.operating_point, truth, score, rule=rule, **columns(BESIDE[beside]), **FEW
                 ),
             )
+    for beside in ("plain", "weighted", "clustered"):
+        yield f"what systems cost, {beside}", partial(_costs, beside)
     yield (
         "operating point at costs",
         partial(
@@ -455,4 +470,5 @@ def frozen(make: Callable[[], Any]) -> Any:
     except cal.InputError as error:
         return {"error": str(error)}
     data.pop("provenance", None)
+    data.get("costs", {}).pop("provenance", None)
     return data
