@@ -60,8 +60,10 @@ _COSTS = (
         "truth, predicted = [1, 0, 1, 1, 0, 1, 0, 0], [1, 0, 1, 0, 0, 1, 1, 0]\n"
         "ms = [12.0, 9.5, 30.2, 11.1, 10.4, 85.0, 14.3, 9.9]"
     ),
-    "[e for e in cal.classification(truth, predicted, cost={'ms': ms, 'GB': 2.5}).costs"
-    " if e.measure.startswith({name!r})]",
+    (
+        "[e for e in cal.classification(truth, predicted, cost={'ms': ms, 'GB': 2.5}).costs "
+        "if e.measure.startswith({name!r})]"
+    ),
 )
 EXAMPLES = {
     "retrieval": (f"{_QRELS}\n{_RUN}", _RETRIEVAL),
