@@ -73,7 +73,7 @@ OUTPUTS = RANDOM.normal(size=(2, N, 2))
 
 def task_of(name: str) -> str:
     """The task to which a measure belongs."""
-    for task in ("classification", "regression", "retrieval"):
+    for task in ("classification", "regression", "retrieval", "costs"):
         try:
             parse(name, TASKS[task])
         except UnknownMeasureError:
@@ -85,7 +85,11 @@ def task_of(name: str) -> str:
 @pytest.mark.parametrize(("name", "method"), DEFAULTS)
 def test_the_default_intervals(name: str, method: str) -> None:
     task, measures = task_of(name), [name]
-    if task == "regression" and parse(name, TASKS[task]).viewed:
+    if task == "costs":
+        costs = cal.regression(*NUMBERS, cost={"ms": np.arange(float(len(NUMBERS[0])))}).costs
+        assert costs is not None
+        ev: Any = [costs[f"{name}[ms]"]]
+    elif task == "regression" and parse(name, TASKS[task]).viewed:
         ev = cal.regression(*OUTPUTS, measures=measures)
     elif task == "regression":
         ev = cal.regression(*NUMBERS, measures=measures)
@@ -104,5 +108,7 @@ def test_the_default_intervals(name: str, method: str) -> None:
 
 
 def test_there_is_a_default_of_every_kind() -> None:
-    assert {task_of(name) for name, _ in DEFAULTS} == {"classification", "regression", "retrieval"}
+    assert {task_of(name) for name, _ in DEFAULTS} == {
+        *("classification", "regression", "retrieval", "costs")
+    }
     assert len(DEFAULTS) >= 20
