@@ -155,3 +155,11 @@ def test_the_prevalence_of_use_reaches_measures_that_are_named() -> None:
     assert row["sensitivity"] == 1
     with pytest.raises(cal.InputError, match=r"prevalence is 1\.5, expected a share"):
         cal.cutoffs(truth, score, at=[4], prevalence=1.5, measures=["LR+"])
+
+
+def test_what_has_no_value_is_said_to_have_none() -> None:
+    made = cal.cutoffs([0, 0, 1, 1], [0.1, 0.4, 0.5, 0.8], at=[0.5], measures=["LR+", "PPV"])
+    (row,) = [line for line in str(made).splitlines() if line.startswith("0.5")]
+    assert row.split()[2] == "undefined"
+    assert "undefined" in made.to_markdown()
+    assert r"0.5 & 2 & --" in made.to_latex()

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from in_process import invoke
+from click.testing import CliRunner
 
 import calipers as cal
+from calipers.cli import cli
 
 TRUTH = [0, 0, 0, 1, 1, 1, 0, 1, 1, 0] * 6
 NEW = [0.1, 0.2, 0.6, 0.9, 0.8, 0.7, 0.3, 0.4, 0.9, 0.2] * 6
@@ -70,11 +71,12 @@ def test_cutoffs_as_latex(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("y,s\n" + "".join(f"{y},{s}\n" for y, s in zip(TRUTH, NEW, strict=True)))
     options = ["--truth", "y", "--score", "s", "--cutoffs", "0.35,0.65", "-m", "PPV"]
-    made = invoke(["classification", str(table), *options, "--format", "latex"]).stdout
+    invoke = CliRunner().invoke
+    made = invoke(cli, ["classification", str(table), *options, "--format", "latex"]).stdout
     assert r"cut-off & rows above & PPV \\" in made
     own = cal.cutoffs(TRUTH, NEW, at=[0.35, 0.65], measures=["PPV"])
     assert made == own.to_latex()
     rows = re.findall(r"^(0\.\d+) & (\d+) & (\d\.\d+) ", made, re.MULTILINE)
     assert rows == [("0.65", "24", "1.000"), ("0.35", "36", "0.83")]
-    shown = invoke(["classification", str(table), *options]).stdout
+    shown = invoke(cli, ["classification", str(table), *options]).stdout
     assert re.findall(r"^(\S+) +0\.\d+ +\[", shown, re.MULTILINE) == ["AUC"]

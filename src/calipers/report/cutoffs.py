@@ -25,7 +25,10 @@ def columns(made: Cutoffs, own: CutoffTable) -> list[Column]:
             zip(values.tolist(), own.low[name].tolist(), own.high[name].tolist(), strict=True)
         )
         # Each row with its own digits: likelihood ratios go from hundreds to thousandths.
-        cells = ["" if math.isnan(t[0]) else numbers.single(*t).triple(*t) for t in triples]
+        cells = [
+            numbers.UNDEFINED if math.isnan(t[0]) else numbers.single(*t).triple(*t)
+            for t in triples
+        ]
         out.append(Column(short(made.name_of(name)), NUMBERS, cells))
     return out
 
