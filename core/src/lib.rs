@@ -10,6 +10,7 @@ pub mod dirichlet;
 pub mod distances;
 pub mod isotonic;
 pub mod matrices;
+mod order;
 pub mod parallel;
 pub mod powers;
 pub mod random;

@@ -8,192 +8,78 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::arrays::line_of_zeros;
+use crate::order::{Part, Score, descending, ends};
 use crate::parallel::{Chunks, Crew, detached};
 
-// ---------------------------------------------------------------------------------------- order
-
-const SIGN: u64 = 1 << 63;
-
-/// An integer that ascends while the score descends; adding 0.0 turns -0.0 into 0.0.
-#[inline]
-fn key_of(score: f64) -> u64 {
-    let bits = (score + 0.0).to_bits();
-    if bits & SIGN == 0 {
-        !(bits | SIGN)
-    } else {
-        bits
-    }
-}
-
-#[inline]
-fn score_of(key: u64) -> f64 {
-    f64::from_bits(if key & SIGN == 0 { !(key | SIGN) } else { key })
-}
+// ---------------------------------------------------------------------------------------- table
 
 /// Steps that it takes to sort a row.
 const TO_SORT: usize = 8;
 
-/// So many rows are taken at a time where nothing asks for fewer.
-const ROWS: usize = 1 << 14;
-
-/// (key, row) by descending score. The row breaks ties, which makes an unstable sort a stable one.
-fn descending(crew: Crew, scores: &[f64]) -> Vec<(u64, u32)> {
-    let mut order = vec![(0, 0); scores.len()];
-    crew.map(
-        (Chunks(&mut order[..], ROWS), Chunks(scores, ROWS)),
-        |part, (order, scores)| {
-            let rows = (part * ROWS) as u32..;
-            for ((to, &score), row) in order.iter_mut().zip(scores).zip(rows) {
-                *to = (key_of(score), row);
-            }
-        },
-    );
-    crew.sort(&mut order);
-    order
+/// The scores of some rows, and what is kept of each.
+struct Task<'a, 'b, S: Score, L, const N: usize> {
+    part: &'a Part<'b, S, L>,
+    columns: [&'a mut [f64]; N],
 }
 
-// ---------------------------------------------------------------------------------------- table
-
-/// The distinct scores, descending, and the weight of either class at each.
-pub struct Table {
-    pub scores: Vec<f64>,
-    pub positive: Vec<f64>,
-    pub negative: Vec<f64>,
-    /// Sums of the squared weights of either class.
-    pub squares: [Vec<f64>; 2],
-}
-
-impl Table {
-    /// Of columns with room for as many distinct scores as there are rows.
-    fn of_first(
-        distinct: usize,
-        scores: Vec<f64>,
-        sums: [Vec<f64>; 2],
-        squares: [Vec<f64>; 2],
-    ) -> Self {
-        let cut = |mut column: Vec<f64>| {
-            column.truncate(distinct);
-            column.shrink_to_fit();
-            column
-        };
-        let [positive, negative] = sums.map(cut);
-        Self {
-            scores: cut(scores),
-            positive,
-            negative,
-            squares: squares.map(cut),
+/// What `fill` makes of the rows of each part, in the lines of the columns that are its own.
+fn filled_by_part<S: Score, L: Copy + Send + Sync, const N: usize>(
+    crew: Crew,
+    parts: &[Part<S, L>],
+    columns: [&mut [f64]; N],
+    fill: impl Fn(&Part<S, L>, &mut [&mut [f64]; N]) + Sync + Send,
+) {
+    let mut rests = columns;
+    let tasks = parts.iter().map(|part| {
+        let columns = rests.each_mut().map(|rest| {
+            let (own, others) = std::mem::take(rest).split_at_mut(part.distinct);
+            *rest = others;
+            own
+        });
+        Task { part, columns }
+    });
+    let mut tasks: Vec<_> = tasks.collect();
+    crew.map(Chunks(&mut tasks[..], 1), |_, tasks| {
+        for Task { part, columns } in tasks {
+            fill(part, columns);
         }
-    }
+    });
 }
 
 /// A key that no finite score has.
 const END: u64 = u64::MAX;
 
-/// Room for the keys of one class and `END` after them.
-fn class_size(class: bool, positive: &[bool]) -> usize {
-    positive.iter().filter(|&&of| of == class).count() + 1
-}
-
-/// The keys of the scores of one class, and `END` after them, into `keys`, which has that room.
-fn keys_of_class(crew: Crew, class: bool, positive: &[bool], scores: &[f64], keys: &mut [u64]) {
-    let mut filled = 0;
-    for (positive, scores) in positive.chunks(ROWS).zip(scores.chunks(ROWS)) {
-        crew.check();
-        for (&positive, &score) in positive.iter().zip(scores) {
-            // Each key is written before it is known to belong here: no branch on a label, which nobody
-            // can predict. The last place takes what does not.
-            keys[filled] = key_of(score);
-            filled += usize::from(positive == class);
-        }
-    }
-    keys[filled] = END;
-}
-
-/// The columns of a table without weights, from the sorted keys of each class, and how many distinct
-/// scores there are. (Sorting each class by itself needs no labels beside the keys.)
-fn merge(crew: Crew, positives: &[u64], negatives: &[u64], columns: [&mut [f64]; 3]) -> usize {
-    let [scores, positive_sums, negative_sums] = columns;
-    let (mut p, mut n, mut distinct) = (0, 0, 0);
+/// The scores of a part and how many positives and negatives each has.
+fn count<S: Score, L: Copy>(part: &Part<S, L>, columns: &mut [&mut [f64]; 3]) {
+    let [scores, positives, negatives] = columns;
+    let mut distinct = 0;
     let (mut before, mut positive, mut negative) = (END, 0_u32, 0_u32);
-    for rows in crew.pieces(0..scores.len(), ROWS) {
-        for _ in rows {
-            let is_positive = positives[p] <= negatives[n];
-            let key = positives[p].min(negatives[n]);
-            let same = u32::from(key == before);
-            before = key;
-            positive = positive * same + u32::from(is_positive);
-            negative = negative * same + u32::from(!is_positive);
-            distinct += 1 - same as usize;
-            scores[distinct - 1] = score_of(key);
-            positive_sums[distinct - 1] = f64::from(positive);
-            negative_sums[distinct - 1] = f64::from(negative);
-            p += usize::from(is_positive);
-            n += usize::from(!is_positive);
-        }
+    for (key, is_positive) in part.rows() {
+        // No branch on a label or on a tie, which nobody can predict.
+        let same = u32::from(key == before);
+        before = key;
+        positive = positive * same + u32::from(is_positive);
+        negative = negative * same + u32::from(!is_positive);
+        distinct += 1 - same as usize;
+        scores[distinct - 1] = S::of_key(key);
+        positives[distinct - 1] = f64::from(positive);
+        negatives[distinct - 1] = f64::from(negative);
     }
-    distinct
 }
 
-/// The same on two threads, one for the scores above some score and one for the others.
-fn merge_halves(
-    crew: Crew,
-    positives: &[u64],
-    negatives: &[u64],
-    mut columns: [&mut [f64]; 3],
-) -> usize {
-    let more = positives.len().max(negatives.len());
-    let middle = if positives.len() == more {
-        positives[more / 2]
-    } else {
-        negatives[more / 2]
-    };
-    let [p, n] = [positives, negatives].map(|keys| keys.partition_point(|&key| key < middle));
-    let (upper, lower) = {
-        let halves = columns.each_mut().map(|column| column.split_at_mut(p + n));
-        let [scores, positive, negative] = halves;
-        crew.join(
-            || {
-                merge(
-                    crew,
-                    positives,
-                    negatives,
-                    [scores.0, positive.0, negative.0],
-                )
-            },
-            || {
-                merge(
-                    crew,
-                    &positives[p..],
-                    &negatives[n..],
-                    [scores.1, positive.1, negative.1],
-                )
-            },
-        )
-    };
-    // Scores that stood there more than once have left room between the halves.
-    for column in &mut columns {
-        column.copy_within(p + n..p + n + lower, upper);
-    }
-    upper + lower
-}
-
-/// Weights add up in the order of the input within a block of equal scores.
-pub fn weighted_table(crew: Crew, positive: &[bool], scores: &[f64], weights: &[f64]) -> Table {
-    let order = descending(crew, scores);
-    let column = || vec![0.0; order.len()];
-    let (mut scores, mut sums) = (column(), [column(), column()]);
-    let mut squares = [column(), column()];
+/// The scores of a part, the weight of either class at each and the sum of its squares. Weights add up
+/// in the order of the rows.
+fn weigh<S: Score>(part: &Part<S, f64>, columns: &mut [&mut [f64]; 5]) {
+    let [scores, sums @ ..] = columns;
     let (mut before, mut distinct) = (END, 0);
-    for &(key, row) in crew.watched(&order) {
-        let row = row as usize;
+    for ((key, is_positive), weight) in part.rows().zip(part.loads()) {
         distinct += usize::from(key != before);
         before = key;
-        let (class, weight) = (usize::from(!positive[row]), weights[row]);
-        scores[distinct - 1] = score_of(key);
+        let class = usize::from(!is_positive);
+        scores[distinct - 1] = S::of_key(key);
         sums[class][distinct - 1] += weight;
-        squares[class][distinct - 1] += weight * weight;
+        sums[class + 2][distinct - 1] += weight * weight;
     }
-    Table::of_first(distinct, scores, sums, squares)
 }
 
 // ---------------------------------------------------------------------------------------- areas
@@ -440,16 +326,16 @@ impl From<Invalid> for PyErr {
 }
 
 /// Every value is a number and no smaller than `lowest`; else the first row where it is not.
-pub(crate) fn check_values(
+pub(crate) fn check_values<T: Copy + Into<f64> + Sync>(
     crew: Crew,
     name: &str,
-    values: &[f64],
+    values: &[T],
     lowest: f64,
 ) -> Result<(), Invalid> {
-    let fault = |value: f64| match value {
-        _ if value.is_nan() => Some("NaN"),
-        _ if value.is_infinite() => Some("infinite"),
-        _ if value < lowest => Some("negative"),
+    let fault = |value: T| match value.into() {
+        value if value.is_nan() => Some("NaN"),
+        value if value.is_infinite() => Some("infinite"),
+        value if value < lowest => Some("negative"),
         _ => None,
     };
     let Some(row) = crew.position(values, |&value| fault(value).is_some()) else {
@@ -469,38 +355,26 @@ pub(crate) fn check_values(
     Err(Invalid(format!("{name} is {fault} in row {row}{others}")))
 }
 
-/// Scores of double precision, or of single precision to be widened.
+/// Scores of double or of single precision, which stay what they are.
 #[derive(FromPyObject)]
 pub enum Scores<'py> {
     Double(PyReadonlyArray1<'py, f64>),
     Single(PyReadonlyArray1<'py, f32>),
 }
 
-impl Scores<'_> {
-    fn checked(&self, py: Python<'_>) -> PyResult<Cow<'_, [f64]>> {
-        let (double, single) = match self {
-            Self::Double(scores) => (contiguous(scores), None),
-            Self::Single(scores) => (vec![0.0; scores.len()?].into(), Some(contiguous(scores))),
-        };
-        if u32::try_from(double.len()).is_err() {
-            return Err(PyValueError::new_err("score has more than 4294967295 rows"));
-        }
-        Ok(detached(py, [double.len()], |crew| {
-            let mut scores = double;
-            if let Some(single) = &single {
-                let wide = (
-                    Chunks(scores.to_mut().as_mut_slice(), ROWS),
-                    Chunks(&single[..], ROWS),
-                );
-                crew.map(wide, |_, (wide, single)| {
-                    for (to, &score) in wide.iter_mut().zip(single) {
-                        *to = score.into();
-                    }
-                });
-            }
-            check_values(crew, "score", &scores, f64::MIN).map(|()| scores)
-        })??)
+/// The lowest and the highest key of scores, all of which are numbers.
+fn checked_ends<S: Score>(py: Python<'_>, scores: &[S]) -> PyResult<[u64; 2]> {
+    if u32::try_from(scores.len()).is_err() {
+        return Err(PyValueError::new_err("score has more than 4294967295 rows"));
     }
+    Ok(detached(py, [scores.len()], |crew| {
+        let found = ends(crew, scores);
+        let [highest, lowest] = S::ENDS;
+        if found[0] >= highest && found[1] <= lowest || scores.is_empty() {
+            return Ok(found);
+        }
+        check_values(crew, "score", scores, f64::MIN).map(|()| found)
+    })??)
 }
 
 type Column<'py> = Bound<'py, PyArray1<f64>>;
@@ -524,28 +398,68 @@ pub fn score_table<'py>(
     weight: Option<PyReadonlyArray1<'py, f64>>,
 ) -> PyResult<TableColumns<'py>> {
     let positive = contiguous(&positive);
-    let scores = score.checked(py)?;
     let weights = weight.as_ref().map(contiguous);
-    same_length("score", scores.len(), positive.len())?;
-    if let Some(weights) = &weights {
-        same_length("weight", weights.len(), positive.len())?;
-        detached(py, [weights.len()], |crew| {
-            check_values(crew, "weight", weights, 0.0)
-        })??;
+    match &score {
+        Scores::Double(scores) => table(py, &positive, &contiguous(scores), weights.as_deref()),
+        Scores::Single(scores) => table(py, &positive, &contiguous(scores), weights.as_deref()),
     }
-    let Some(weights) = &weights else {
-        return counted_columns(py, &positive, &scores);
+}
+
+fn table<'py, S: Score>(
+    py: Python<'py>,
+    positive: &[bool],
+    scores: &[S],
+    weights: Option<&[f64]>,
+) -> PyResult<TableColumns<'py>> {
+    let ends = checked_ends(py, scores)?;
+    same_length("score", scores.len(), positive.len())?;
+    let Some(weights) = weights else {
+        let of = (scores, ends, positive, |_: usize| 0.0);
+        let [scores, positive, negative] = summed(py, of, 0, count)?;
+        return Ok((scores, positive, negative, None, None));
     };
-    let table = detached(py, [scores.len(), TO_SORT], |crew| {
-        weighted_table(crew, &positive, &scores, weights)
+    same_length("weight", weights.len(), positive.len())?;
+    detached(py, [weights.len()], |crew| {
+        check_values(crew, "weight", weights, 0.0)
+    })??;
+    let of = (scores, ends, positive, |row: usize| weights[row]);
+    let [scores, positive, negative, squares @ ..] = summed(py, of, weights.len(), weigh)?;
+    let [of_positive, of_negative] = squares.map(Some);
+    Ok((scores, positive, negative, of_positive, of_negative))
+}
+
+/// The columns of a table, as `fill` makes them of the rows in order: of so many of them the load is
+/// kept, which is all or none.
+fn summed<'py, S: Score, const N: usize>(
+    py: Python<'py>,
+    (scores, ends, positive, load): (&[S], [u64; 2], &[bool], impl Fn(usize) -> f64 + Sync + Send),
+    laden: usize,
+    fill: fn(&Part<S, f64>, &mut [&mut [f64]; N]),
+) -> PyResult<[Column<'py>; N]> {
+    let keys = line_of_zeros::<S::Held>(py, scores.len())?;
+    let loads = line_of_zeros::<f64>(py, laden)?;
+    let (mut keys, mut loads) = (keys.readwrite(), loads.readwrite());
+    let (keys, loads) = (keys.as_slice_mut()?, loads.as_slice_mut()?);
+    let parts = detached(py, [scores.len(), TO_SORT], |crew| {
+        let bit = |row: usize| positive[row];
+        descending(crew, scores, ends, bit, load, keys, loads)
     })?;
-    let sums = [table.positive, table.negative];
-    Ok(table_columns(
-        py,
-        table.scores,
-        sums,
-        table.squares.map(Some),
-    ))
+    let distinct = parts.iter().map(|part| part.distinct).sum();
+    let columns = (0..N).map(|_| line_of_zeros::<f64>(py, distinct));
+    let columns: Vec<_> = columns.collect::<PyResult<_>>()?;
+    let columns: [Column; N] = columns.try_into().expect("as many as there are");
+    {
+        let mut lines = columns.each_ref().map(PyArrayMethods::readwrite);
+        let mut rooms = Vec::with_capacity(N);
+        for line in &mut lines {
+            rooms.push(line.as_slice_mut()?);
+        }
+        let rooms: [&mut [f64]; N] = rooms.try_into().expect("as many as there are");
+        detached(py, [scores.len(), TO_SORT], |crew| {
+            filled_by_part(crew, &parts, rooms, fill);
+        })?;
+    }
+    Ok(columns)
 }
 
 /// The columns of a table of scores, as Python gets them.
@@ -566,49 +480,6 @@ pub fn table_columns(
     )
 }
 
-/// The table of rows without weights.
-fn counted_columns<'py>(
-    py: Python<'py>,
-    positive: &[bool],
-    scores: &[f64],
-) -> PyResult<TableColumns<'py>> {
-    let keys = [
-        line_of_zeros::<u64>(py, class_size(true, positive))?,
-        line_of_zeros(py, class_size(false, positive))?,
-    ];
-    let columns = [
-        line_of_zeros::<f64>(py, scores.len())?,
-        line_of_zeros(py, scores.len())?,
-        line_of_zeros(py, scores.len())?,
-    ];
-    let distinct = {
-        let [mut of_positives, mut of_negatives] =
-            keys.each_ref().map(numpy::PyArrayMethods::readwrite);
-        let [mut a, mut b, mut c] = columns.each_ref().map(numpy::PyArrayMethods::readwrite);
-        let (positives, negatives) = (of_positives.as_slice_mut()?, of_negatives.as_slice_mut()?);
-        let columns = [a.as_slice_mut()?, b.as_slice_mut()?, c.as_slice_mut()?];
-        detached(py, [scores.len(), TO_SORT], |crew| {
-            let sorted = |class, keys: &mut [u64]| {
-                keys_of_class(crew, class, positive, scores, keys);
-                crew.sort(keys);
-            };
-            crew.join(|| sorted(true, positives), || sorted(false, negatives));
-            merge_halves(crew, positives, negatives, columns)
-        })?
-    };
-    let [scores, positive, negative] = columns.map(|column| first(column, distinct));
-    Ok((scores?, positive?, negative?, None, None))
-}
-
-/// The first values of a column, the column itself where that is all of them.
-fn first(column: Column<'_>, count: usize) -> PyResult<Column<'_>> {
-    if column.len()? == count {
-        return Ok(column);
-    }
-    let values = column.readonly().as_slice()?[..count].to_vec();
-    Ok(values.into_pyarray(column.py()))
-}
-
 /// `order_descending(score)`: the rows by descending score, those of equal score in input order.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -616,13 +487,35 @@ pub fn order_descending<'py>(
     py: Python<'py>,
     score: Scores<'py>,
 ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-    let scores = score.checked(py)?;
-    let rows = detached(py, [scores.len(), TO_SORT], |crew| -> Vec<_> {
-        let order = descending(crew, &scores);
-        crew.watched(order.into_iter().map(|(_, row)| row))
-            .collect()
-    })?;
-    Ok(rows.into_pyarray(py))
+    match &score {
+        Scores::Double(scores) => order(py, &contiguous(scores)),
+        Scores::Single(scores) => order(py, &contiguous(scores)),
+    }
+}
+
+fn order<'py, S: Score>(py: Python<'py>, scores: &[S]) -> PyResult<Bound<'py, PyArray1<u32>>> {
+    let ends = checked_ends(py, scores)?;
+    let keys = line_of_zeros::<S::Held>(py, scores.len())?;
+    let rows = line_of_zeros::<u32>(py, scores.len())?;
+    let ordered = line_of_zeros::<u32>(py, scores.len())?;
+    {
+        let (mut keys, mut rows) = (keys.readwrite(), rows.readwrite());
+        let (keys, rows) = (keys.as_slice_mut()?, rows.as_slice_mut()?);
+        let mut ordered = ordered.readwrite();
+        let mut rest = ordered.as_slice_mut()?;
+        detached(py, [scores.len(), TO_SORT], |crew| {
+            let row = |row: usize| row as u32;
+            for part in descending(crew, scores, ends, |_| false, row, keys, rows) {
+                crew.check();
+                for rows in part.loads {
+                    let (here, others) = rest.split_at_mut(rows.len());
+                    here.copy_from_slice(rows);
+                    rest = others;
+                }
+            }
+        })?;
+    }
+    Ok(ordered)
 }
 
 /// `sweep_scores(positive_weight, negative_weight)`: AUC, PR-AUC and AP of a score table.
@@ -655,53 +548,6 @@ mod tests {
         left.iter()
             .zip(right)
             .all(|(left, right)| (left - right).abs() < 1e-9)
-    }
-
-    #[test]
-    fn keys_descend_and_return() {
-        let scores = [
-            f64::MAX,
-            1.5,
-            1.0,
-            f64::MIN_POSITIVE,
-            0.0,
-            -1e-300,
-            -2.0,
-            f64::MIN,
-        ];
-        let keys = scores.map(key_of);
-        assert!(keys.is_sorted());
-        assert_eq!(
-            keys.map(|key| score_of(key).to_bits()),
-            scores.map(f64::to_bits)
-        );
-        assert_eq!(key_of(-0.0), key_of(0.0));
-        assert!(key_of(f64::MIN) < END);
-    }
-
-    #[test]
-    fn unit_weights_count() {
-        let positive = [true, false, true, true, false, false];
-        let scores = [0.5, 0.5, -0.0, 0.0, 2.0, -1.0];
-        let [positives, negatives] = [true, false].map(|class| {
-            let mut keys = vec![0; class_size(class, &positive)];
-            tested(|crew| keys_of_class(crew, class, &positive, &scores, &mut keys));
-            keys.sort_unstable();
-            keys
-        });
-        let mut columns = [[0.0; 6]; 3];
-        let distinct = tested(|crew| {
-            let columns = columns.each_mut().map(|c| &mut c[..]);
-            merge(crew, &positives, &negatives, columns)
-        });
-        let counted = columns.each_ref().map(|column| &column[..distinct]);
-        assert_eq!(counted[0], [2.0, 0.5, 0.0, -1.0]);
-        assert_eq!(counted[1], [0.0, 1.0, 2.0, 0.0]);
-        assert_eq!(counted[2], [1.0, 1.0, 0.0, 1.0]);
-        let weighted = tested(|crew| weighted_table(crew, &positive, &scores, &[2.0; 6]));
-        assert_eq!(weighted.scores, counted[0]);
-        assert_eq!(weighted.positive, [0.0, 2.0, 4.0, 0.0]);
-        assert_eq!(weighted.squares[1], [4.0, 4.0, 0.0, 4.0]);
     }
 
     #[test]
