@@ -5,7 +5,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::parallel::detached;
+use crate::parallel::{Crew, detached};
 use crate::scores::{TableColumns, contiguous, same_length, table_columns};
 
 /// Sums are taken over so many addends at a time, so that long ones lose no digits.
@@ -193,148 +193,206 @@ fn moved(
     value
 }
 
-/// A block with positives: the weights above it and its own, the squares of its own, and those of
-/// the negatives between it and the one above.
-struct Step {
+/// So many scores are gone over at a time; sums over them are added up in their order, so that no sum
+/// depends on the number of threads.
+const STRETCH: usize = 1 << 14;
+
+/// A table of scores: the weights of either class at each, and the sums of their squares.
+struct Table<'a> {
+    own: [&'a [f64]; 2],
+    squares: [&'a [f64]; 2],
+    /// The weights above each stretch.
+    starts: Vec<[f64; 2]>,
+    weight: [f64; 2],
+    total_squares: [f64; 2],
+}
+
+/// A score of a table, and the weights above it.
+struct Place {
     above: [f64; 2],
     own: [f64; 2],
     squares: [f64; 2],
-    between: f64,
 }
 
-/// A table of scores by its blocks with positives, since negatives in between are all moved alike.
-struct Steps {
-    blocks: Vec<Step>,
-    /// The squares of the negatives below the last of them.
-    below: f64,
-    weight: [f64; 2],
-    squares: [f64; 2],
-}
+/// Sums of the squares, and of the cubes, of what the rows of either class move.
+type Powers = [f64; 4];
 
-impl Steps {
-    fn of([positive, negative, positive_squares, negative_squares]: [&[f64]; 4]) -> Self {
-        let (mut above, mut squares, mut between) = ([0.0; 2], [0.0; 2], 0.0);
-        let mut steps = Vec::with_capacity(positive.iter().filter(|&&t| t > 0.0).count());
-        for place in 0..positive.len() {
-            let own = [positive[place], negative[place]];
-            let of_own = [positive_squares[place], negative_squares[place]];
-            if own[0] > 0.0 {
-                steps.push(Step {
-                    above,
-                    own,
-                    squares: of_own,
-                    between,
-                });
-                between = 0.0;
-            } else {
-                between += of_own[1];
-            }
+impl<'a> Table<'a> {
+    fn of(crew: Crew, own: [&'a [f64]; 2], squares: [&'a [f64]; 2]) -> Self {
+        // In the order in which `add_up` goes down, so that both end at the same weight.
+        let sums = |[a, b]: [&[f64]; 2], stretch: usize| {
+            let range = stretch * STRETCH..a.len().min((stretch + 1) * STRETCH);
+            let (a, b) = (&a[range.clone()], &b[range]);
+            let add = |[x, y]: [f64; 2], (a, b): (&f64, &f64)| [x + a, y + b];
+            a.iter().zip(b).fold([0.0; 2], add)
+        };
+        let plain = own
+            .iter()
+            .zip(squares)
+            .all(|(own, of)| std::ptr::eq(*own, of));
+        let stretches = own[0].len().div_ceil(STRETCH);
+        let found = crew.map(0..stretches, |_, at| {
+            let weight = sums(own, at);
+            (weight, if plain { weight } else { sums(squares, at) })
+        });
+        let (mut starts, mut above, mut total_squares) = (Vec::new(), [0.0; 2], [0.0; 2]);
+        for (weight, squares) in found {
+            starts.push(above);
             for class in 0..2 {
-                above[class] += own[class];
-                squares[class] += of_own[class];
+                above[class] += weight[class];
+                total_squares[class] += squares[class];
             }
         }
         Self {
-            blocks: steps,
-            below: between,
-            weight: above,
+            own,
             squares,
+            starts,
+            weight: above,
+            total_squares,
         }
     }
 
-    /// The standard error, from Σ(weight·moved)² over the rows of each class, with n/(n − 1) for
-    /// their effective number n; NaN where a class has one row or none.
-    fn error(&self, sums: [f64; 2]) -> f64 {
+    /// What `each` adds to some sums at the places of a stretch, downwards.
+    #[inline]
+    fn add_up<const N: usize>(
+        &self,
+        stretch: usize,
+        mut each: impl FnMut(usize, Place, &mut [f64; N]),
+    ) -> [f64; N] {
+        let range = stretch * STRETCH..self.own[0].len().min((stretch + 1) * STRETCH);
+        let [positive, negative] = self.own.map(|column| &column[range.clone()]);
+        let [of_positive, of_negative] = self.squares.map(|column| &column[range.clone()]);
+        let (start, mut inside, mut total) = (self.starts[stretch], [0.0; 2], [0.0; N]);
+        for first in (0..range.len()).step_by(ADDENDS) {
+            let mut sums = [0.0; N];
+            for at in first..range.len().min(first + ADDENDS) {
+                let place = Place {
+                    above: [start[0] + inside[0], start[1] + inside[1]],
+                    own: [positive[at], negative[at]],
+                    squares: [of_positive[at], of_negative[at]],
+                };
+                inside = [inside[0] + place.own[0], inside[1] + place.own[1]];
+                each(range.start + at, place, &mut sums);
+            }
+            for (total, sum) in total.iter_mut().zip(sums) {
+                *total += sum;
+            }
+        }
+        total
+    }
+
+    /// What is made of each stretch.
+    fn each<T: Send>(&self, crew: Crew, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        crew.map(0..self.starts.len(), |_, stretch| work(stretch))
+    }
+
+    /// An area, its standard error and its acceleration.
+    fn spread(&self, crew: Crew, area: Area) -> [f64; 3] {
+        let block =
+            |place: &Place| area.of(place.above[0], place.above[1], place.own[0], place.own[1]);
+        let parts = self.each(crew, |stretch| {
+            self.add_up(stretch, |_, place, sums: &mut [f64; 3]| {
+                if place.own[0] > 0.0 {
+                    let block = block(&place);
+                    sums[0] += block.value;
+                    sums[1] += block.above[0];
+                    sums[2] += block.above[1];
+                }
+            })
+        });
+        // How much a row in or above a stretch moves all blocks below it.
+        let (mut value, mut below, mut left) = (0.0, vec![[0.0; 2]; parts.len()], [0.0; 2]);
+        for (at, part) in parts.iter().enumerate().rev() {
+            below[at] = left;
+            value += part[0];
+            left = [left[0] + part[1], left[1] + part[2]];
+        }
+        let total = self.weight[0];
+        value /= total;
+        let powers = self.each(crew, |stretch| {
+            // The same of the blocks still to come in the stretch, and of those below it.
+            let (mut inner, outer) = ([parts[stretch][1], parts[stretch][2]], below[stretch]);
+            self.add_up(stretch, |_, place, powers| {
+                let mut own = [0.0; 2];
+                if place.own[0] > 0.0 {
+                    let block = block(&place);
+                    inner = [inner[0] - block.above[0], inner[1] - block.above[1]];
+                    own = block.own;
+                }
+                let positive = own[0] + inner[0] + outer[0] - value;
+                let negative = own[1] + inner[1] + outer[1];
+                place.raise([positive / total, negative / total], powers);
+            })
+        });
+        self.varies(value, &powers)
+    }
+
+    /// The AUC, `DeLong`'s standard error of it, and its acceleration.
+    fn delong(&self, crew: Crew) -> [f64; 3] {
+        let negatives = self.weight[1];
+        let pairs = self.each(crew, |stretch| {
+            self.add_up(
+                stretch,
+                |_, Place { above, own, .. }, sums: &mut [f64; 2]| {
+                    sums[0] += own[0] * (negatives - (above[1] + own[1]) + own[1] / 2.0);
+                    sums[1] += own[0] * (above[1] + own[1] / 2.0);
+                },
+            )
+        });
+        let won: f64 = pairs.iter().map(|pair| pair[0]).sum();
+        let lost: f64 = pairs.iter().map(|pair| pair[1]).sum();
+        // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
+        let value = won / (won + lost);
+        let [of_positives, of_negatives] = self.weight.map(f64::recip);
+        let powers = self.each(crew, |stretch| {
+            self.add_up(stretch, |_, place, powers| {
+                let ([up, uf], [t, f]) = (place.above, place.own);
+                let beaten = 1.0 - (uf + f / 2.0) * of_negatives - value;
+                let beating = (up + t / 2.0) * of_positives - value;
+                place.raise([beaten * of_positives, beating * of_negatives], powers);
+            })
+        });
+        self.varies(value, &powers)
+    }
+
+    /// A value, its standard error from Σ(weight·moved)² over the rows of each class, with n/(n − 1)
+    /// for their effective number n (NaN where a class has one row or none), and its acceleration
+    /// ΣI³/(6·(ΣI²)^1.5) where all rows weigh one.
+    fn varies(&self, value: f64, powers: &[Powers]) -> [f64; 3] {
+        let total = |of: usize| powers.iter().map(|powers| powers[of]).sum::<f64>();
         let variance = |class: usize| {
-            let n = self.weight[class] * self.weight[class] / self.squares[class];
+            let n = self.weight[class] * self.weight[class] / self.total_squares[class];
             if n > 1.0 {
-                sums[class] * (n / (n - 1.0))
+                total(class) * (n / (n - 1.0))
             } else {
                 f64::NAN
             }
         };
-        (variance(0) + variance(1)).sqrt()
+        let (squares, cubes) = (total(0) + total(1), total(2) + total(3));
+        let accelerated = if squares > 0.0 {
+            cubes / (6.0 * squares * squares.sqrt())
+        } else {
+            0.0
+        };
+        [value, (variance(0) + variance(1)).sqrt(), accelerated]
     }
+}
 
-    /// An area and its standard error.
-    fn spread(&self, area: Area) -> (f64, f64) {
-        let block = |step: &Step| area.of(step.above[0], step.above[1], step.own[0], step.own[1]);
-        let (mut value, mut below) = (0.0, [0.0; 2]);
-        for steps in self.blocks.chunks(ADDENDS) {
-            let (mut of_value, mut of_below) = (0.0, [0.0; 2]);
-            for step in steps {
-                let block = block(step);
-                of_value += block.value;
-                of_below[0] += block.above[0];
-                of_below[1] += block.above[1];
-            }
-            value += of_value;
-            below[0] += of_below[0];
-            below[1] += of_below[1];
+impl Place {
+    /// Adds the squares and the cubes of what its rows move.
+    #[inline]
+    fn raise(&self, moved: [f64; 2], powers: &mut Powers) {
+        for class in 0..2 {
+            let square = self.squares[class] * moved[class] * moved[class];
+            powers[class] += square;
+            powers[2 + class] += square * moved[class];
         }
-        let total = self.weight[0];
-        value /= total;
-        let (mut passed, mut sums) = ([0.0; 2], [0.0; 2]);
-        for steps in self.blocks.chunks(ADDENDS) {
-            let (mut of_passed, mut of_sums) = ([0.0; 2], [0.0; 2]);
-            for step in steps {
-                let block = block(step);
-                let negative = below[1] - (passed[1] + of_passed[1]);
-                of_sums[1] += step.between * negative * negative;
-                of_passed[0] += block.above[0];
-                of_passed[1] += block.above[1];
-                let positive = block.own[0] + (below[0] - (passed[0] + of_passed[0])) - value;
-                of_sums[0] += step.squares[0] * positive * positive;
-                let negative = block.own[1] + (below[1] - (passed[1] + of_passed[1]));
-                of_sums[1] += step.squares[1] * negative * negative;
-            }
-            for class in 0..2 {
-                passed[class] += of_passed[class];
-                sums[class] += of_sums[class];
-            }
-        }
-        (value, self.error(sums.map(|sum| sum / (total * total))))
-    }
-
-    /// The AUC and `DeLong`'s standard error of it.
-    fn delong(&self) -> (f64, f64) {
-        let [positives, negatives] = self.weight;
-        let (mut won, mut lost) = (0.0, 0.0);
-        for steps in self.blocks.chunks(ADDENDS) {
-            let (mut of_won, mut of_lost) = (0.0, 0.0);
-            for &Step { above, own, .. } in steps {
-                of_won += own[0] * (negatives - (above[1] + own[1]) + own[1] / 2.0);
-                of_lost += own[0] * (above[1] + own[1] / 2.0);
-            }
-            won += of_won;
-            lost += of_lost;
-        }
-        // Not over P·N, whose rounding would leave separated classes of fractional weight off 1.
-        let value = won / (won + lost);
-        let [share, other] = self.weight.map(f64::recip);
-        let mut sums = [0.0, self.below * (1.0 - value) * (1.0 - value)];
-        for steps in self.blocks.chunks(ADDENDS) {
-            let mut of_sums = [0.0; 2];
-            for step in steps {
-                let ([up, uf], [t, f]) = (step.above, step.own);
-                let beaten = 1.0 - (uf + f / 2.0) * other - value;
-                let (beating, tied) = (up * share - value, (up + t / 2.0) * share - value);
-                of_sums[0] += step.squares[0] * beaten * beaten;
-                of_sums[1] += step.between * beating * beating + step.squares[1] * tied * tied;
-            }
-            sums[0] += of_sums[0];
-            sums[1] += of_sums[1];
-        }
-        let of_class = [
-            sums[0] / (positives * positives),
-            sums[1] / (negatives * negatives),
-        ];
-        (value, self.error(of_class))
     }
 }
 
 /// `area_errors(names, positive, negative, positive_squares, negative_squares)`: AUC, PR-AUC, AP or
-/// AP-DG of a table of scores, each with its standard error from the influence of rows.
+/// AP-DG of a table of scores, each with its standard error from the influence of rows, and with its
+/// acceleration, which is that of rows without weights.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn area_errors(
@@ -344,7 +402,7 @@ pub fn area_errors(
     negative: PyReadonlyArray1<'_, f64>,
     positive_squares: PyReadonlyArray1<'_, f64>,
     negative_squares: PyReadonlyArray1<'_, f64>,
-) -> PyResult<Vec<(f64, f64)>> {
+) -> PyResult<Vec<(f64, f64, f64)>> {
     let columns = [positive, negative, positive_squares, negative_squares];
     let columns = columns.each_ref().map(contiguous);
     for column in &columns[1..] {
@@ -357,15 +415,80 @@ pub fn area_errors(
     });
     let areas = areas.collect::<PyResult<Vec<_>>>()?;
     detached(py, [columns[0].len(), areas.len()], |crew| {
-        let steps = Steps::of(columns.each_ref().map(|column| &**column));
-        let found = areas.into_iter().map(|area| {
-            crew.check();
-            match area {
-                Some(area) => steps.spread(area),
-                None => steps.delong(),
-            }
+        let [positive, negative, of_positive, of_negative] = columns.each_ref().map(|c| &**c);
+        let table = Table::of(crew, [positive, negative], [of_positive, of_negative]);
+        let found = areas.into_iter().map(|area| match area {
+            Some(area) => table.spread(crew, area).into(),
+            None => table.delong(crew).into(),
         });
         found.collect()
+    })
+}
+
+/// The least and the most that an area can be where the rows of a `merged` block stand in any order,
+/// some of them perhaps at the same score. With T, F above the block, and t, f in it:
+///
+/// Whoever takes a positive over a negative next to it only gains, in the AUC by definition. At any
+/// point inside, between T and T + t positives and F to F + f negatives have passed, so that the
+/// precision at x positives of it is between (T + x)/(T + x + F + f) and (T + x)/(T + x + F), both
+/// of which rise with x and are concave. AP adds up precisions at the ends of blocks: none is above
+/// that of all positives first and as one, and the lower curve's integral is below all of them.
+/// AP-DG is the integral of the precision itself. PR-AUC mixes that with trapezoids, which are below
+/// the integral of what is concave, and the fewer the lower.
+fn bounds(area: Option<Area>, table: &Table, merged: &[bool], crew: Crew) -> [f64; 2] {
+    let negatives = table.weight[1];
+    let pieces = table.each(crew, |stretch| {
+        table.add_up(stretch, |at, place, sums: &mut [f64; 4]| {
+            let ([up, uf], [t, f]) = (place.above, place.own);
+            if t <= 0.0 {
+                return;
+            }
+            let first = |area: Area| area.of(up, uf, t, 0.0).value;
+            let last = |area: Area| area.of(up, uf + f, t, 0.0).value;
+            let both = match (area, merged[at]) {
+                (None, merged) => {
+                    let tied = if merged { [f, 0.0] } else { [f / 2.0; 2] };
+                    for end in 0..2 {
+                        sums[end] += t * (negatives - (uf + tied[end]));
+                        sums[2 + end] += t * (uf + tied[end]);
+                    }
+                    return;
+                }
+                (Some(area), false) => [area.of(up, uf, t, f).value; 2],
+                (Some(Area::Steps), true) => [last(Area::Crossings), first(Area::Steps)],
+                (Some(Area::Trapezoids), true) => [last(Area::Trapezoids), first(Area::Crossings)],
+                (Some(Area::Crossings), true) => [last(Area::Crossings), first(Area::Crossings)],
+            };
+            sums[0] += both[0];
+            sums[1] += both[1];
+        })
+    });
+    let sum = |of: usize| pieces.iter().map(|piece| piece[of]).sum::<f64>();
+    [0, 1].map(|end: usize| match area {
+        None => sum(end) / (sum(end) + sum(2 + end)),
+        Some(_) => sum(end) / table.weight[0],
+    })
+}
+
+/// `area_bounds(name, positive, negative, merged)`: the least and the most that an area can be where
+/// the rows of merged scores stand in an order that is not known.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn area_bounds(
+    py: Python<'_>,
+    name: &str,
+    positive: PyReadonlyArray1<'_, f64>,
+    negative: PyReadonlyArray1<'_, f64>,
+    merged: PyReadonlyArray1<'_, bool>,
+) -> PyResult<(f64, f64)> {
+    let area = (name != "AUC").then(|| Area::named(name)).transpose()?;
+    let (positive, negative) = (contiguous(&positive), contiguous(&negative));
+    let merged = contiguous(&merged);
+    same_length("negative", negative.len(), positive.len())?;
+    same_length("merged", merged.len(), positive.len())?;
+    detached(py, [positive.len()], |crew| {
+        let own: [&[f64]; 2] = [&positive, &negative];
+        bounds(area, &Table::of(crew, own, own), &merged, crew).into()
     })
 }
 

@@ -17,6 +17,7 @@ pub mod random;
 pub mod randomise;
 pub mod resample;
 pub mod scores;
+pub mod tables;
 pub mod thinning;
 pub mod trec;
 
@@ -24,7 +25,7 @@ pub mod trec;
 #[pymodule(gil_used = true)]
 mod _core {
     #[pymodule_export]
-    use crate::areas::{area_errors, area_influence, score_table_without};
+    use crate::areas::{area_bounds, area_errors, area_influence, score_table_without};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
@@ -50,6 +51,8 @@ mod _core {
     };
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
+    #[pymodule_export]
+    use crate::tables::{merge_score_tables, score_cells};
     #[pymodule_export]
     use crate::thinning::{simplified_curve, simplified_lines};
     #[pymodule_export]

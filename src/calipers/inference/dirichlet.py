@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from calipers.inference.intervals import Interval, missing
-from calipers.statistics import FloatArray
+from calipers.statistics import FloatArray, IntArray
 
 METHOD = "Bayesian bootstrap"
 
@@ -69,18 +69,30 @@ def reach(apart: FloatArray, most: float = math.inf) -> float:
     return min(most, float(np.abs(apart).max()) * (1 + 2 / different))
 
 
-def _put_together(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _put_together(x: FloatArray, w: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Equal values as one, and neighbours where there are many: of each group its mean, what a unit
     of it weighs, and how many there are by Kish's number, which is what the sum of their Gamma
-    numbers has for a shape."""
-    distinct, place = np.unique(x, return_inverse=True)
-    place = place.reshape(-1)
-    if len(distinct) > MOST_VALUES:
-        place = ((x - x.min()) / np.ptp(x) * (MOST_VALUES - 1)).astype(np.intp)
+    numbers has for a shape. Without weights every unit weighs one."""
+    # Of many values a few rows tell that they are many.
+    if len(np.unique(x[: 8 * MOST_VALUES])) > MOST_VALUES:
+        place = _among_neighbours(x)
+    else:
+        distinct, place = np.unique(x, return_inverse=True)
+        place = _among_neighbours(x) if len(distinct) > MOST_VALUES else place.reshape(-1)
+    if w is None:
+        mass = np.bincount(place).astype(np.float64)
+        there = mass > 0
+        mass = mass[there]
+        return np.bincount(place, x)[there] / mass, np.ones(len(mass)), mass
     sums, squares, totals = (np.bincount(place, of) for of in (w, w**2, w * x))
     there = sums > 0
     sums, squares, totals = sums[there], squares[there], totals[there]
     return totals / sums, squares / sums, sums**2 / squares
+
+
+def _among_neighbours(x: FloatArray) -> IntArray:
+    low = x.min()
+    return np.asarray((x - low) / np.ptp(x) * (MOST_VALUES - 1), np.intp)
 
 
 class _Mean:
@@ -103,15 +115,18 @@ class _Mean:
     ) -> _Mean | None:
         """Of values and half a unit at either end; None where all of them are one number, or an end
         is not known."""
-        w = np.ones(len(values)) if weight is None else weight
-        x, w = values[w > 0], w[w > 0]
-        if not 0 < np.ptp(np.append(x, ends)) < math.inf:
+        x, w = values, weight
+        if w is not None:
+            x, w = values[w > 0], w[w > 0]
+        most, least = max(x.max(initial=-math.inf), *ends), min(x.min(initial=math.inf), *ends)
+        if not 0 < most - least < math.inf:
             return None
         # An end weighs what a unit does of as many as there are by Kish's number.
-        end = np.square(w).sum() / w.sum() if len(w) else 1.0
-        mass = np.ones(len(x))
-        if weight is None or len(x) > MOST_VALUES:
+        end = 1.0 if w is None or not len(w) else np.square(w).sum() / w.sum()
+        if w is None or len(x) > MOST_VALUES:
             x, w, mass = _put_together(x, w)
+        else:
+            mass = np.ones(len(x))
         return cls(np.append(x, ends), np.append(w / end, [1.0, 1.0]), np.append(mass, [0.5, 0.5]))
 
     def quantiles(self, shares: FloatArray) -> FloatArray:

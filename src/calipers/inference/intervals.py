@@ -327,14 +327,17 @@ def acceleration(influence: FloatArray, times: FloatArray | None = None) -> floa
     >>> round(acceleration(np.array([-1.0, -1.0, 2.0])), 6)
     0.068041
     """
-    count = np.ones(len(influence)) if times is None else times
-    used = np.isfinite(influence) & (count > 0)
-    influence, count = influence[used], count[used]
+    used = np.isfinite(influence) if times is None else np.isfinite(influence) & (times > 0)
+    if not used.all():
+        influence, times = influence[used], None if times is None else times[used]
     size = np.abs(influence).max(initial=0.0)
     if size == 0:
         return 0.0
     scaled = influence / size
-    return float(np.dot(count, scaled**3) / (6 * np.dot(count, scaled**2) ** 1.5))
+    counted = scaled if times is None else times * scaled
+    squares = np.einsum("i,i->", counted, scaled)
+    cubes = np.einsum("i,i,i->", counted, scaled, scaled)
+    return float(cubes / (6 * squares**1.5))
 
 
 def skewness(moved: FloatArray) -> float:

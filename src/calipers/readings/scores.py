@@ -120,7 +120,7 @@ class ScoredRows:
             left_out=lambda: jackknife(measure, self.table, self.drawn_by_row.ranked),
             methods=of.methods(),
         )
-        return effective.with_interval(measure, made, [(1.0, made)])
+        return effective.with_interval(measure, made, [(1.0, made)], of.acceleration)
 
 
 def of_table(
@@ -187,6 +187,13 @@ class _OfScores:
             return None if se is None else Error(se, "delta")
         found = self.influence()
         return None if found is None else Error(found.error.se, "delta")
+
+    def acceleration(self) -> float | None:
+        """How lopsidedly rows move an area, where the table alone says it."""
+        area = self.measure.definition.area
+        if area is None or self.rows.clusters is not None:
+            return None
+        return self._table.acceleration(area.name)
 
     def methods(self) -> dict[str, Limits]:
         """What the law of an area has of its own, and that of a maximum."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -108,6 +110,9 @@ class ScoreTable(Statistic):
     positive_squares: FloatArray
     negative_squares: FloatArray
     rows: int
+    #: Of merged cells (:meth:`compress`) the highest score in each, ``scores`` being the lowest;
+    #: None where every score stands by itself.
+    highest: FloatArray | None = None
 
     @classmethod
     def from_rows(
@@ -148,25 +153,97 @@ class ScoreTable(Statistic):
         return cls(scores, positive, negative, of_positive, of_negative, rows)
 
     def __add__(self, other: Self) -> Self:
-        scores, place = np.unique(np.concatenate([self.scores, other.scores]), return_inverse=True)
-        # np.unique sorts upwards; the table runs downwards.
-        place = len(scores) - 1 - place
+        if self.highest is not None or other.highest is not None:
+            return self._fused(other)
+        from calipers import _core
 
-        def merged(a: FloatArray, b: FloatArray) -> FloatArray:
-            summed = np.bincount(place, np.concatenate([a, b]), minlength=len(scores))
-            return summed.astype(np.float64)
-
-        positive = merged(self.positive, other.positive)
-        negative = merged(self.negative, other.negative)
-        plain = not (self.weighted or other.weighted)
-        return type(self)(
-            scores[::-1],
-            positive,
-            negative,
-            positive if plain else merged(self.positive_squares, other.positive_squares),
-            negative if plain else merged(self.negative_squares, other.negative_squares),
-            self.rows + other.rows,
+        # Without weights the counts are their own squares.
+        used = 4 if self.weighted or other.weighted else 2
+        scores, positive, negative, *squares = _core.merge_score_tables(
+            [self.scores, *self._columns[:used]], [other.scores, *other._columns[:used]]
         )
+        of_positive, of_negative = squares or (positive, negative)
+        rows = self.rows + other.rows
+        return type(self)(scores, positive, negative, of_positive, of_negative, rows)
+
+    def _fused(self, other: Self) -> Self:
+        """Both together where some scores are merged: cells whose scores overlap are one cell."""
+        lowest = np.concatenate([self.scores, other.scores])
+        highest = np.concatenate(
+            [t.scores if t.highest is None else t.highest for t in (self, other)]
+        )
+        order = np.lexsort((-lowest, -highest))
+        lowest, highest = lowest[order], highest[order]
+        reach = np.minimum.accumulate(lowest)
+        starts = np.flatnonzero(np.append(True, highest[1:] < reach[:-1])[: len(highest)])
+        both = zip(self._columns, other._columns, strict=True)
+        columns = [np.concatenate(pair)[order] for pair in both]
+        weighted, rows = self.weighted or other.weighted, self.rows + other.rows
+        return self._in_cells(starts, lowest, highest, columns, rows, weighted=weighted)
+
+    def _in_cells(
+        self,
+        starts: npt.NDArray[np.intp],
+        lowest: FloatArray,
+        highest: FloatArray,
+        columns: Sequence[FloatArray],
+        rows: int,
+        *,
+        weighted: bool,
+    ) -> Self:
+        """The table of cells that begin at these places."""
+        if not len(starts):
+            return self
+        summed = [np.add.reduceat(column, starts) for column in columns[: 4 if weighted else 2]]
+        positive, negative, *squares = summed
+        of_positive, of_negative = squares or (positive, negative)
+        low, high = np.minimum.reduceat(lowest, starts), highest[starts]
+        made = low, positive, negative, of_positive, of_negative, rows
+        return type(self)(*made, None if np.array_equal(low, high) else high)
+
+    def compress(self, cells: int) -> Self:
+        """A table of at most so many cells, in which neighbouring scores are merged, so that it
+        takes little memory whatever went in. How the rows of a merged cell stand to each other is
+        given up; :meth:`bounds` says what areas can be.
+
+        A merged cell with p positives and n negatives leaves pn of all pairs open. The cells are
+        such that the largest pn is as small as possible: of about equal pn, while scores that
+        carry much stay alone.
+
+        >>> table = ScoreTable.from_rows(np.array([True, False, True, False]), np.arange(4.0))
+        >>> small = table.compress(2)
+        >>> len(small.scores), small.bounds("AUC")
+        (2, (0.0, 0.25))
+        """
+        if cells < 1:
+            raise ValueError(f"a table has at least 1 cell, not {cells}")
+        if len(self.scores) <= cells:
+            return self
+        from calipers import _core
+
+        starts = _core.score_cells(self.positive, self.negative, cells)
+        highest = self.scores if self.highest is None else self.highest
+        return self._in_cells(
+            starts, self.scores, highest, self._columns, self.rows, weighted=self.weighted
+        )
+
+    @property
+    def merged(self) -> npt.NDArray[np.bool_]:
+        """Which of the cells hold several scores."""
+        if self.highest is None:
+            return np.zeros(len(self.scores), bool)
+        return self.highest > self.scores
+
+    def bounds(self, name: str) -> tuple[float, float]:
+        """The least and the most that AUC, PR-AUC, AP or AP-DG can be of the rows behind the table,
+        whatever their order inside merged cells; both the value itself where none is merged. Those
+        of the AUC are met by some order; the others are at most a row's share of a cell wider."""
+        if self.highest is None:
+            value, _ = self.area(name)
+            return value, value
+        from calipers import _core
+
+        return _core.area_bounds(name, self.positive, self.negative, self.merged)
 
     @property
     def _columns(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -208,16 +285,25 @@ class ScoreTable(Statistic):
         """AUC, PR-AUC, AP or AP-DG of a single table, and its standard error: √Σ(wI)² over rows
         with influence I, with n/(n − 1) for the effective number n of rows of each class; of the
         AUC that is DeLong's. NaN where a class has one row or none."""
+        return self._of_area(name)[:2]
+
+    def acceleration(self, name: str) -> float | None:
+        """ΣI³/(6·(ΣI²)^1.5) of such an area, from how much each row moves it; None of weighted
+        rows, of which a table says too little."""
+        if self.weighted:
+            return None
+        found = self._of_area(name)[2]
+        return found if math.isfinite(found) else 0.0
+
+    def _of_area(self, name: str) -> tuple[float, float, float]:
         if name not in self._areas:
             from calipers import _core
 
-            # Those that are usually asked for together, in one go over the table.
-            names = USUAL_AREAS if name in USUAL_AREAS else (name,)
-            self._areas.update(zip(names, _core.area_errors(names, *self._columns), strict=True))
+            self._areas[name] = _core.area_errors([name], *self._columns)[0]
         return self._areas[name]
 
     @cached_property
-    def _areas(self) -> dict[str, tuple[float, float]]:
+    def _areas(self) -> dict[str, tuple[float, float, float]]:
         return {}
 
     def confusion(self) -> ConfusionMatrix:
