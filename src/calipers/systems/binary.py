@@ -163,7 +163,9 @@ class System(base.System):
         if measure.definition.on is ConfusionMatrix:
             return best(measure, self.counts.matrix.constant())
         if measure.definition.on is not ScoreTable:
-            return constant_loss(measure, self._truth, self.weight)
+            # All rows of a class lose the same.
+            there = np.flatnonzero(self._sizes)
+            return constant_loss(measure, there.astype(np.float64), self._sizes[there])
         table = self.table.constant()
         if measure.definition.reads == "probabilities":
             if measure.definition.higher_is_better is None:
@@ -190,6 +192,15 @@ class System(base.System):
         """Whether a probability is 0 or 1."""
         p = self.probability
         return p is not None and len(p) > 0 and bool(p.min() <= 0 or p.max() >= 1)
+
+    @cached_property
+    def _sizes(self) -> FloatArray:
+        """What the negative and the positive rows weigh."""
+        positive, weight = self.labels.positive, self.weight
+        if weight is not None:
+            return np.bincount(positive, weight, 2).astype(np.float64)
+        count = np.count_nonzero(positive)
+        return np.array([len(positive) - count, count], np.float64)
 
     @cached_property
     def _truth(self) -> FloatArray:
