@@ -10,6 +10,7 @@ pub mod dirichlet;
 pub mod distances;
 pub mod isotonic;
 pub mod matrices;
+pub mod moments;
 mod order;
 pub mod parallel;
 pub mod powers;
@@ -36,6 +37,8 @@ mod _core {
     use crate::isotonic::{isotonic_blocks, isotonic_fits};
     #[pymodule_export]
     use crate::matrices::{dunn_matrix, matrix_sums};
+    #[pymodule_export]
+    use crate::moments::{number_moments, value_moments};
     #[pymodule_export]
     use crate::parallel::progress;
     #[pymodule_export]

@@ -197,3 +197,27 @@ def test_a_discount_by_any_logarithm(base: float) -> None:
     normalised = cal.measure(f"nDCG(dcg='log-base',base={base!r})@5")(qrels, run)
     ideal = by_hand(sorted(grades, reverse=True)[:5])
     assert normalised == pytest.approx(by_hand(grades[:5]) / ideal)
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "task"),
+    [
+        ("micro-MCC(collection=100)", "micro-SetMCC(collection=100)", "retrieval"),
+        ("micro-SetMCC(collection=100)", "micro-SetMCC(collection=100)", "retrieval"),
+        ("micro-SetF(beta=2)", "micro-SetF2", "retrieval"),
+        ("micro-MCC", "micro-MCC", "classification"),
+        ("micro-F2", "micro-F2", "classification"),
+        ("micro-F1(labels=['a','b'])", "micro-F1(labels=['a','b'])", "classification"),
+    ],
+)
+def test_micro_averages_of_sets_are_found_by_their_parameters(
+    asked: str, name: str, task: str
+) -> None:
+    found = cal.measure(asked)
+    assert (str(found), found.definition.task) == (name, task)
+
+
+def test_a_base_without_the_discount_that_has_one_is_refused() -> None:
+    for name in ("DCG(base=10)@5", "nDCG(dcg='exp-log2',base=3)"):
+        with pytest.raises(ValueError, match="base= counts with dcg='log-base'"):
+            cal.measure(name)

@@ -194,13 +194,25 @@ def _decoded(array: Any) -> Any:
 
 def as_numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     """Finite numbers; float32 stays float32."""
+    array = _numbers(values, what)
+    if not _within(array, np.inf):
+        _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
+    return array
+
+
+def _numbers(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
+    """Numbers that may be infinite, or NaN."""
     array = as_array(values, what)
     if array.dtype.kind not in "fiubO":
         raise InputError(f"{what}: holds {shown(array[0])} in row 0, expected numbers")
     if array.dtype not in (np.float32, np.float64):
         array = _as_floats(array, what)
-    _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
     return array
+
+
+def _within(array: Array, most: float) -> bool:
+    """Whether all numbers are smaller in size; NaN is not."""
+    return not array.size or (float(array.min()) > -most and float(array.max()) < most)
 
 
 def _as_floats(array: Array, what: str) -> Floats:
@@ -246,12 +258,15 @@ def as_probabilities(values: Any, what: str) -> npt.NDArray[np.floating[Any]]:
     return array
 
 
-def as_quantities(values: Any, what: str) -> Floats:
-    """Numbers that are added up and squared: finite, and no larger than :data:`LARGEST`."""
-    array = as_numbers(values, what).astype(np.float64)
-    expected = f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
-    _refuse(array, np.abs(array) > LARGEST, what, f"expected {expected}")
-    return array
+def as_quantities(values: Any, what: str, *, own: bool = True) -> Floats:
+    """Numbers that are added up and squared: finite, and no larger than :data:`LARGEST`; in what
+    was given where that will do, or in an array of their ``own``, which nobody else changes."""
+    array = _numbers(values, what)
+    if not _within(array, LARGEST):
+        _refuse(array, ~np.isfinite(array), what, "expected finite numbers")
+        expected = f"numbers from -{LARGEST:g} to {LARGEST:g}, whose squares can be added up"
+        _refuse(array, np.abs(array) > LARGEST, what, f"expected {expected}")
+    return array.astype(np.float64, copy=own)
 
 
 def as_weights(values: Any, rows: int) -> npt.NDArray[np.float64] | None:

@@ -64,7 +64,7 @@ def stability_of(system: Clustering, how: Callable[[Any], Any], times: int) -> S
     for b in range(times):
         rows = np.unique(random.integers(0, n, n))
         found = coded(np.asarray(how(points[rows])), "what recluster= gave")
-        same_length(found.codes, len(rows), "what recluster= gave")
+        same_length(found.codes, len(rows), "what recluster= gave", "the points drawn are")
         own, code = system.cluster[rows], np.asarray(found.codes, np.int64)
         table = ContingencyTable.from_codes(own, code, system.names, found.names)
         rand[b] = ari.apply(table)

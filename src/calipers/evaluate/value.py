@@ -221,7 +221,7 @@ def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, coun
     """Of predicted numbers, or of quantiles."""
     if measure.viewed or width(truth) > 1:
         return _of_outputs(measure, truth, prediction, weight, count)
-    target = as_quantities(truth, "truth")
+    target = as_quantities(truth, "truth", own=False)
     repeats = Repeats.of(count, len(target))
     rest = repeats.weights(weight), Settings()
     system: Predictions | Quantiles
@@ -230,7 +230,7 @@ def _of_numbers(measure: Measure, truth: Any, prediction: Any, weight: Any, coun
         system = Quantiles("quantiles", repeats(target), levels, repeats(values), *rest)
         system.check_one(measure)
     else:
-        predicted = as_quantities(prediction, "predicted")
+        predicted = as_quantities(prediction, "predicted", own=False)
         same_length(predicted, len(target), "predicted")
         system = Predictions("predicted", repeats(target), repeats(predicted), *rest)
     return float(measure.apply(system.over(measure).statistic))

@@ -128,7 +128,7 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
         return
     best = measure.constant(of.truth, of.weight, **measure.parameters)
     losses = [measure.losses(of.truth, x) for x in (of.predicted, np.full(len(of.truth), best))]
-    if not np.isfinite(losses).all():
+    if not all(np.isfinite(x).all() for x in losses):
         return
     apart = Moments.from_rows(losses[0] - losses[1], of.weight)
     value = float(apart.mean)

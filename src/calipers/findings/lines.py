@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.once import cached_property
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
@@ -17,18 +19,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The least squares line of a number: its slope with the standard error and the degrees of
-    freedom of that, what the line leaves of each row, and the share of the variance it explains."""
+    """The least squares line of a number: its slope, what the line leaves of each row, and the
+    share of the variance it explains."""
 
     slope: float
-    se: float
-    degrees: float
     rest: FloatArray
     explained: float
+    error: Callable[[], tuple[float, float]]
+
+    @cached_property
+    def found_error(self) -> tuple[float, float]:
+        """The standard error of the slope and its degrees of freedom, found when it is asked for;
+        NaN where there is none."""
+        return self.error()
+
+    @property
+    def se(self) -> float:
+        """The standard error of the slope."""
+        return self.found_error[0]
+
+    @property
+    def degrees(self) -> float:
+        """Those of freedom of the standard error."""
+        return self.found_error[1]
 
     @property
     def p(self) -> float:
-        """Of no slope; NaN where the error is 0."""
+        """Of no slope; NaN where the error is 0, or there is none."""
         from scipy.special import stdtr
 
         return float(2 * stdtr(self.degrees, -abs(self.slope) / self.se)) if self.se > 0 else np.nan
@@ -45,29 +62,41 @@ def line(
     freedom), lognormal and uneven residuals (±0.4), and up to 10 times where residuals are x times
     a lognormal with σ = 1. Source: MacKinnon and White 1985.
     """
-    w = np.ones(len(x)) if weight is None else weight
-    total, number = float(w.sum()), float(np.count_nonzero(w))
+    w: FloatArray | float = 1.0 if weight is None else weight
+    total = float(len(x) if weight is None else weight.sum())
+    number = float(len(x) if weight is None else np.count_nonzero(weight))
     if clusters is not None:
         number = clusters.number
-    x = x - dot(w, x) / total
-    squares = dot(w, x * x)
+
+    def by_weight(of: FloatArray) -> FloatArray:
+        return of if weight is None else weight * of
+
+    x = x - by_weight(x).sum() / total
+    weighed = by_weight(x)
+    squares = dot(weighed, x)
     if number < 3 or not squares > 0:
         return None
-    apart = y - dot(w, y) / total
-    slope = dot(w * x, apart) / squares
+    apart = y - by_weight(y).sum() / total
+    slope = dot(weighed, apart) / squares
     rest = apart - slope * x
-    with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end has leverage 1
-        moved = w * x * rest / squares / (1 - w / total - w * x * x / squares)
-    moved = np.where(w * np.abs(x) > 0, moved, 0.0)
-    if clusters is not None:
-        sums = np.bincount(clusters.code, moved, clusters.size).astype(np.float64)
-        moved = sums * math.sqrt(number / (number - 1))
-    variance, fourth = float(np.square(moved).sum()), float(np.square(np.square(moved)).sum())
-    if not math.isfinite(fourth):
-        return None
-    most = number - (2 if clusters is None else 1)
-    beyond = fourth - variance**2 / number
-    degrees = min(most, 2 * variance**2 / beyond) if beyond > 0 else most
-    of_y = dot(w, apart * apart)
-    explained = 1 - dot(w, rest * rest) / of_y if of_y > 0 else 0.0
-    return Line(slope, math.sqrt(variance), degrees, rest, explained)
+    of_y = dot(by_weight(apart), apart)
+    explained = 1 - dot(by_weight(rest), rest) / of_y if of_y > 0 else 0.0
+
+    def error() -> tuple[float, float]:
+        with np.errstate(divide="ignore", invalid="ignore"):  # a row alone at its end: leverage 1
+            moved = weighed * rest
+            moved /= squares * (1 - w / total - weighed * x / squares)
+        moved[weighed == 0] = 0.0
+        if clusters is not None:
+            sums = np.bincount(clusters.code, moved, clusters.size).astype(np.float64)
+            moved = sums * math.sqrt(number / (number - 1))
+        of_each = np.square(moved)
+        variance, fourth = float(of_each.sum()), dot(of_each, of_each)
+        if not math.isfinite(fourth):
+            return math.nan, math.nan
+        most = number - (2 if clusters is None else 1)
+        beyond = fourth - variance**2 / number
+        degrees = min(most, 2 * variance**2 / beyond) if beyond > 0 else most
+        return math.sqrt(variance), degrees
+
+    return Line(slope, rest, explained, error)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calipers.findings.lines import Line, line
 from calipers.findings.words import Valued
 from calipers.inference import intervals
 from calipers.inference.spaces import OfMeans
 from calipers.once import cached_property
 from calipers.statistics import FloatArray, Moments
-from calipers.statistics.numbers import Sizes
+from calipers.statistics.numbers import Sizes, midranks, quantile
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -84,8 +85,25 @@ class Residuals:
     @cached_property
     def ranks(self) -> FloatArray:
         """The share of the rows that are predicted less, and half of those that are as much."""
-        w = np.ones(len(self.values)) if self.weight is None else self.weight
-        return Sizes.of(self.predicted).midranks(w)
+        if self.weight is None:
+            return midranks(self.predicted)
+        return Sizes.of(self.predicted).midranks(self.weight)
+
+    @cached_property
+    def line(self) -> Line | None:
+        """That of the residuals by the ranks of the predictions."""
+        return line(self.ranks, self.values, self.weight, self.clusters)
+
+    @property
+    def quartiles(self) -> tuple[float, float]:
+        """The first and the third, less the mean."""
+        w, shares = self.weight, (0.25, 0.75)
+        if w is None:
+            low, high = (quantile(self.centred, share) for share in shares)
+        else:
+            spread = Sizes.of(self.centred)
+            low, high = (float(spread.quantile(w, share)) for share in shares)
+        return low, high
 
     def mean(self, of: FloatArray) -> float:
         """The weighted mean of a value per row."""

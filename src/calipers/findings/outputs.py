@@ -166,7 +166,7 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
         if x.dtype.kind == "f" and len(x) > 1 and not of.clustered:
             key = x if x.ndim == 1 else x[:, 0]
             if len(key) > MOST_SORTED:
-                some = _by_value(key)
+                some = np.flatnonzero(_by_value(key))
                 key, truth, columns = key[some], of.truth[some], [x[some] for x in columns]
             order = np.argsort(key)
             new = np.append(True, key[order][1:] != key[order][:-1])

@@ -4,17 +4,22 @@ rows that make most of the squared error."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.findings.lines import line
-from calipers.findings.numbers import ENOUGH, Numbers
+from calipers.findings.numbers import ENOUGH, Numbers, Residuals
 from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import Valued, first
+from calipers.findings.words import Valued
+from calipers.findings.words import first as the_first
 from calipers.inference import intervals
 from calipers.report.numbers import count, number, percent
-from calipers.statistics.numbers import Sizes
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 #: Tails are heavy where the standard deviation is this many times the mean absolute deviation. That
 #: is 1.25 of normal residuals, 1.41 of Laplace's, 1.35 of Student's t with 5 degrees of freedom.
@@ -68,15 +73,16 @@ def skewed(s: Subject, of: Numbers) -> Iterator[Said]:
     r = of.residuals
     if not r.enough:
         return
-    below, spread = (r.centred < 0).astype(np.float64), Sizes.of(r.centred)
-    w = np.ones(len(below)) if r.weight is None else r.weight
-    quartiles = [float(spread.quantile(w, share)) for share in (0.25, 0.75)]
+    below = (r.centred < 0).astype(np.float64)
+    share = r.mean(below)
+    if abs(share - 0.5) <= UNEVEN:
+        return
+    first, third = r.quartiles
     # The mean is one of these rows' own: it moves by the density there.
-    width = 0.9 * min(r.deviation, (quartiles[1] - quartiles[0]) / 1.349) * r.size**-0.2
+    width = 0.9 * min(r.deviation, (third - first) / 1.349) * r.size**-0.2
     if not width > 0:
         return
     near = np.exp(-np.square(r.centred / width) / 2) / (width * math.sqrt(2 * math.pi))
-    share = r.mean(below)
     se = r.error(below + r.mean(near) * r.centred)
     limits = intervals.student(share, se, r.size, s.level)
     made = Valued(share, max(limits.low, 0.0), min(limits.high, 1.0))
@@ -101,7 +107,7 @@ def trend(s: Subject, of: Numbers) -> Iterator[Said]:
     the rank of the prediction, and the interval of its slope leaves out 0, however residuals
     spread (HC3, of no fewer than {ENOUGH} degrees of freedom, or half as many as rows)."""
     r = of.residuals
-    found = line(r.ranks, r.values, r.weight, r.clusters) if r.enough else None
+    found = r.line if r.enough else None
     if found is None or found.explained < NOTABLE or not found.p < 1 - s.level:
         return
     # Of a tail that few rows show the mean is known too little.
@@ -136,17 +142,19 @@ def uneven(s: Subject, of: Numbers) -> Iterator[Said]:
     fifth of the predictions as in the other, and goes with the rank of the prediction beyond chance
     (Glejser's test, corrected for skewed residuals, HC3)."""
     r = of.residuals
-    own = line(r.ranks, r.values, r.weight, r.clusters) if r.enough else None
+    own = r.line if r.enough else None
     if own is None:
+        return
+    low, high = r.at_ends(np.abs(own.rest), s.level)
+    small, large = sorted((low.value, high.value))
+    if large < GROWN * small or not math.isfinite(own.se):
         return
     # Without its mean a sign would go with an error of the line (Im 2000).
     sign = np.sign(own.rest)
     found = line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
     if found is None or not found.p < 1 - s.level:
         return
-    low, high = r.at_ends(np.abs(own.rest), s.level)
-    small, large = sorted((low.value, high.value))
-    if large < GROWN * small or (high.value > low.value) != (found.slope > 0):
+    if (high.value > low.value) != (found.slope > 0):
         return
     grow, most = ("grow", "high") if found.slope > 0 else ("shrink", "low")
     yield Said(
@@ -170,27 +178,21 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
     r = of.residuals
     if r.size < ENOUGH:
         return
-    w = np.ones(len(r.values)) if r.weight is None else r.weight
-    squares = np.square(r.values)
-    order = np.argsort(-squares, kind="stable")
-    running, total = np.cumsum(w[order] * squares[order]), float(w.sum())
-    k = int(np.searchsorted(running, running[-1] / 2)) + 1
-    few = order[:k]
-    called: Iterator[str] = (of.named(int(row)) for row in r.rows[few])
-    if float(w[few].sum()) > FEW * total:
-        one = next(called)  # a row that counts often is one; of many the second is another
-        if any(name != one for name in called):
-            return
-        called = iter([one])
-    names = list(dict.fromkeys(called))
-    share, rest = float(running[k - 1] / running[-1]), total - float(w[few].sum())
+    found = _fewest(r, of.named)
+    if found is None:
+        return
+    few, squares = found, np.square(r.values)
+    k, w = len(few), np.ones(len(squares)) if r.weight is None else r.weight
+    sums, weights = ((dot(w, x), dot(w[few], x[few])) for x in (squares, np.ones(len(w))))
+    names = list(dict.fromkeys(of.named(int(row)) for row in r.rows[few]))
+    share = sums[1] / sums[0]
     now, then = (
         r.unit * math.sqrt(part / weight) if weight > 0 else math.nan
-        for part, weight in ((running[-1], total), (running[-1] - running[k - 1], rest))
+        for part, weight in ((sums[0], weights[0]), (sums[0] - sums[1], weights[0] - weights[1]))
     )
     yield Said(
         f"{s.who}: {k:,} of {count(len(squares), 'rows')} make{'s' if k == 1 else ''} up "
-        f"{percent(round(share, 2))} of its squared error: {first(names, _NAMED)}. Without "
+        f"{percent(round(share, 2))} of its squared error: {the_first(names, _NAMED)}. Without "
         f"{'it' if k == 1 else 'them'} its RMSE of {number(now)} would be {number(then)}. Look "
         "whether the truth there is right.",
         {
@@ -201,3 +203,26 @@ def rows_carry(s: Subject, of: Numbers) -> Iterator[Said]:
         },
         s.named("RMSE", "MSE", "R2", "max-error"),
     )
+
+
+def _fewest(r: Residuals, named: Callable[[int], str]) -> npt.NDArray[np.intp] | None:
+    """The rows that make up half of the squared error, the largest first and equal ones in their
+    order; None where these are many, not all of one name. Only the largest are sorted."""
+    squares, some = np.square(r.values), 0
+    w = np.ones(len(squares)) if r.weight is None else r.weight
+    half, many = dot(w, squares) / 2, FEW * float(w.sum())
+    while some < len(squares):
+        some = min(max(4 * some, int(FEW * len(squares)) + 1), len(squares))
+        least = np.partition(squares, len(squares) - some)[len(squares) - some]
+        rows = np.flatnonzero(squares >= least)
+        rows = rows[np.argsort(-squares[rows], kind="stable")]
+        running = np.cumsum(w[rows] * squares[rows])
+        rows = rows[: int(np.searchsorted(running, half)) + 1]
+        if float(w[rows].sum()) > many:
+            called = (named(int(row)) for row in r.rows[rows])
+            one = next(called)  # a row that counts often is one; of many the second is another
+            if any(name != one for name in called):
+                return None
+        if running[-1] >= half:
+            return rows
+    return rows

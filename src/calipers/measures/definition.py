@@ -25,7 +25,7 @@ from calipers.measures.averages import (
 )
 from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import FAMILIES, task_of
-from calipers.measures.parameters import PARAMETERS, asked, check, frozen
+from calipers.measures.parameters import PARAMETERS, asked, check, check_together, frozen
 from calipers.measures.reasons import EMPTY_MARGIN, REASONS
 from calipers.measures.spelling import spelled, spelled_each
 from calipers.measures.ties import VIEWS, check_ties, over_ties, too_many_orders
@@ -194,6 +194,7 @@ class Definition:
                 raise UnknownMeasureError(f"{self.name} needs {name}, as in {as_in}")
             if value is not None or self.parameters[name] is not None:
                 check(self.name, name, value)
+        check_together(self.name, self.parameters, bound)
         check_ties(self, bound)
         return Measure(self, tuple(bound.items()))
 

@@ -55,8 +55,7 @@ def calinski_harabasz(m: ClusterMoments) -> FloatArray:
 def davies_bouldin(m: ClusterMoments) -> FloatArray:
     """Davies–Bouldin index: the mean over clusters of the largest (Sᵢ + Sⱼ)/Mᵢⱼ to any other, with
     Sᵢ the mean distance of points to their centre and Mᵢⱼ that of two centres."""
-    worst = m.overlaps.max(axis=-1)
-    value = np.where(m.size > 0, worst, 0.0).sum(axis=-1) / m.number
+    value = np.where(m.size > 0, m.worst, 0.0).sum(axis=-1) / m.number
     return np.where((m.number > 1) & ~_same_centre(m), value, np.nan)
 
 

@@ -274,7 +274,8 @@ def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> li
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
-    if candidates(text, families):
+    exact = bool(candidates(text, families))
+    if exact and _fits(text, families):
         return None
     match = _CLASS.match(text)
     if match is not None and _viewed_in(families, {"label": ""}):
@@ -284,10 +285,22 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
         return None
     how = match["average"].lower().replace("_", "-")
     view: dict[str, Any] = {"average": _SAME.get(how, how)}
-    if not _viewed_in(families, view):
+    viewed = _viewed_in(families, view)
+    if not viewed:
         return None
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
+    # Some have such a word in their name, as the micro averages over topics.
+    if not _fits(name, viewed) and (exact or _fits(text, families)):
+        return None
     return name, {**view, **among}
+
+
+def _fits(text: str, families: Sequence[str]) -> bool:
+    """Whether a name with its parameters, and no others, is that of a measure as it is."""
+    if _NAME.match(text) is None:
+        return False
+    _, readings, values = _readings(text, families)
+    return any(_can_bind(*reading, values) for reading in readings)
 
 
 def _subset(text: str, name: str) -> tuple[str, dict[str, Any]]:

@@ -147,6 +147,15 @@ def check(measure: str, name: str, value: Any) -> None:
         raise UnknownMeasureError(f"{measure}: {name} is {shown}, expected {expected}")
 
 
+def check_together(measure: str, usual: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """That each of the values counts beside the others that are ``given``, or else ``usual``."""
+    if given.get("base") != usual.get("base") and given.get("dcg") != "log-base":
+        raise UnknownMeasureError(
+            f"{measure}: base= counts with dcg='log-base', and dcg is {given.get('dcg')!r}, whose "
+            f"logarithm is to base 2; expected {measure}(dcg='log-base',base={given['base']!r})"
+        )
+
+
 def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:
     """How a measure is asked for with a parameter: ``at`` and ``infix`` are written into names."""
     if parameter == infix:

@@ -9,7 +9,7 @@ from typing import Any
 from calipers.lazily import numpy as np
 from calipers.measures.registration import measure
 from calipers.statistics import FloatArray, Moments
-from calipers.statistics.numbers import Sizes
+from calipers.statistics.numbers import Sizes, quantile
 
 NO_ROWS = {"no_rows": lambda m, _: m.weight == 0}
 
@@ -40,8 +40,10 @@ def weighted_mean(truth: FloatArray, weight: FloatArray | None, **_: Any) -> flo
 
 def weighted_quantile(truth: FloatArray, weight: FloatArray | None, alpha: float = 0.5) -> float:
     """The best constant prediction under the pinball loss; its median under absolute error."""
-    each = np.ones(len(truth)) if weight is None else weight
-    return float(Sizes.of(truth[each > 0]).quantile(each[each > 0], alpha))
+    if weight is None:
+        return quantile(truth, alpha)
+    used = weight > 0
+    return float(Sizes.of(truth[used]).quantile(weight[used], alpha))
 
 
 def _mean_of_logarithms(truth: FloatArray, weight: FloatArray | None) -> float:
@@ -60,11 +62,13 @@ def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
 
 
 def _squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    return np.square(predicted - truth)
+    apart = predicted - truth
+    return np.square(apart, out=apart)
 
 
 def _absolute(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    return np.abs(predicted - truth)
+    apart = predicted - truth
+    return np.abs(apart, out=apart)
 
 
 def _share(truth: FloatArray, predicted: FloatArray) -> FloatArray:

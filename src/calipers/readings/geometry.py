@@ -48,6 +48,13 @@ class Dispersion:
         moments: ClusterMoments = self.statistic if whole is None else whole
         if not np.isfinite(float(measure.apply(moments))):
             return None
+        # Points may be so near to each other that what moves the value has no size.
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            moved = self._moved(measure, moments)
+        return influence(moved) if np.isfinite(moved).all() else None
+
+    def _moved(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
+        """By how much the value changes with the share of each point."""
         middle = (moments.size @ moments.mean) / float(moments.total)
         off, cluster = self.points - moments.mean[self.cluster], self.cluster
         squares = np.einsum("ij,ij->i", off, off)
@@ -65,28 +72,28 @@ class Dispersion:
             lean = sums_of(units, cluster, self.clusters) / size[:, None]
             spread = far - np.einsum("ij,ij->i", off, lean[cluster])
             # What the distance of two centres does to their overlap, along the line of both.
-            between = moments.mean[:, None] - moments.mean
-            gaps = np.sqrt(np.square(between).sum(axis=2))
-            gaps[gaps == 0] = np.inf
-            pull = (by_overlap * moments.overlaps / gaps**2)[:, :, None] * between
+            gaps = np.where(moments.gaps == 0, np.inf, moments.gaps)
+            along = by_overlap * moments.overlaps / gaps**2
+            means = zip(along, moments.mean, strict=True)
+            pull = np.stack([by_other @ (mean - moments.mean) for by_other, mean in means])
             each = (by_overlap / gaps).sum(axis=1)
             mean = (moments.apart / size)[cluster]
             by_point = each[cluster] * (spread - mean)
-            by_point -= np.einsum("ij,ij->i", off, pull.sum(axis=1)[cluster])
+            by_point -= np.einsum("ij,ij->i", off, pull[cluster])
             moved = moved + by_point / size[cluster]
-        return influence(moved * len(self.points))
+        return np.asarray(moved * len(self.points))
 
     def _by_overlap(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
-        """The derivative by each overlap of two clusters, of either order."""
-        k, found = self.clusters, np.zeros((self.clusters, self.clusters))
-        for row in range(k):
-            ends = []
-            for sign in (1, -1):
-                some = np.repeat(moments.overlaps[None], k, axis=0)
-                some[np.arange(k), row, np.arange(k)] *= 1 + sign * STEP
-                ends.append(measure.apply(_with(moments, overlaps=some)) + np.zeros(k))
-            steps = 2 * STEP * moments.overlaps[row]
-            found[row] = (ends[0] - ends[1]) / np.where(steps > 0, steps, np.inf)
+        """The derivative by each overlap of two clusters, of either order: by the worst of each
+        cluster, of which there may be several."""
+        worst, ends = moments.worst, []
+        for sign in (1, -1):
+            some = worst * (1 + sign * STEP * np.eye(self.clusters))
+            ends.append(measure.apply(_with(moments, worst=some)) + np.zeros(self.clusters))
+        steps = 2 * STEP * worst
+        by_worst = (ends[0] - ends[1]) / np.where(steps > 0, steps, np.inf)
+        at_worst = moments.overlaps == worst[:, None]
+        found = np.where(at_worst, (by_worst / at_worst.sum(axis=1))[:, None], 0.0)
         return np.asarray(found + found.T)
 
     def reading(self, measure: MeasureLike) -> Reading:
@@ -105,7 +112,8 @@ def _slope(measure: MeasureLike, moments: ClusterMoments, name: str) -> float:
     """The derivative by a sum of squares."""
     at = getattr(moments, name)
     ends = [float(measure.apply(_with(moments, **{name: at * (1 + h)}))) for h in (STEP, -STEP)]
-    return (ends[0] - ends[1]) / (2 * STEP * float(at)) if at > 0 else 0.0
+    step = 2 * STEP * float(at)
+    return (ends[0] - ends[1]) / step if step > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,7 +146,7 @@ class Partition:
         made = {}
         for measure in measures:
             value = float(measure.apply(table))
-            off = float(np.nanmean(alone[measure])) - value
+            off = _mean_of(alone[measure]) - value
             flattered = tuple(world[measure] for world in worlds)
             made[measure] = Spread(drawn[measure] - off, removed[measure], flattered)
         return made
@@ -184,7 +184,7 @@ class Partition:
         drawn = random.multinomial(n, shares, _OF_BIAS).astype(np.float64)
         found = self._values(measures, [(codes, drawn)])
         true = self._values(measures, [(codes, shares[None] * _MANY)], chance=n / _MANY)
-        off = {m: float(np.nanmean(found[m])) - float(true[m][0]) for m in measures}
+        off = {m: _mean_of(found[m]) - float(true[m][0]) for m in measures}
         return {m: bias if math.isfinite(bias) else 0.0 for m, bias in off.items()}
 
     def beside(self, other: Partition, measure: Any) -> FloatArray:
@@ -197,7 +197,7 @@ class Partition:
             measures = list(dict.fromkeys((measure, *self.together)))
             for one, (drawn, alone) in self._apart(other, measures, cells).items():
                 value = float(one.apply(self.statistic) - one.apply(other.statistic))
-                kept[other, one] = drawn - float(np.nanmean(alone)) + value
+                kept[other, one] = drawn - _mean_of(alone) + value
         return kept[key]
 
     def _apart(
@@ -219,6 +219,12 @@ class Partition:
             return intervals.missing(METHOD, "undefined_replicates")
         low, high = found.limits(level)
         return Interval(low, high, METHOD, se=float(np.std(found.draws)))
+
+
+def _mean_of(values: FloatArray) -> float:
+    """The mean of those that are there; NaN of none."""
+    there = values[~np.isnan(values)]
+    return float(there.mean()) if len(there) else math.nan
 
 
 @dataclass(frozen=True, eq=False)

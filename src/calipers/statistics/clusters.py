@@ -91,12 +91,23 @@ class ClusterMoments(Statistic):
         return np.asarray(self.size @ np.square(self.mean - middle).sum(axis=1))
 
     @cached_property
+    def gaps(self) -> FloatArray:
+        """The distance of any two means (k, k)."""
+        each = [np.square(one - self.mean).sum(axis=1) for one in self.mean]  # never (k, k, d)
+        return np.asarray(np.sqrt(np.stack(each)))
+
+    @cached_property
+    def worst(self) -> FloatArray:
+        """Of each cluster the largest of its overlaps with another (k,)."""
+        return np.asarray(self.overlaps.max(axis=-1))
+
+    @cached_property
     def overlaps(self) -> FloatArray:
         """Of any two clusters the sum of mean distances to their centres over the distance of
         these (k, k); 0 of one and itself, and where one has no points."""
         spread = self.apart / np.maximum(self.size, 1.0)
         there = (self.size > 0)[:, None] & (self.size > 0) & ~np.eye(len(self.size), dtype=bool)
-        far = np.sqrt(np.square(self.mean[:, None] - self.mean).sum(axis=2))
+        far = self.gaps
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (spread[:, None] + spread) / far
         return np.where(there, np.where(far > 0, ratio, np.inf), 0.0)

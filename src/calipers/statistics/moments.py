@@ -32,11 +32,10 @@ class Moments(Statistic):
         """The moments of one value per row."""
         n = len(value)
         if weight is None:
-            mean = float(value.mean()) if n else 0.0
-            with np.errstate(invalid="ignore", over="ignore"):  # a value may be infinite
-                deviation = value - mean
-                m2 = dot(deviation, deviation)
-            return cls(n, float(n), mean, m2, float(n), m2, float(deviation.sum()))
+            from calipers import _core
+
+            mean, m2, rest = _core.value_moments(np.asarray(value, np.float64))
+            return cls(n, float(n), mean, m2, float(n), m2, rest)
         # A row of weight 0 is no row, even where its value is infinite.
         value, weight = value[weight > 0], weight[weight > 0]
         total = float(weight.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _MEANS = ("truth", "predicted", "residual")
-_SUMS = {"of_truth": (0, 0), "of_predicted": (1, 1), "of_residual": (2, 2), "of_both": (0, 1)}
+_SUMS = ("of_truth", "of_predicted", "of_residual", "of_both")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,26 +45,21 @@ class NumberMoments(Statistic):
     ) -> Self:
         """From the columns, or from tables with a column for each output; a row of weight 0 is no
         row."""
-        n = len(truth)
-        w = np.ones(n) if weight is None else weight
         if truth.ndim == 2:
             each = [cls.from_rows(*of, weight) for of in zip(truth.T, predicted.T, strict=True)]
             names = (*_MEANS, *_SUMS)
             made = {name: np.stack([getattr(of, name) for of in each]) for name in names}
             return cls(each[0].rows, each[0].weight[None], each[0].squares[None], **made)
-        columns = np.stack([truth, predicted, predicted - truth])
-        total = np.asarray(w.sum())
-        means, within = np.zeros(3), columns
-        for _ in range(2 if total > 0 else 0):  # the first mean is off by the last digits
-            means = means + np.einsum("ki,i->k", within, w) / total
-            within = columns - means[:, None]
-        sums = np.einsum("ki,li,i->kl", within, within, w)
+        from calipers import _core
+
+        truth, predicted = (np.asarray(of, np.float64) for of in (truth, predicted))
+        total, squares, means, sums = _core.number_moments(truth, predicted, weight)
         return cls(
-            rows=n if weight is None else int((w > 0).sum()),
-            weight=total,
-            squares=np.asarray(np.square(w).sum()),
+            rows=len(truth) if weight is None else int((weight > 0).sum()),
+            weight=np.asarray(total),
+            squares=np.asarray(squares),
             **{name: np.asarray(of) for name, of in zip(_MEANS, means, strict=True)},
-            **{name: np.asarray(sums[at]) for name, at in _SUMS.items()},
+            **{name: np.asarray(of) for name, of in zip(_SUMS, sums, strict=True)},
         )
 
     @classmethod
@@ -211,6 +207,36 @@ class NumberRows(Statistic):
     def by_error(self) -> Sizes:
         """The rows by the size of their residual."""
         return Sizes.of(np.abs(self.predicted - self.truth))
+
+
+def quantile(values: FloatArray, share: float) -> float:
+    """:meth:`Sizes.quantile` of rows that count alike, by selection: nothing is sorted.
+
+    >>> quantile(np.array([3.0, 1.0, 2.0, 8.0]), 0.5)
+    2.5
+    """
+    n, goal, hair = len(values), share * len(values), 1e-12 * len(values)
+    if not n:
+        return float("nan")
+    at = math.ceil(goal - hair) - 1, math.floor(goal + hair)
+    low, high = (min(max(place, 0), n - 1) for place in at)
+    found = np.partition(values, [low, high])
+    return float((found[low] + found[high]) / 2)
+
+
+def midranks(values: FloatArray) -> FloatArray:
+    """:meth:`Sizes.midranks` of rows that count alike.
+
+    >>> midranks(np.array([3.0, 1.0, 2.0, 3.0]))
+    array([0.75 , 0.125, 0.375, 0.75 ])
+    """
+    order, made = np.argsort(values), np.empty(len(values))
+    ascending = values[order]
+    first = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))[: len(values)]
+    number = np.diff(first, append=len(values))
+    middle = (first + number / 2) / len(values)
+    made[order] = middle if len(first) == len(values) else np.repeat(middle, number)
+    return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,7 +200,8 @@ def _chance_layer(curves: Sequence[Curve], x: Spec, y: Spec) -> Spec:
 
 
 def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
-    """The other lines that a curve is read against, each with its name at its highest point."""
+    """The other lines that a curve is read against, each with its name at its highest point; of a
+    level one at the end that the name reaches to from within."""
     own = _OWN if len({c.system for c in curves}) > 1 else ""
     lines = dict.fromkeys(
         (name, tuple((a, b) for a, b in points))
@@ -216,6 +217,9 @@ def _reference_layers(curves: Sequence[Curve], x: Spec, y: Spec) -> list[Spec]:
         for a, b in points
     ]
     tops = {name: max(points, key=itemgetter(1)) for name, points in lines}
+    for name, points in lines:
+        if tops[name][0] >= 1 / 2:
+            tops[name] = max(points, key=itemgetter(1, 0))
     mark = {"type": "line", "strokeWidth": 1, "strokeDash": [2, 3], "color": "currentColor",
             "opacity": 0.7}  # fmt: skip
     layers = [vega.layer(data, mark, x=unsorted(x), y=y, detail=vega.nominal("line"))]

@@ -1,0 +1,85 @@
+"""Sums over rows, against exact sums."""
+
+import math
+
+import numpy as np
+import pytest
+
+from calipers import _core
+from calipers.data.arrays import as_quantities
+from calipers.data.errors import InputError
+from calipers.statistics import Moments, NumberMoments
+
+SIZES = (1, 2, 3, 5, 255, 257, 1000, 16_384, 40_001)
+
+
+@pytest.mark.parametrize("rows", SIZES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_numbers_are_exact_to_the_last_digits(rows: int, weighted: bool) -> None:
+    random = np.random.default_rng(rows)
+    truth, predicted = 1e6 + random.normal(size=rows), 1e6 + random.normal(size=rows)
+    weight = random.integers(0, 4, rows) / 4 + (np.arange(rows) == 0) if weighted else None
+    total, squares, means, sums = _core.number_moments(truth, predicted, weight)
+    w = np.ones(rows) if weight is None else weight
+    assert (total, squares) == pytest.approx((math.fsum(w), math.fsum(w * w)), rel=1e-15)
+    columns = truth, predicted, predicted - truth
+    wanted = [math.fsum(w * of) / math.fsum(w) for of in columns]
+    assert means == pytest.approx(wanted, rel=1e-15, abs=1e-15)
+    y, p, r = (of - mean for of, mean in zip(columns, wanted, strict=True))
+    exact = [math.fsum(w * a * b) for a, b in ((y, y), (p, p), (r, r), (y, p))]
+    assert sums == pytest.approx(exact, rel=1e-9, abs=1e-9)
+
+
+def test_a_constant_has_no_spread_and_nothing_no_mean() -> None:
+    constant, none = np.full(1001, 0.1), np.zeros(0)
+    assert max(_core.number_moments(constant, constant)[3]) < 1e-30
+    assert _core.number_moments(none, none) == (0.0, 0.0, [0.0] * 3, [0.0] * 4)
+    assert _core.value_moments(none) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("rows", SIZES)
+def test_moments_of_values(rows: int) -> None:
+    values = np.random.default_rng(rows).lognormal(size=2 * rows)[::2]  # not contiguous
+    mean, squares, rest = _core.value_moments(values)
+    assert mean == pytest.approx(math.fsum(values) / rows, rel=1e-15)
+    assert squares == pytest.approx(math.fsum(np.square(values - mean)), rel=1e-13)
+    assert rest == pytest.approx(0, abs=1e-12 * rows)
+
+
+def test_an_infinite_value_makes_an_infinite_mean() -> None:
+    mean, squares, _ = _core.value_moments(np.array([1.0, math.inf, 2.0]))
+    assert mean == math.inf
+    assert math.isnan(squares)
+
+
+def test_columns_of_other_lengths_are_refused() -> None:
+    with pytest.raises(ValueError, match="predicted has 2 rows, truth has 3"):
+        _core.number_moments(np.zeros(3), np.zeros(2))
+    with pytest.raises(ValueError, match="weight has 2 rows, truth has 3"):
+        _core.number_moments(np.zeros(3), np.zeros(3), np.zeros(2))
+
+
+def test_rows_of_other_types_are_numbers_too() -> None:
+    right = np.array([True, False, True, True])
+    made = Moments.from_rows(right)  # type: ignore[arg-type]
+    assert (made.mean, made.m2) == (0.75, 0.75)
+    whole = NumberMoments.from_rows(np.array([1, 2, 4]), np.array([1, 2, 3], np.float32))  # type: ignore[arg-type]
+    assert float(whole.residual) == pytest.approx(-1 / 3)
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "g", ">f8", "i1"])
+def test_numbers_of_any_width_are_checked_without_overflow(kind: str) -> None:
+    truth = np.array([1, 2, 4]).astype(kind)
+    assert as_quantities(truth, "truth").tolist() == [1.0, 2.0, 4.0]
+    assert as_quantities(truth, "truth", own=False).dtype == np.float64
+    if np.dtype(kind).kind == "f":
+        with pytest.raises(InputError, match="truth: is NaN in row 1"):
+            as_quantities(np.array([1, np.nan], kind), "truth")
+
+
+@pytest.mark.parametrize(("wrong", "said"), [(1e46, "1e\\+46"), (-np.inf, "infinite")])
+def test_numbers_too_large_are_named(wrong: float, said: str) -> None:
+    with pytest.raises(InputError, match=f"truth: is {said} in row 2"):
+        as_quantities(np.array([1.0, -1e45, wrong]), "truth")
+    given = np.zeros(3)
+    assert as_quantities(given, "truth") is not given
