@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 pub mod areas;
 mod arrays;
+pub mod cells;
 pub mod classes;
 pub mod dirichlet;
 pub mod distances;
@@ -27,6 +28,8 @@ pub mod trec;
 mod _core {
     #[pymodule_export]
     use crate::areas::{area_bounds, area_errors, area_influence, score_table_without};
+    #[pymodule_export]
+    use crate::cells::{score_cells, score_shift};
     #[pymodule_export]
     use crate::classes::{class_ranks, class_rows};
     #[pymodule_export]
@@ -55,7 +58,7 @@ mod _core {
     #[pymodule_export]
     use crate::scores::{order_descending, score_table, sweep_scores};
     #[pymodule_export]
-    use crate::tables::{merge_score_tables, score_cells};
+    use crate::tables::merge_score_tables;
     #[pymodule_export]
     use crate::thinning::{simplified_curve, simplified_lines};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::arrays::line_of_zeros;
@@ -144,90 +144,4 @@ pub fn merge_score_tables<'py>(
             "a table has 3 or 5 columns, not {other}"
         ))),
     }
-}
-
-// ------------------------------------------------------------------------------------------ cells
-
-/// The first score of each cell, where no cell of several scores has more pairs of a positive and a
-/// negative than `most`; none, where there are more cells than `cells`.
-fn starts(running: [&[f64]; 2], most: f64, cells: usize) -> Option<Vec<usize>> {
-    let scores = running[0].len() - 1;
-    let pairs = |from: usize, to: usize| {
-        let [p, n] = running.map(|sums| sums[to] - sums[from]);
-        p * n
-    };
-    let (mut found, mut from) = (Vec::with_capacity(cells), 0);
-    while from < scores {
-        if found.len() == cells {
-            return None;
-        }
-        found.push(from);
-        // In strides that double, then by halving.
-        let (mut end, mut stride) = (from + 1, 1);
-        while end + stride <= scores && pairs(from, end + stride) <= most {
-            end += stride;
-            stride *= 2;
-        }
-        while stride > 0 {
-            if end + stride <= scores && pairs(from, end + stride) <= most {
-                end += stride;
-            }
-            stride /= 2;
-        }
-        from = end;
-    }
-    Some(found)
-}
-
-/// `score_cells(positive, negative, cells)`: where cells of neighbouring scores begin, of which there
-/// are no more than `cells`, such that the most pairs of a positive and a negative in a cell of several
-/// scores are as few as can be.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value, clippy::cast_possible_wrap)]
-pub fn score_cells<'py>(
-    py: Python<'py>,
-    positive: PyReadonlyArray1<'py, f64>,
-    negative: PyReadonlyArray1<'py, f64>,
-    cells: usize,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (positive, negative) = (contiguous(&positive), contiguous(&negative));
-    same_length("negative", negative.len(), positive.len())?;
-    let cells = cells.max(1);
-    let found = detached(py, [positive.len()], |crew| {
-        let running = |column: &[f64]| {
-            let mut sum = 0.0;
-            let mut sums = Vec::with_capacity(column.len() + 1);
-            sums.push(sum);
-            for value in column {
-                sum += value;
-                sums.push(sum);
-            }
-            sums
-        };
-        let (p, n) = crew.join(|| running(&positive), || running(&negative));
-        let of = [&p[..], &n[..]];
-        if let Some(found) = starts(of, 0.0, cells) {
-            return found;
-        }
-        // From what cells of equal size would have, in steps that double, then by halving.
-        let whole = p[p.len() - 1] * n[n.len() - 1];
-        let (mut low, mut high) = (0.0, whole / (cells as f64).powi(2));
-        let mut best = starts(of, high, cells);
-        while best.is_none() {
-            crew.check();
-            (low, high) = (high, 2.0 * high);
-            best = starts(of, high, cells);
-        }
-        while high - low > 1e-3 * high {
-            crew.check();
-            let middle = f64::midpoint(low, high);
-            match starts(of, middle, cells) {
-                None => low = middle,
-                found => (best, high) = (found, middle),
-            }
-        }
-        best.unwrap_or_default()
-    })?;
-    let found: Vec<_> = found.into_iter().map(|start| start as i64).collect();
-    Ok(found.into_pyarray(py))
 }

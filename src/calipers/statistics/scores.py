@@ -113,6 +113,8 @@ class ScoreTable(Statistic):
     #: Of merged cells (:meth:`compress`) the highest score in each, ``scores`` being the lowest;
     #: None where every score stands by itself.
     highest: FloatArray | None = None
+    #: Without so many of their last bits the scores of a cell are equal.
+    shift: int = 0
 
     @classmethod
     def from_rows(
@@ -153,8 +155,8 @@ class ScoreTable(Statistic):
         return cls(scores, positive, negative, of_positive, of_negative, rows)
 
     def __add__(self, other: Self) -> Self:
-        if self.highest is not None or other.highest is not None:
-            return self._fused(other)
+        if self.shift or other.shift:
+            return self._in_cells(max(self.shift, other.shift), other)
         from calipers import _core
 
         # Without weights the counts are their own squares.
@@ -166,54 +168,37 @@ class ScoreTable(Statistic):
         rows = self.rows + other.rows
         return type(self)(scores, positive, negative, of_positive, of_negative, rows)
 
-    def _fused(self, other: Self) -> Self:
-        """Both together where some scores are merged: cells whose scores overlap are one cell."""
-        lowest = np.concatenate([self.scores, other.scores])
-        highest = np.concatenate(
-            [t.scores if t.highest is None else t.highest for t in (self, other)]
-        )
-        order = np.lexsort((-lowest, -highest))
-        lowest, highest = lowest[order], highest[order]
-        reach = np.minimum.accumulate(lowest)
-        starts = np.flatnonzero(np.append(True, highest[1:] < reach[:-1])[: len(highest)])
-        both = zip(self._columns, other._columns, strict=True)
-        columns = [np.concatenate(pair)[order] for pair in both]
-        weighted, rows = self.weighted or other.weighted, self.rows + other.rows
-        return self._in_cells(starts, lowest, highest, columns, rows, weighted=weighted)
+    def _in_cells(self, shift: int, *others: Self) -> Self:
+        """The table, with another one, in cells of scores that agree but for so many bits."""
+        from calipers import _core
 
-    def _in_cells(
-        self,
-        starts: npt.NDArray[np.intp],
-        lowest: FloatArray,
-        highest: FloatArray,
-        columns: Sequence[FloatArray],
-        rows: int,
-        *,
-        weighted: bool,
-    ) -> Self:
-        """The table of cells that begin at these places."""
-        if not len(starts):
-            return self
-        summed = [np.add.reduceat(column, starts) for column in columns[: 4 if weighted else 2]]
-        positive, negative, *squares = summed
+        tables = self, *others
+        weighted = any(table.weighted for table in tables)
+        low, high, positive, negative, *squares = _core.score_cells(
+            [
+                [t.scores, t.scores if t.highest is None else t.highest, *t._columns[: 2 + 2 * weighted]]
+                for t in tables
+            ],
+            shift,
+        )
         of_positive, of_negative = squares or (positive, negative)
-        low, high = np.minimum.reduceat(lowest, starts), highest[starts]
+        rows = sum(table.rows for table in tables)
+        highest = None if np.array_equal(low, high) else high
         made = low, positive, negative, of_positive, of_negative, rows
-        return type(self)(*made, None if np.array_equal(low, high) else high)
+        return type(self)(*made, highest, shift)
 
     def compress(self, cells: int) -> Self:
         """A table of at most so many cells, in which neighbouring scores are merged, so that it
         takes little memory whatever went in. How the rows of a merged cell stand to each other is
         given up; :meth:`bounds` says what areas can be.
 
-        A merged cell with p positives and n negatives leaves pn of all pairs open. The cells are
-        such that the largest pn is as small as possible: of about equal pn, while scores that
-        carry much stay alone.
+        The scores of a cell agree in their first bits, as many as leave no more cells than that.
+        Cells of more bits lie inside those of fewer, so that compressed tables add up.
 
         >>> table = ScoreTable.from_rows(np.array([True, False, True, False]), np.arange(4.0))
-        >>> small = table.compress(2)
-        >>> len(small.scores), small.bounds("AUC")
-        (2, (0.0, 0.25))
+        >>> small = table.compress(3)
+        >>> small.scores.tolist(), small.bounds("AUC")
+        ([2.0, 1.0, 0.0], (0.5, 0.75))
         """
         if cells < 1:
             raise ValueError(f"a table has at least 1 cell, not {cells}")
@@ -221,11 +206,7 @@ class ScoreTable(Statistic):
             return self
         from calipers import _core
 
-        starts = _core.score_cells(self.positive, self.negative, cells)
-        highest = self.scores if self.highest is None else self.highest
-        return self._in_cells(
-            starts, self.scores, highest, self._columns, self.rows, weighted=self.weighted
-        )
+        return self._in_cells(max(self.shift, _core.score_shift(self.scores, cells)))
 
     @property
     def merged(self) -> npt.NDArray[np.bool_]:
