@@ -178,7 +178,7 @@ BAD_INPUT = {
     ),
     "a table that is a directory": (
         {},
-        "classification . --truth y --score s",
+        "ranking . --group g --truth y --score s",
         ".: is a directory, expected a table: .csv, .tsv, .parquet, .feather, .arrow, .jsonl or "
         ".ndjson (.csv and .jsonl also as .gz or .zst)",
     ),

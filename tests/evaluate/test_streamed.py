@@ -344,3 +344,29 @@ def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:
         cal.operating_point(ev, "youden")
     with pytest.raises(InputError):
         cal.keep(ev)
+
+
+def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours are taken together, and the areas lie between the bounds, which are near."""
+    import calipers.evaluate.streamed as module
+
+    monkeypatch.setattr(streams, "ROWS", 4000)
+    monkeypatch.setattr(module, "LEAST_SCORES", 500)
+    random = np.random.default_rng(0)
+    truth = random.random(30_000) < 0.4
+    score = random.normal(size=30_000) + truth
+    score[:3000] = 0.5
+    file = tmp_path / "many.parquet"
+    parquet.write_table(pa.table({"y": truth, "s": score}), file)
+    names = ["AUC", "PR-AUC", "AP", "Gini"]
+    whole = cal.classification("y", score="s", data=file, engine="memory", measures=names)
+    asked = {"data": file, "engine": "stream", "memory": 100_000}
+    some = cal.classification("y", score="s", measures=names, **asked)
+    for one, other in zip(some, whole, strict=True):
+        assert one.possible_low <= other.value <= one.possible_high
+        assert one.possible_low <= one.value <= one.possible_high
+        assert one.possible_high - one.possible_low < 0.02
+        assert one.standard_error == pytest.approx(other.standard_error, rel=0.01)
+    assert any("more distinct scores" in note for note in some.notes)
+    with pytest.raises(InputError, match="takes every distinct score"):
+        cal.classification("y", score="s", measures=["recall@precision=0.5"], **asked)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.files import DASH
 from calipers.cli.options import stacked, text
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 #: How rows may be read.
 ENGINES = ("memory", "stream")
+
+_STDIN = (DASH, "/dev/stdin")
 
 #: Options that need all rows, by what they are called where they are taken.
 _OF_ALL_ROWS = {
@@ -45,6 +48,8 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
     """Whether the table is to be read in batches."""
     from calipers.evaluate.stream_columns import in_batches
 
+    if options["engine"] is None and table in _STDIN:
+        return False  # nobody knows how large it is
     specs = [truth, *(spec for of in systems.columns.values() for spec in of)]
     specs += [options[key] for key in ("weight", "cluster") if options.get(key)]
     columns = _there(table, specs) if options["engine"] is None else []
@@ -84,7 +89,8 @@ def by_name(
             raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
         options.pop(key, None)
     options["engine"] = "stream"
-    stream = Stream.of(table)
+    # A file behind it is read from where it stands, and has no extension.
+    stream = Stream.of(DASH if table in _STDIN else table)
     made: dict[str, Any] = {"data": stream, "inputs": ()}
     for kind, specs in systems.columns.items():
         found: dict[str, Any] = {}

@@ -25,6 +25,7 @@ from calipers.once import cached_property
 from calipers.progress import over
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, NumberRows, ScoreTable
+from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
     from calipers.evaluate.kept import Baseline
@@ -37,8 +38,15 @@ if TYPE_CHECKING:
 #: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
 #: them, and the one that they make, are there at once.
 _OF_TABLES = 0.2
+#: So many distinct scores are kept anyway.
+LEAST_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
 _A_SCORE = 40
+
+_MERGED = (
+    "There are more distinct scores than the memory holds: those that agree in their first digits are "
+    "taken together, and areas lie between the bounds that are given."
+)
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
@@ -86,7 +94,10 @@ class Streamed:
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
         read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
-        return (left, read) if lost else (read,)
+        merged = any(
+            isinstance(of, ScoreTable) and of.shift for of in self.engine.statistics.values()
+        )
+        return (*((left,) if lost else ()), read, *((_MERGED,) if merged else ()))
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -199,12 +210,8 @@ class Streamed:
     def _bounded(self, statistic: Any) -> Any:
         """A sum of statistics that keeps within the memory."""
         if isinstance(statistic, ScoreTable):
-            most = max(10_000, int(self.memory * _OF_TABLES) // _A_SCORE)
-            if len(statistic.scores) > most:
-                raise InputError(
-                    f"there are more than {most:,} distinct scores, which take more memory than is "
-                    "allowed; allow more with memory=, or round the scores"
-                )
+            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
+            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
         if isinstance(statistic, NumberRows):
             size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
             if size > self.memory / 2:
@@ -231,9 +238,18 @@ class Streamed:
                 yield estimate_of(made, str(measure), name, default, **beside)
 
     def _beside(self, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
-        if not isinstance(statistic, ScoreTable) or measure.definition.reads != "scores":
+        if not isinstance(statistic, ScoreTable):
             return {}
-        found: dict[str, Any] = {}
+        area, found = measure.definition.area, dict[str, Any]()
+        if statistic.shift:
+            if area is None or area.name not in USUAL_AREAS:
+                raise InputError(
+                    f"{measure} takes every distinct score, of which there are more than the memory "
+                    "holds; leave it out, or allow more with memory="
+                )
+            low, high = sorted(area.scale * end + area.shift for end in statistic.bounds(area.name))
+            found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
+            found["possible"] = "exact" if area.name == "AUC" else "bound"
         if measure.definition.place is not None:
             found["threshold"] = float(measure.threshold(statistic))
         return found

@@ -150,6 +150,10 @@ def _of_two(
     )
 
 
+#: Curves are drawn from so many thresholds at most, each of which is a point of them.
+MOST_DRAWN = 50_000
+
+
 @dataclass(frozen=True, eq=False)
 class _Classes:
     """The classes of the whole: their names, and whether each label is the positive one."""
@@ -259,14 +263,16 @@ def _scored(
     weighted: bool,
 ) -> Scored:
     """What curves are drawn from: the table, or so many of its thresholds."""
+    few = len(table.scores) <= MOST_DRAWN and not table.shift
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     own = replace(settings, interval="none") if weighted else settings
     return Scored(
         name,
-        lambda: table,
+        lambda: table if few else table.compress(MOST_DRAWN),
         own,
         threshold=like.threshold,
-        probabilities=like.probability is not None,
+        # Of scores taken together nobody knows which probability a row has.
+        probabilities=few and like.probability is not None,
         names=names,
         independent=not weighted,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -113,8 +112,10 @@ class ScoreTable(Statistic):
     #: Of merged cells (:meth:`compress`) the highest score in each, ``scores`` being the lowest;
     #: None where every score stands by itself.
     highest: FloatArray | None = None
-    #: Without so many of their last bits the scores of a cell are equal.
+    #: Without so many of their last bits the scores of a cell are equal; a score of this share of
+    #: the weight stays alone.
     shift: int = 0
+    heavy: float = 0.0
 
     @classmethod
     def from_rows(
@@ -156,7 +157,8 @@ class ScoreTable(Statistic):
 
     def __add__(self, other: Self) -> Self:
         if self.shift or other.shift:
-            return self._in_cells(max(self.shift, other.shift), other)
+            ways = zip((self.shift, self.heavy), (other.shift, other.heavy), strict=True)
+            return self._in_cells(*map(max, ways), other)
         from calipers import _core
 
         # Without weights the counts are their own squares.
@@ -168,37 +170,38 @@ class ScoreTable(Statistic):
         rows = self.rows + other.rows
         return type(self)(scores, positive, negative, of_positive, of_negative, rows)
 
-    def _in_cells(self, shift: int, *others: Self) -> Self:
+    def _in_cells(self, shift: int, heavy: float, *others: Self) -> Self:
         """The table, with another one, in cells of scores that agree but for so many bits."""
         from calipers import _core
 
         tables = self, *others
         weighted = any(table.weighted for table in tables)
-        low, high, positive, negative, *squares = _core.score_cells(
-            [
-                [t.scores, t.scores if t.highest is None else t.highest, *t._columns[: 2 + 2 * weighted]]
-                for t in tables
-            ],
-            shift,
-        )
+        used = 2 + 2 * weighted
+        cells = [
+            [t.scores, t.scores if t.highest is None else t.highest, *t._columns[:used]]
+            for t in tables
+        ]
+        least = heavy * sum(float(t.total_positive + t.total_negative) for t in tables)
+        low, high, positive, negative, *squares = _core.score_cells(cells, shift, least)
         of_positive, of_negative = squares or (positive, negative)
         rows = sum(table.rows for table in tables)
         highest = None if np.array_equal(low, high) else high
         made = low, positive, negative, of_positive, of_negative, rows
-        return type(self)(*made, highest, shift)
+        return type(self)(*made, highest, shift, heavy)
 
     def compress(self, cells: int) -> Self:
         """A table of at most so many cells, in which neighbouring scores are merged, so that it
         takes little memory whatever went in. How the rows of a merged cell stand to each other is
         given up; :meth:`bounds` says what areas can be.
 
-        The scores of a cell agree in their first bits, as many as leave no more cells than that.
-        Cells of more bits lie inside those of fewer, so that compressed tables add up.
+        The scores of a cell agree in their first bits, as many as leave few enough cells. Cells of
+        more bits lie inside those of fewer, so that compressed tables add up. A score that carries
+        much of the weight stays alone.
 
         >>> table = ScoreTable.from_rows(np.array([True, False, True, False]), np.arange(4.0))
         >>> small = table.compress(3)
         >>> small.scores.tolist(), small.bounds("AUC")
-        ([2.0, 1.0, 0.0], (0.5, 0.75))
+        ([2.0, 1.0, 0.0], (0.25, 0.5))
         """
         if cells < 1:
             raise ValueError(f"a table has at least 1 cell, not {cells}")
@@ -206,7 +209,10 @@ class ScoreTable(Statistic):
             return self
         from calipers import _core
 
-        return self._in_cells(max(self.shift, _core.score_shift(self.scores, cells)))
+        # Half of them for scores that stay alone, and for what they part.
+        few = max(cells // 2, 1)
+        shift = max(self.shift, _core.score_shift(self.scores, few))
+        return self._in_cells(shift, max(self.heavy, 4 / cells))
 
     @property
     def merged(self) -> npt.NDArray[np.bool_]:
