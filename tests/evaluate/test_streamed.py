@@ -351,22 +351,27 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
     import calipers.evaluate.streamed as module
 
     monkeypatch.setattr(streams, "ROWS", 4000)
-    monkeypatch.setattr(module, "LEAST_SCORES", 500)
+    monkeypatch.setattr(module, "LEAST_SCORES", 4000)
     random = np.random.default_rng(0)
     truth = random.random(30_000) < 0.4
     score = random.normal(size=30_000) + truth
     score[:3000] = 0.5
     file = tmp_path / "many.parquet"
-    parquet.write_table(pa.table({"y": truth, "s": score}), file)
+    other = score + random.normal(size=30_000)
+    parquet.write_table(pa.table({"y": truth, "s": score, "t": other}), file)
     names = ["AUC", "PR-AUC", "AP", "Gini"]
-    whole = cal.classification("y", score="s", data=file, engine="memory", measures=names)
+    whole = cal.classification("y", score=["s", "t"], data=file, engine="memory", measures=names)
     asked = {"data": file, "engine": "stream", "memory": 100_000}
-    some = cal.classification("y", score="s", measures=names, **asked)
-    for one, other in zip(some, whole, strict=True):
-        assert one.possible_low <= other.value <= one.possible_high
-        assert one.possible_low <= one.value <= one.possible_high
-        assert one.possible_high - one.possible_low < 0.02
-        assert one.standard_error == pytest.approx(other.standard_error, rel=0.01)
+    some = cal.classification("y", score=["s", "t"], measures=names, **asked)
+    assert some.comparison is not None
+    assert whole.comparison is not None
+    for one, two in zip(some.comparison.differences, whole.comparison.differences, strict=True):
+        assert one.standard_error == pytest.approx(two.standard_error, rel=0.01)
+    for a, b in zip(some, whole, strict=True):
+        assert a.possible_low <= b.value <= a.possible_high
+        assert a.possible_low <= a.value <= a.possible_high
+        assert a.possible_high - a.possible_low < 0.02
+        assert a.standard_error == pytest.approx(b.standard_error, rel=0.01)
     assert any("more distinct scores" in note for note in some.notes)
     with pytest.raises(InputError, match="takes every distinct score"):
         cal.classification("y", score="s", measures=["recall@precision=0.5"], **asked)

@@ -49,8 +49,7 @@ def test_bounds_narrow_with_cells() -> None:
     widths = [np.ptp(whole.compress(cells).bounds("AUC")) for cells in (1, 10, 100, 1000, 10_000)]
     assert widths[0] == 1.0
     assert (np.diff(widths) < 0).all()
-    # With cells of equal pn, C of them leave about 1/C of the pairs open.
-    assert widths[3] < 2e-3
+    assert widths[3] < 1e-2
     assert whole.compress(len(whole.scores)) is whole
     wide = [np.ptp(whole.compress(cells).bounds("AP")) for cells in (10, 100, 1000)]
     assert (np.diff(wide) < 0).all()
@@ -65,6 +64,26 @@ def test_scores_that_carry_much_stay_alone() -> None:
     assert heavy.sum() == 1
     assert not small.merged[heavy][0]
     assert small.positive[heavy][0] + small.negative[heavy][0] == 2000
+
+
+def test_sums_of_many_compressed_tables_keep_their_bounds_near() -> None:
+    """Cells lie inside each other, so that they do not grow by being added up; a score that many
+    rows have stays alone."""
+    generator = np.random.default_rng(5)
+    truth = generator.random(40_000) < 0.3
+    score = generator.normal(size=40_000) + truth
+    score[generator.random(40_000) < 0.2] = 0.25
+    parts = np.split(np.arange(40_000), 20)
+    total = ScoreTable.from_rows(truth[parts[0]], score[parts[0]]).compress(1000)
+    for own in parts[1:]:
+        total = (total + ScoreTable.from_rows(truth[own], score[own])).compress(1000)
+    assert len(total.scores) <= 1000
+    low, high = total.bounds("AUC")
+    value, _ = ScoreTable.from_rows(truth, score).area("AUC")
+    assert low <= value <= high
+    assert high - low < 0.01
+    assert total.positive[total.scores == 0.25] == np.count_nonzero(truth & (score == 0.25))
+    assert not total.merged[total.scores == 0.25].any()
 
 
 def every_order(positives: int, negatives: int) -> list[tuple[npt.NDArray[np.bool_], FloatArray]]:
@@ -90,10 +109,12 @@ def test_no_order_of_a_cell_passes_the_bounds(
         table = ScoreTable.from_rows(np.r_[others, truth], np.r_[place, score])
         for name in AREAS:
             found[name].append(table.area(name)[0])
-    # The same with the cell merged.
-    table = ScoreTable.from_rows(others, place)
+    # The same with the cell merged, which is that of an exponent.
+    far = np.r_[2.0 ** (10 + np.arange(sum(above))), 2.0**-5, 2.0**-6]
+    table = ScoreTable.from_rows(others, far)
     cell = np.array([float(inside[0])]), np.array([float(inside[1])])
-    merged = ScoreTable(np.array([-9.0]), *cell, *cell, sum(inside), highest=np.array([0.0]))
+    ends = {"highest": np.array([1.5]), "shift": 52, "heavy": 1.0}
+    merged = ScoreTable(np.array([1.0]), *cell, *cell, sum(inside), **ends)
     both = table + merged
     assert both.merged.sum() == 1
     for name in AREAS:

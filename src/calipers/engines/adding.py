@@ -32,7 +32,7 @@ class Sum(Generic[T]):
 
     def add(self, part: T) -> None:
         """One more."""
-        size = 1
+        size, part = 1, self.kept(part)
         while self._parts and self._parts[-1][0] <= size:
             of, before = self._parts.pop()
             size, part = size + of, self.kept(before + part)

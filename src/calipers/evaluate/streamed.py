@@ -43,11 +43,6 @@ LEAST_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
 _A_SCORE = 40
 
-_MERGED = (
-    "There are more distinct scores than the memory holds: those that agree in their first digits are "
-    "taken together, and areas lie between the bounds that are given."
-)
-
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
 
@@ -79,6 +74,7 @@ class Streamed:
     constant: Callable[[Streamed, str, Measure], float]
     known: Callable[[Mapping[str, Any]], Any]
     _lost: dict[int, int] = field(default_factory=dict)
+    _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
     # --- What comparisons ask of a source --------------------------------------------------------
 
@@ -94,10 +90,12 @@ class Streamed:
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
         read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
-        merged = any(
-            isinstance(of, ScoreTable) and of.shift for of in self.engine.statistics.values()
+        apart = max((high - low for low, high in self._bounds.values()), default=None)
+        merged = (
+            "There are more distinct scores than the memory holds: those that agree in their first "
+            f"digits are taken together, and areas are known to {apart or 0:.1g}."
         )
-        return (*((left,) if lost else ()), read, *((_MERGED,) if merged else ()))
+        return (*((left,) if lost else ()), read, *((merged,) if self._bounds else ()))
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -233,21 +231,22 @@ class Streamed:
                         f"{measure} takes all rows in memory, which engine='stream' does not have"
                     )
                 statistic = self.engine.statistics[name, measure]
-                beside = self._beside(measure, statistic, made.value)
+                beside = self._beside(name, measure, statistic, made.value)
                 default = self.constant(self, name, measure)
                 yield estimate_of(made, str(measure), name, default, **beside)
 
-    def _beside(self, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
+    def _beside(self, name: str, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
         if not isinstance(statistic, ScoreTable):
             return {}
         area, found = measure.definition.area, dict[str, Any]()
         if statistic.shift:
             if area is None or area.name not in USUAL_AREAS:
                 raise InputError(
-                    f"{measure} takes every distinct score, of which there are more than the memory "
-                    "holds; leave it out, or allow more with memory="
+                    f"{measure} takes every distinct score, of which there are more than the "
+                    "memory holds; leave it out, or allow more with memory="
                 )
-            low, high = sorted(area.scale * end + area.shift for end in statistic.bounds(area.name))
+            ends = (area.scale * end + area.shift for end in statistic.bounds(area.name))
+            low, high = self._bounds[name, measure] = tuple(sorted(ends))
             found |= {"possible_low": min(low, value), "possible_high": max(high, value)}
             found["possible"] = "exact" if area.name == "AUC" else "bound"
         if measure.definition.place is not None:

@@ -38,6 +38,7 @@ class EstimateRow:
     value: str
     interval: str
     judgments: str
+    bounds: str
     method: str
     n: str
     default: str
@@ -91,6 +92,7 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         value=digits(e.value),
         interval=digits.interval(e.low, e.high),
         judgments=judgments(e, digits),
+        bounds=bounds(e),
         method=short(e.method) if e.has_interval else "",
         n=used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
@@ -110,8 +112,20 @@ def optimism(e: Estimate) -> str:
 def judgments(e: Estimate, digits: numbers.Rounding) -> str:
     """What judging the rest could make of the value: ``[0.21, 0.57]``, marked where it is a bound
     that may be wider than need be."""
+    if e.unit == "rows":
+        return ""
     interval = digits.interval(e.possible_low, e.possible_high)
     return f"within {interval}" if interval and e.possible != "exact" else interval
+
+
+def bounds(e: Estimate) -> str:
+    """Between which numbers the value of rows lies where it is not known to the last digit, to the
+    digit in which they differ: ``[0.912345, 0.912346]``."""
+    if e.unit != "rows" or not e.possible:
+        return ""
+    return numbers.rounding([(math.nan, e.possible_low, e.possible_high)]).interval(
+        e.possible_low, e.possible_high
+    )
 
 
 def used(n: int, of: int) -> str:

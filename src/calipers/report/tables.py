@@ -75,6 +75,7 @@ def of_estimates(evaluation: Evaluation, *, arrows: bool = False) -> list[Column
         ("value", NUMBER, "value"),
         (f"{numbers.percent(evaluation.level)} interval", NUMBERS, "interval"),
         ("judgments", NUMBERS, "judgments"),
+        ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method"),
         (unit_label(evaluation), NUMBER, "n"),
         ("constant answer", NUMBER, "default"),

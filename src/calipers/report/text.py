@@ -24,6 +24,7 @@ from calipers.report.headlines import (
 )
 from calipers.report.names import short, visible
 from calipers.report.rows import (
+    bounds,
     call_of,
     finding_text,
     heading,
@@ -67,8 +68,10 @@ def estimate_sentence(estimate: Estimate) -> str:
         parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
     if not math.isnan(e.value):
         parts.append(f"over {numbers.count(e.n, short(e.unit))}")
-    if e.possible:
-        parts.append(f"(all judged: {judgments(e, digits)})")
+    if judged := judgments(e, digits):
+        parts.append(f"(all judged: {judged})")
+    if exact := bounds(e):
+        parts.append(f"(the exact value is in {exact})")
     why = remarks(e)
     return " ".join(parts) + (f" ({why})" if why else "")
 

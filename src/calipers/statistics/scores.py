@@ -157,8 +157,8 @@ class ScoreTable(Statistic):
 
     def __add__(self, other: Self) -> Self:
         if self.shift or other.shift:
-            ways = zip((self.shift, self.heavy), (other.shift, other.heavy), strict=True)
-            return self._in_cells(*map(max, ways), other)
+            shift, heavy = max(self.shift, other.shift), max(self.heavy, other.heavy)
+            return self._in_cells(shift, heavy, other)
         from calipers import _core
 
         # Without weights the counts are their own squares.
@@ -255,8 +255,8 @@ class ScoreTable(Statistic):
         return np.asarray(self.negative.sum(axis=-1))
 
     def place_of(self, score: Scores) -> npt.NDArray[np.intp]:
-        """Where scores that are in the table stand."""
-        return len(self.scores) - 1 - np.searchsorted(self.scores[::-1], score)
+        """Where scores that are in the table stand, or the cells that they are in."""
+        return len(self.scores) - np.searchsorted(self.scores[::-1], score, side="right")
 
     @property
     def thresholds(self) -> FloatArray:
