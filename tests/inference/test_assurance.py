@@ -82,6 +82,17 @@ def test_quantiles_of_an_area() -> None:
     assert assurance.of_area(0.8, lambda _: 0.05, lambda a: a, 1.0) == 1
 
 
+@pytest.mark.parametrize("area", [1e-4, 0.03, 0.97, 1 - 1e-4])
+def test_areas_so_near_an_end_that_only_it_is_left(area: float) -> None:
+    """Of few rows what is observed may have no logit to all digits; it is then as near as can be."""
+    seen: list[float] = []
+    assurance.of_area(area, lambda _: 0.5, lambda a: seen.append(a) or 0.0, 1.0)  # type: ignore[func-returns-value]
+    assert 0 < min(seen) < 1e-12 < 1 - 1e-12 < max(seen) < 1
+    made = cal.plan("AUC", value=area, positives_share=0.1, half_width=0.05)
+    assert made.assured is not None
+    assert made.assured > made.n > 0
+
+
 def test_the_mean_of_two_units() -> None:
     """s² of two is χ² with 1 degree of freedom."""
     exact = stats.chi2.cdf((5.0 * math.sqrt(2) / stats.t.ppf(0.975, 1)) ** 2, 1)

@@ -110,4 +110,6 @@ def of_area(
 
     steps = ndtri((np.arange(QUANTILES) + 0.5) / QUANTILES)
     observed = expit(logit(area) + steps * error(area) / (area * (1 - area)))
+    # The last that have a logit: of few rows a perfect system is what may well be observed.
+    observed = np.clip(observed, np.finfo(float).tiny, np.nextafter(1.0, 0.0))
     return float(np.mean([half_width(float(a)) <= width for a in observed]))

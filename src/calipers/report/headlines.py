@@ -197,7 +197,9 @@ def headlines(evaluation: Evaluation, show: Show = short) -> list[str]:
     if not evaluation.estimates:
         return ["There is nothing to show: no measure was asked for."]
     if len(evaluation.systems) == 1:
-        return [estimate_verdict(evaluation.estimates[0], show)]
+        # What the threshold is stands first in tables, and is nobody's question.
+        leading = next((e for e in evaluation if e.measure != "threshold"), evaluation.estimates[0])
+        return [estimate_verdict(leading, show)]
     if evaluation.task == "overlap":
         return [_alike(evaluation, show)]
     measures = numbers.count(len(evaluation.measures), "measures")
