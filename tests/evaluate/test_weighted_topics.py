@@ -340,10 +340,15 @@ def test_tukey_by_all_deals() -> None:
     w = W[:5] / W[:5].sum()
     ranges = np.array([np.ptp(w @ cube[:, :, 0]) for cube in every_deal()])
     means = w @ CUBE[:, :, 0]
-    made = of_cube().compare(adjust="tukey")
+    made, alone = (of_cube().compare(adjust=way) for way in ("tukey", "none"))
+    critical = min(r for r in ranges if (ranges > r + 1e-12).mean() <= 0.05)
     for a, b in combinations(range(3), 2):
         expected = np.mean(ranges >= abs(means[b] - means[a]) - 1e-12)
-        assert made[f"s{b}", f"s{a}", "x"].p_adjusted == expected
+        found, own = (of[f"s{b}", f"s{a}", "x"] for of in (made, alone))
+        assert found.p_adjusted == expected
+        assert found.method == "simultaneous, randomised Tukey HSD"
+        high = max(found.value + critical, own.high)
+        assert found.high == pytest.approx(max(high, 0.0 if expected > 0.05 else high), abs=1e-12)
 
 
 def test_friedman_and_anova_are_left_out_and_said_to_be() -> None:

@@ -205,6 +205,45 @@ def test_systems_that_never_differ_are_the_same() -> None:
     assert d.low < 0 < d.high
 
 
+def on_thirty_topics() -> dict[str, np.ndarray]:
+    """Four systems, a copy of the first to nine digits, and one that is above it by as much
+    everywhere."""
+    random = np.random.default_rng(3)
+    topic = random.normal(0, 1, 30)
+    means = {"a": 0.0, "b": 0.0, "c": 0.6, "d": 1.2}
+    made = {s: topic + random.normal(m, 0.5, 30) for s, m in means.items()}
+    return {**made, "copy": made["a"] + 1e-9 * random.normal(size=30), "above": made["a"] + 0.3}
+
+
+def test_limits_of_a_family_are_no_narrower_than_those_of_a_difference_alone() -> None:
+    ev = cal.from_values(on_thirty_topics(), measure="x")
+    together, alone = ev.compare(), ev.compare(adjust="none")
+    for d, own in zip(together, alone, strict=True):
+        assert d.low <= own.low <= own.high <= d.high
+    of_copy = together["copy", "a", "x"]
+    # That hardly differs is held to what others differ by, and no smaller difference is seen.
+    assert of_copy.high - of_copy.value > 1e6 * of_copy.standard_error
+    assert of_copy.detectable == pytest.approx(of_copy.high - of_copy.value)
+    # Nothing varies, so that no maximum is at hand: Bonferroni's, of 15 pairs.
+    above = together["above", "a", "x"]
+    assert above.standard_error == 0
+    assert above.p_adjusted == pytest.approx(15 * above.p)
+
+
+def test_limits_that_bound_the_rate_of_false_coverage() -> None:
+    """Of R found among m, t at 1 - R/m of what is left (Benjamini and Yekutieli 2005)."""
+    values = {s: v for s, v in on_thirty_topics().items() if s in "abcd"}
+    made = cal.from_values(values, measure="x").compare(adjust="benjamini-hochberg", test="t")
+    found = sum(d.p_adjusted <= 0.05 for d in made)
+    assert (found, len(made)) == (5, 6)
+    for d in made:
+        apart = values[d.system] - values[d.baseline]
+        half = stats.t.ppf(1 - 0.05 * found / (2 * 6), 29) * stats.sem(apart)
+        # No narrower than those of the difference alone, which reach farther on one side.
+        assert min(d.high - d.value, d.value - d.low) == pytest.approx(half, rel=1e-9)
+        assert d.method == "false coverage rate, t"
+
+
 def test_one_sided_tests_look_the_way_that_is_better() -> None:
     random = np.random.default_rng(10)
     y = random.normal(size=200)

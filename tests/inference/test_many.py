@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from calipers import _core
 from calipers.inference import many, paired
 
 #: Demšar 2006, table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. In the last but
@@ -228,6 +229,18 @@ def test_randomised_tukey_is_exact_where_it_can_be(values: str) -> None:
     assert many.randomised_tukey(table, 1295)[0].name == "randomised Tukey HSD"
     again = many.randomised_tukey(np.stack([table, table[:, ::-1]], axis=2), 1296)
     np.testing.assert_allclose(again[1].p, ours.p[::-1, ::-1], atol=1e-12)
+
+
+def test_what_is_critical_has_the_largest_p_value_that_is_small() -> None:
+    """Of deals drawn at random, the one that was seen counts as well."""
+    table = np.random.default_rng(15).normal(size=(12, 3))
+    for level in (0.9, 0.95):
+        # Each of 400 pairs of systems at such a distance, by the deals of the same table.
+        [found] = many.randomised_tukey(table, 400, level=level)
+        sums = _core.randomised_ranges(table - table.mean(axis=1, keepdims=True), 3, 0, 400)
+        p = [((sums >= r - 1e-12).sum() + 1) / 401 for r in sums]
+        least = min(float(r[0]) for r, small in zip(sums, p, strict=True) if small <= 1 - level)
+        assert found.critical == pytest.approx(least / 12, rel=1e-12)
 
 
 def test_infinite_values() -> None:

@@ -86,6 +86,11 @@ def test_where_there_is_no_test() -> None:
     assert math.isnan(splits.five_by_two_f(agree).test.p)
     assert math.isnan(splits.five_by_two_t(agree).test.p)
     assert splits.five_by_two_f(np.zeros((5, 2))).test.p == 1
+    # What rounding leaves between folds that agree is no spread.
+    rounded = np.tile([0.1 + 0.2, 0.3], (5, 1))
+    assert rounded[0, 0] != rounded[0, 1]
+    assert math.isnan(splits.five_by_two_f(rounded).test.p)
+    assert math.isnan(splits.five_by_two_t(rounded).test.p)
 
 
 def test_what_goes_in_is_checked() -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from samples import binary, difference, regression, retrieval, undefined
 
+import calipers as cal
 from calipers.report import headlines, verdict
 from calipers.report.verdict import Outcome
 from calipers.results import Comparison, Estimate, Evaluation
@@ -212,3 +213,12 @@ def test_an_estimate_says_how_it_was_made() -> None:
         "AUC is 0.912 [0.880, 0.936] (95% DeLong, logit scale; 569 rows); "
         "the best constant answer scores 0.627."
     )
+
+
+def test_a_threshold_that_was_chosen_does_not_lead() -> None:
+    score = [0.1, 0.4, 0.35, 0.8, 0.7, 0.2]
+    ev = cal.classification(
+        [0, 0, 1, 1, 1, 0], score=score, positive=1, threshold="youden", measures=["F1", "AUC"]
+    )
+    assert [e.measure for e in ev] == ["threshold", "F1", "AUC"]
+    assert headlines.headlines(ev)[0].startswith("F1 is ")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,6 +38,7 @@ from calipers.readings.whole import applied, of_statistic
 from calipers.statistics.base import dot, kish
 
 if TYPE_CHECKING:
+    from calipers.inference.intervals import Interval
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from calipers.systems.base import System
 
 R = TypeVar("R")
+
+
+def _of_one_pass() -> Interval:
+    """Of what needs a second look and cannot have it."""
+    return intervals.missing("none", "one_pass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +113,7 @@ class Local:
             clusters = None if found is None else found.space.clusters
             error = None if found is None else lambda: found.error
         elif error is None and not self.again:
-            error = partial(intervals.missing, "none", "one_pass")
+            error = _of_one_pass
         return replace(
             made,
             influence=lambda: self.influences.get(asked),
