@@ -351,7 +351,7 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
     import calipers.evaluate.streamed as module
 
     monkeypatch.setattr(streams, "ROWS", 4000)
-    monkeypatch.setattr(module, "LEAST_SCORES", 4000)
+    monkeypatch.setattr(module, "LEAST_SCORES", 12_000)
     random = np.random.default_rng(0)
     truth = random.random(30_000) < 0.4
     score = random.normal(size=30_000) + truth

@@ -167,7 +167,7 @@ class Local:
             besides.add(beside)
             for number, statistic in found.items():
                 sums[number].add(statistic)
-        totals = {number: of.total for number, of in sums.items()}
+        totals = {number: self.bounded(of.total.settled()) for number, of in sums.items()}
         statistics = {asked: totals[n] for asked, n in same.items()}
         return Passed(statistics, like, rows, weights.total, besides.total)
 

@@ -25,6 +25,7 @@ from calipers.once import cached_property
 from calipers.progress import over
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, NumberRows, ScoreTable
+from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 
 #: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
 #: them, and the one that they make, are there at once.
-_OF_TABLES = 0.2
+_OF_TABLES = 0.15
+#: The share of rows that are gathered before they are sorted, and what one takes while they are.
+_OF_ROWS, _A_ROW = 0.25, 64
 #: So many distinct scores are kept anyway.
 LEAST_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
@@ -207,6 +210,9 @@ class Streamed:
 
     def _bounded(self, statistic: Any) -> Any:
         """A sum of statistics that keeps within the memory."""
+        if isinstance(statistic, GatheredScores):
+            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
+            return statistic if few else self._bounded(statistic.settled())
         if isinstance(statistic, ScoreTable):
             most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
             return statistic.compress(most // 2) if len(statistic.scores) > most else statistic

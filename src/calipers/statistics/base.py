@@ -68,6 +68,10 @@ class Statistic:
         """The statistic of both batches together."""
         raise NotImplementedError
 
+    def settled(self) -> Statistic:
+        """What it stands for, where it only gathers."""
+        return self
+
     def _added(self, other: Self, *names: str) -> Self:
         """With these of its parts added up."""
         changed: Any = {name: getattr(self, name) + getattr(other, name) for name in names}

@@ -156,6 +156,8 @@ class ScoreTable(Statistic):
         return cls(scores, positive, negative, of_positive, of_negative, rows)
 
     def __add__(self, other: Self) -> Self:
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
         if self.shift or other.shift:
             shift, heavy = max(self.shift, other.shift), max(self.heavy, other.heavy)
             return self._in_cells(shift, heavy, other)

@@ -16,6 +16,7 @@ from calipers.readings.counts import ClassCounts
 from calipers.readings.losses import Losses
 from calipers.readings.scores import ScoredRows
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
+from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.logits import SummedLogits
 from calipers.systems import base
 from calipers.systems.base import NAN, Sample, best
@@ -144,12 +145,22 @@ class System(base.System):
         return Losses(losses, self.weight, self.clusters, self.settings, ends)
 
     def added(self, measure: Measure) -> Statistic | None:
-        """Of a coefficient of the recalibration sums over logits."""
+        """Of scores the rows themselves until they are many; of a coefficient of the recalibration
+        sums over logits."""
+        if measure.definition.on is ScoreTable and measure.definition.coefficient is None:
+            return self._gathered
         if measure.definition.coefficient is None or self.probability is None:
             return super().added(measure)
         columns, delta = (self.probability, self.labels.positive), measure.parameters["delta"]
         make = partial(SummedLogits.of, *columns, self.weight, delta)
         return self.once(("logits", delta), make)
+
+    @cached_property
+    def _gathered(self) -> GatheredScores:
+        assert self.score is not None
+        weight = None if self.weight is None else (self.weight,)
+        rows = len(self.labels.positive)
+        return GatheredScores((self.labels.positive,), (self.score,), weight, rows)
 
     def reading(self, measure: Measure) -> Reading:
         """As of any system; counts at a threshold that was chosen for these rows flatter."""
