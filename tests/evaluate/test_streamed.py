@@ -272,7 +272,7 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
     bad[400] = 1.5
     file = tmp_path / "bad.parquet"
     parquet.write_table(table.append_column("bad", pa.array(bad)), file)
-    with pytest.raises(InputError, match=r"bad\.parquet: probability.*row 50.*from row 350"):
+    with pytest.raises(InputError, match=r"bad\.parquet: probability.*row 400"):
         cal.classification("y", probability="bad", data=file, engine="stream")
 
 
@@ -284,6 +284,7 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
         ({"threshold": "youden"}, "a rule"),
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
         ({"score": np.arange(3)}, "takes the name of a column"),
+        ({"interval": "bootstrap"}, "draws rows anew"),
         ({"engine": "steam"}, "did you mean 'stream'"),
         ({"memory": "much"}, "much"),
         ({"labels": ["a", "b", "c"]}, "truth: 0 in row 0 is no class"),
@@ -375,3 +376,32 @@ def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.M
     assert any("more distinct scores" in note for note in some.notes)
     with pytest.raises(InputError, match="takes every distinct score"):
         cal.classification("y", score="s", measures=["recall@precision=0.5"], **asked)
+
+
+def test_a_batch_may_weigh_nothing(table: pa.Table) -> None:
+    """Rows of weight 0 are no rows, also where a whole batch is of such."""
+    weight = np.ones(ROWS)
+    weight[70:140] = 0
+    weighed = table.append_column("none", pa.array(weight))
+    for verb, given in (
+        ("classification", {"truth": "y", "probability": "near"}),
+        ("classification", {"truth": "kind", "predicted": "called"}),
+        ("regression", {"truth": "real", "predicted": "guess"}),
+    ):
+        ours, theirs = (
+            getattr(cal, verb)(**given, data=weighed, weight="none", engine=engine)
+            for engine in ("stream", "memory")
+        )
+        assert [e.value for e in ours] == pytest.approx([e.value for e in theirs], rel=1e-9)
+        assert {e.n for e in ours} == {ROWS - 70}
+    weight[140:] = np.arange(ROWS - 140) % 3 + 1
+    mixed = table.append_column("none", pa.array(weight))
+    given = {"truth": "y", "probability": ["near", "far"], "weight": "none"}
+    ours, theirs = (
+        cal.classification(data=mixed, engine=engine, interval="analytic", **given)
+        for engine in ("stream", "memory")
+    )
+    equal(ours, theirs)
+    nothing = table.append_column("none", pa.array(np.zeros(ROWS)))
+    with pytest.raises(InputError, match="all weights are 0"):
+        cal.classification("y", score="near", data=nothing, weight="none", engine="stream")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data import streams
-from calipers.data.arrays import missing_rows
+from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch, Stream
 from calipers.engines.adding import itself
@@ -29,6 +30,8 @@ from calipers.statistics.gathered import GatheredScores
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.evaluate.kept import Baseline
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
@@ -45,6 +48,9 @@ _OF_ROWS, _A_ROW = 0.25, 64
 LEAST_SCORES = 10_000
 #: What a distinct score takes in a table: itself and four sums.
 _A_SCORE = 40
+
+#: How messages tell a row.
+_ROW = re.compile(r"(?<=\brow )\d+")
 
 #: Threads, if there are as many processors.
 MOST_THREADS = 8
@@ -157,8 +163,9 @@ class Streamed:
         try:
             return self.build(self._part(batch))
         except InputError as error:
-            at = f", counted from row {batch.first:,} of the stream on" if batch.first else ""
-            raise InputError(f"{batch.where}: {error}{at}") from None
+            # Rows of a batch are told by their number in the whole.
+            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
+            raise InputError(f"{batch.where}: {told}") from None
 
     def _part(self, batch: Batch) -> Part:
         c, columns = self.columns, batch.columns
@@ -267,6 +274,16 @@ def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
     return {name: columns[column] for name, column in named.items()}
 
 
+def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
+    """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
+    them may weigh nothing."""
+    if values is not None and not np.any(given := as_numbers(values, "weight")):
+        same_length(given, rows, "weight")
+        return np.zeros(rows), np.zeros(0, np.intp)
+    weight = as_weights(values, rows)
+    return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)
+
+
 def clusters_of(part: Part, kept: Any, weight: FloatArray | None) -> Clusters | None:
     """The clusters of the rows of a batch that are kept."""
     if part.clusters is None:
@@ -293,6 +310,14 @@ def evaluated(
             "baseline: a system of another day is compared row by row, which takes all rows in "
             "memory; name one of the systems"
         )
+    drawn = settings.prefers_bootstrap or any("bootstrap" in name for name in settings.methods)
+    if drawn:
+        raise InputError(
+            f"interval={settings.asked!r} draws rows anew, which takes engine='memory'; a stream "
+            "has 'auto', 'analytic' and 'none'"
+        )
+    if not source.engine.passed.weight.total > 0:
+        raise InputError(f"{source.columns.stream.name}: weight: all weights are 0")
     found = tuple(source.estimates())
     again = source.columns.stream.again
     comparison = comparison_if_several(source, baseline, settings, primary) if again else None

@@ -11,7 +11,6 @@ import numpy as np
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored
-from calipers.data.arrays import as_weights
 from calipers.data.classes import Coded, check_classes, coded, name_of, place_of, positions
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
@@ -26,6 +25,7 @@ from calipers.evaluate.streamed import (
     evaluated,
     files_of,
     statistics_of,
+    weights_of,
 )
 from calipers.evaluate.streamed_many import of_many_classes
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
@@ -200,8 +200,7 @@ class _Build:
     measures: tuple[Any, ...] = ()
 
     def __call__(self, part: Part) -> Mapping[str, System]:
-        weight = as_weights(part.weight, part.rows)
-        places = None if weight is None or weight.all() else np.flatnonzero(weight > 0)
+        weight, places = weights_of(part.weight, part.rows)
         repeats = Repeats(part.rows, places)
         labels = self.classes.labels(part.truth)
         weights = None if weight is None else repeats(weight)

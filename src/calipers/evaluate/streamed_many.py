@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_weights
 from calipers.data.classes import Classes, Coded, classes, coded
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
@@ -24,6 +23,7 @@ from calipers.evaluate.streamed import (
     evaluated,
     files_of,
     statistics_of,
+    weights_of,
 )
 from calipers.once import kept
 from calipers.statistics import ConfusionMatrix, FloatArray
@@ -112,8 +112,7 @@ class _Build:
     measures: tuple[Any, ...] = ()
 
     def __call__(self, part: Part) -> Mapping[str, ClassSystem]:
-        weight = as_weights(part.weight, part.rows)
-        places = None if weight is None or weight.all() else np.flatnonzero(weight > 0)
+        weight, places = weights_of(part.weight, part.rows)
         repeats = Repeats(part.rows, places)
         found = classes(part.truth, self.names)
         weights = None if weight is None else repeats(weight)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_quantities, as_weights
+from calipers.data.arrays import as_quantities
 from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns
-from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of
+from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of, weights_of
 from calipers.measures.regression import weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments
@@ -75,10 +75,9 @@ class _Build:
 def _truth(truth: Any, weight: Any) -> tuple[FloatArray, FloatArray | None, Any]:
     """The truth and the weight of the rows that weigh anything, and which these are."""
     target = as_quantities(truth, "truth")
-    weights = as_weights(weight, len(target))
-    if weights is None or weights.all():
+    weights, places = weights_of(weight, len(target))
+    if places is None or weights is None:
         return target, weights, None
-    places = np.flatnonzero(weights > 0)
     return target[places], weights[places], places
 
 

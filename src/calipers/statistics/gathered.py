@@ -30,12 +30,17 @@ class GatheredScores(Statistic):
         if isinstance(other, ScoreTable):
             return self.settled() + other
         weight = None
-        if self.weight is not None and other.weight is not None:
-            weight = self.weight + other.weight
+        if self.weight is not None or other.weight is not None:
+            weight = self._weights + other._weights
         columns = self.positive + other.positive, self.score + other.score
         rows = self.rows + other.rows
         made = GatheredScores(*columns, weight, rows)
         return made.settled() if rows >= ENOUGH else made
+
+    @property
+    def _weights(self) -> tuple[FloatArray, ...]:
+        """Those of each batch, which are 1 where none are given."""
+        return self.weight or tuple(np.ones(len(column)) for column in self.positive)
 
     def __radd__(self, other: ScoreTable) -> ScoreTable:
         return other + self.settled()
