@@ -139,6 +139,11 @@ def test_formats(five: str, tmp_path: Path, kind: str) -> None:
         assert "for the 10 differences on 1 other measure together" in text
 
 
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_no_blank_line_comes_first(layout: str) -> None:
+    assert done(*OF_DIABETES, "--layout", layout)[0] != "\n"
+
+
 def test_the_suffix_gives_the_format(five: str, tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     done("compare", "values", five, "-o", str(path))

@@ -44,6 +44,14 @@ def test_of_a_point_or_two_nothing_is_warned_of(rows: int) -> None:
     assert made.to_json()
 
 
+@pytest.mark.parametrize("rows", [1, 50])
+def test_one_class_in_one_cluster_has_a_value_and_no_interval(rows: int) -> None:
+    """No other table can be drawn, so that limits would be the value itself."""
+    alike = np.zeros(rows)
+    for e in cal.clustering(None, alike, alike, measures=["AMI", "purity"]):
+        assert (e.value, e.no_interval) == (1.0, "no_spread")
+
+
 def test_points_a_hair_apart_have_values_without_intervals() -> None:
     points, cluster = 1e-160 * RANDOM.normal(size=(40, 2)), np.arange(40) % 2
     made = cal.clustering(points, cluster, measures=["Calinski-Harabasz", "silhouette"])

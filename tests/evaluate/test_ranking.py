@@ -341,6 +341,7 @@ GOOD: dict[str, Any] = {"group": [1, 1, 2, 2], "truth": [1, 0, 2, 0], "score": [
         ({"ties": "id"}, "ties is 'id', expected one of average, best, worst"),
         ({"undefined": "skip"}, "undefined is 'skip'"),
         ({"measures": ["alpha-nDCG@10"]}, "needs documents judged in groups"),
+        ({"measures": ["infNDCG"]}, "needs judgments of documents that were drawn"),
         ({"measures": ["AUC"]}, "no measure of retrieval"),
         ({"baseline": "x"}, "baseline 'x' is no system"),
     ],

@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
+from calipers.measures.errors import UnknownMeasureError
 from calipers.measures.families import TASKS
 
 COLLECTION = 40
@@ -215,6 +216,12 @@ def test_micro_averages_of_sets_are_found_by_their_parameters(
 ) -> None:
     found = cal.measure(asked)
     assert (str(found), found.definition.task) == (name, task)
+
+
+@pytest.mark.parametrize("name", ["SetF(alpha=0.3,beta=2)", "F2(alpha=0.3)"])
+def test_alpha_and_beta_together_are_refused(name: str) -> None:
+    with pytest.raises(UnknownMeasureError, match="expected one of them"):
+        cal.measure(name)
 
 
 def test_a_base_without_the_discount_that_has_one_is_refused() -> None:

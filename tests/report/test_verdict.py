@@ -106,7 +106,7 @@ KINDS: dict[str, dict[str, object]] = {
     [
         ("bbn", "A is better than B on m0", "Significant among the 2 other measures: m1 0.021."),
         ("nb", "No significant difference between A and B on m0",
-         "Significant among the 1 other measure: m1 0.021."),
+         "Significant on the other measure: m1 0.021."),
         ("bn", "A is better than B on m0",
          "On m1, the other measure, there is no significant difference."),
         ("wnn", "A is higher (worse) than B on m0",

@@ -33,7 +33,7 @@ from calipers.evaluate.topics import TopicScores
 from calipers.measures import Measure, canonical_name
 from calipers.report.numbers import count
 from calipers.results import Evaluation
-from calipers.statistics import JudgedRankings
+from calipers.statistics import JudgedRankings, SampledRankings
 
 if TYPE_CHECKING:
     from calipers.inference.settings import Settings
@@ -192,6 +192,11 @@ def _common(rows: RankingRows, ids: Ids | None) -> dict[str, str | None]:
 
 def _check(measure: Measure) -> None:
     """That a measure says something of rows in groups, and of their scores."""
+    if measure.definition.on is SampledRankings:
+        raise InputError(
+            f"{measure} needs judgments of documents that were drawn from a pool, by stratum, and "
+            "rows were not drawn; retrieval() reads such judgments"
+        )
     if measure.definition.on is not JudgedRankings:
         raise InputError(
             f"{measure} needs documents judged in groups (by subtopic, by assessor, or as "

@@ -154,6 +154,11 @@ def check_together(measure: str, usual: Mapping[str, Any], given: Mapping[str, A
             f"{measure}: base= counts with dcg='log-base', and dcg is {given.get('dcg')!r}, whose "
             f"logarithm is to base 2; expected {measure}(dcg='log-base',base={given['base']!r})"
         )
+    if given.get("alpha") is not None and given.get("beta") != usual.get("beta"):
+        raise UnknownMeasureError(
+            f"{measure}: alpha= and beta= both say how precision and recall are weighed (β² = "
+            f"(1 − α)/α), and alpha is {given['alpha']!r}, beta {given['beta']!r}; expected one of them"
+        )
 
 
 def asked(measure: str, parameter: str, at: str, infix: str | None) -> str:

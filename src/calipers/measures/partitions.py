@@ -61,7 +61,7 @@ def adjusted_rand(t: ContingencyTable) -> FloatArray:
     return np.where(_same(t), 1.0, (both - chance) / ((classes + clusters) / 2 - chance))
 
 
-@against_truth("Rand", aliases=("rand_score",), undefined=_NO_PAIRS, reference="Rand (1971)")
+@against_truth("Rand", aliases=("rand_score", "RI"), undefined=_NO_PAIRS, reference="Rand (1971)")
 def rand(t: ContingencyTable) -> FloatArray:
     """Rand index: the share of pairs of points that both partitions put together or both apart,
     (N + 2T − A − B)/N."""

@@ -214,6 +214,8 @@ class Partition:
         return {m: tuple(ours[m] - theirs[m] for ours, theirs in found) for m in measures}  # type: ignore[misc]
 
     def _interval(self, measure: MeasureLike, level: float) -> Interval:
+        if len(self.statistic.held) == 1 == len(self.classes) * len(self.clusters):
+            return intervals.missing(METHOD, "no_spread")  # no other table can be drawn
         found = self.spread(measure)
         if not np.isfinite(found.draws).all():
             return intervals.missing(METHOD, "undefined_replicates")

@@ -159,15 +159,18 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
             on = f"On {show(rest[0].measure)}, the other measure,"
             return f"{on} there is no significant difference."
         return f"On the {of} there is no significant difference."
+    told = (
+        f"Significant among the {of}" if len(measures) > 1 else "Significant on the other measure"
+    )
     if len(found) <= _NAMED:
         named = [_in_short(d, show, alone=number == 1) for d in found]
-        return f"Significant among the {of}: {', '.join(named)}."
+        return f"{told}: {', '.join(named)}."
     by = grouped(found, lambda d: d.measure)
     if number == 1:
-        return f"Significant among the {of}: {listed([show(name) for name in by])}."
+        return f"{told}: {listed([show(name) for name in by])}."
     counts = [f"{show(name)} ({len(ds)} of {number} pairs)" for name, ds in by.items()]
     shown = ", ".join(counts) if len(counts) <= _LISTED else listed(counts)
-    return f"Significant among the {of}: {shown}."
+    return f"{told}: {shown}."
 
 
 def _in_short(d: Difference, show: Show, *, alone: bool) -> str:

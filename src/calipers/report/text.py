@@ -166,11 +166,14 @@ def _print_differences(comparison: Comparison, console: Console, *, wide: bool) 
         print_lines(["", *filter(None, [adjustment_text(comparison)])], console)
 
 
-def _print_wide(made: Wide, measure: str, console: Console, *, tests: bool = True) -> None:
+def _print_wide(
+    made: Wide, measure: str, console: Console, *, tests: bool = True, first: bool = False
+) -> None:
     """A wide table, and what its numbers and marks mean."""
     said = made.said(f"{BEST} the best.", tests=tests)
-    for columns in text_tables(made, console.width if console.is_terminal else None):
-        print_columns(columns, console)
+    parts = text_tables(made, console.width if console.is_terminal else None)
+    for place, columns in enumerate(parts):
+        print_columns(columns, console, first=first and not place)
         said += [signs_key(short(measure))] * has_signs(columns)
     print_lines(["", *filter(None, [" ".join(said)]), *made.remarks], console)
 
@@ -186,9 +189,9 @@ def print_comparison(comparison: Comparison, file: TextIO, *, layout: str | None
     wide = is_wide(comparison, layout)
     if wide:
         made = of_many(comparison) if is_of_many(comparison) else of_pairs(comparison)
-        _print_wide(made, of_primary(comparison)[0].measure, console)
+        _print_wide(made, of_primary(comparison)[0].measure, console, first=True)
     else:
-        print_columns(tables.of_differences(comparison), console)
+        print_columns(tables.of_differences(comparison), console, first=True)
         said += filter(None, [adjustment_text(comparison)])
     if comparison.overall:
         print_lines(["", "All systems together"], console, style="bold")
@@ -269,9 +272,13 @@ def print_lines(lines: Iterable[str], console: Console, style: str = "") -> None
 
 
 def print_columns(
-    columns: Iterable[Column], console: Console, keys: Sequence[str] | None = None
+    columns: Iterable[Column],
+    console: Console,
+    keys: Sequence[str] | None = None,
+    *,
+    first: bool = False,
 ) -> None:
-    """Print a table after a blank line, without its empty columns. Where a terminal is too narrow
+    """Print a table, after a blank line unless it comes ``first``, without its empty columns. Where a terminal is too narrow
     for it, each row is a block of lines: those of ``keys``, what a row is about, then the rest."""
     shown = filled(columns)
     widths = _widths(shown, console.width) if console.is_terminal else {}
@@ -285,7 +292,7 @@ def print_columns(
         lines = capture.get().splitlines()
     if not console.is_terminal:  # there no blanks pad every line
         lines = [line.rstrip() for line in lines]
-    console.file.write("\n".join(["", *lines, ""]))
+    console.file.write("\n".join([*([] if first else [""]), *lines, ""]))
 
 
 #: Between two columns of a table; and how narrow names and remarks may be folded.
