@@ -157,7 +157,8 @@ def check_together(measure: str, usual: Mapping[str, Any], given: Mapping[str, A
     if given.get("alpha") is not None and given.get("beta") != usual.get("beta"):
         raise UnknownMeasureError(
             f"{measure}: alpha= and beta= both say how precision and recall are weighed (β² = "
-            f"(1 − α)/α), and alpha is {given['alpha']!r}, beta {given['beta']!r}; expected one of them"
+            f"(1 − α)/α), and alpha is {given['alpha']!r}, beta {given['beta']!r}; "
+            "expected one of them"
         )
 
 

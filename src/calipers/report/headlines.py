@@ -152,7 +152,7 @@ def other_measures(comparison: Comparison, show: Show = short) -> str:
     if not rest:
         return ""
     measures, number = {d.measure for d in rest}, len(pairs(comparison))
-    of = f"{len(measures)} other measure{'s' * (len(measures) > 1)}"
+    of = f"{len(measures)} other measures"
     found = [d for d in rest if outcome(d).decided]
     if not found:
         if len(measures) == 1:

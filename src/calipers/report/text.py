@@ -278,8 +278,9 @@ def print_columns(
     *,
     first: bool = False,
 ) -> None:
-    """Print a table, after a blank line unless it comes ``first``, without its empty columns. Where a terminal is too narrow
-    for it, each row is a block of lines: those of ``keys``, what a row is about, then the rest."""
+    """Print a table, after a blank line unless it comes ``first``, without its empty columns. Where
+    a terminal is too narrow for it, each row is a block of lines: those of ``keys``, what a row is
+    about, then the rest."""
     shown = filled(columns)
     widths = _widths(shown, console.width) if console.is_terminal else {}
     if widths is None:
