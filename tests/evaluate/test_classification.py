@@ -279,3 +279,9 @@ def test_two_labels_without_a_positive_one_are_two_classes_of_equal_standing() -
 def test_what_two_labels_leave_open(options: dict[str, Any], says: str) -> None:
     with pytest.raises(cal.InputError, match=says):
         cal.classification([1] * 4, score=[0.1, 0.2, 0.3, 0.4], **{"labels": [0, 1], **options})
+
+
+def test_classes_of_numbers_are_told_as_numbers() -> None:
+    """Where the truth has one of them only, the other is known from what is predicted."""
+    with pytest.raises(cal.InputError, match="has the classes 1 and 2; say which one is positive"):
+        cal.classification([2, 2, 2], predicted=[2, 1, 2])

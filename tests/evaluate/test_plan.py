@@ -418,6 +418,9 @@ def test_the_table_is_monotone() -> None:
         ("AP", {"sd": 0, "half_width": 0.1}, "sd is 0"),
         ("AP", {"sd": 1, "half_width": -0.1}, "half_width is -0.1"),
         ("AP", {"sd": 1, "difference": 0}, "difference is 0"),
+        ("accuracy", {"value": 0.9, "reference": 0.9}, "reference is 0.9, and so is the value"),
+        ("AUC", {"value": 0.8, "reference": 0.8, "positives_share": 0.5}, "and so is the value"),
+        ("AP", {"value": 0.3, "sd": 0.2, "reference": 0.3}, "finds a difference that is none"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 0.05}, "power is 0.05"),
         ("AP", {"sd": 1, "difference": 0.1, "power": 1}, "power is 1"),
         ("AP", {"sd": 1, "difference": 0.1, "level": 95}, "level is 95"),
@@ -490,3 +493,8 @@ def test_pilots_without_spread_or_second_system() -> None:
 def test_replicates_are_bounded(resamples: int) -> None:
     with pytest.raises(cal.InputError, match=f"resamples is {resamples}, expected"):
         cal.plan("nDCG@10", sd=0.1, n=50, resamples=resamples)
+
+
+def test_what_was_assumed_is_told_as_it_was_given() -> None:
+    made = cal.plan("AUC", value=0.9999, positives_share=0.5, half_width=0.01)
+    assert "Assumed: value 0.9999, positives share 0.5." in str(made)

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers import _core
 from calipers.data.errors import InputError
 from calipers.findings.rankings import _without_each
-from calipers.inference import proportions
+from calipers.inference import dirichlet, proportions
 from calipers.inference.limits import FLOOR
 from calipers.inference.paired import ROUNDING
 from calipers.statistics import FloatArray
@@ -334,6 +334,52 @@ def test_joint_p_values_by_all_deals() -> None:
         joint = np.mean(largest >= t * (1 - 1e-9))
         assert found.p_adjusted == pytest.approx(max(joint, found.p), abs=1e-12)
     assert found.method == "simultaneous, joint randomisation"
+
+
+def test_differences_of_geometric_means_by_the_weighted_bayesian_bootstrap() -> None:
+    """Of their linear parts; the ends are as far as reaching puts them, 1 at most."""
+    ev = evaluated(interval="bayesian")
+    (a, w), (b, _) = (per_topic(ev, name, "AP") for name in "ab")
+    means, moved = [], []
+    for x in (np.log(np.maximum(of, 1e-5)) for of in (a, b)):
+        means.append(np.exp(np.average(x, weights=w)))
+        moved.append(means[-1] * (x - np.average(x, weights=w)))
+    values = means[0] - means[1] + moved[0] - moved[1]
+    end = dirichlet.reach(values, 1.0)
+    expected = dirichlet.bayesian(values, (-end, end), 0.95, w)
+    found = ev.compare(baseline="b", interval="bayesian")["a", "b", "gm-AP"]
+    assert found.value == pytest.approx(means[0] - means[1], rel=1e-12)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+    assert found.method == "Bayesian bootstrap, paired"
+
+
+def test_pooled_topics_are_swapped_with_their_weights() -> None:
+    """All 2⁸ ways, each topic's counts by its weight."""
+    random = np.random.default_rng(6)
+    names = [f"q{t}" for t in range(8)]
+    qrels = {t: {f"d{k}": int(k < 4) for k in range(12)} for t in names}
+    runs = {
+        s: {
+            t: {f"d{k}": 1.0 for k in random.choice(12, random.integers(3, 9), False)}
+            for t in names
+        }
+        for s in "ab"
+    }
+    w = random.uniform(0.3, 3, 8)
+    ev = cal.retrieval(
+        qrels, runs, measures=["micro-SetP"], weight=dict(zip(names, w.tolist(), strict=True))
+    )
+    counts = np.array([
+        [[sum(qrels[t][d] for d in runs[s][t]), len(runs[s][t])] for s in "ab"] for t in names
+    ]) * w[:, None, None]  # fmt: skip
+    apart = []
+    for turned in product((False, True), repeat=8):
+        of = np.where(np.array(turned)[:, None, None], counts[:, ::-1], counts).sum(axis=0)
+        apart.append(of[0, 0] / of[0, 1] - of[1, 0] / of[1, 1])
+    found = ev.compare(baseline="b")["a", "b", "micro-SetP"]
+    assert found.value == pytest.approx(apart[0], rel=1e-12)
+    assert found.test == "paired randomisation, exact"
+    assert found.p == np.mean(np.abs(apart) >= abs(apart[0]) * (1 - 1e-9))
 
 
 def test_tukey_by_all_deals() -> None:

@@ -125,3 +125,15 @@ def test_few_clusters_go_by_students_t_of_their_influence() -> None:
     perfect = cal.classification(truth, truth, cluster=user, measures=["MCC"])["MCC"]
     assert perfect.high == 1
     assert perfect.low < 0.9
+
+
+def test_systems_that_say_the_same_are_as_likely_better_as_worse() -> None:
+    truth = np.repeat([1, 0], [15, 25])
+    said = np.where(np.isin(np.arange(40), [0, 1, 2, 20, 21]), 1 - truth, truth)
+    measures = ["F1", "MCC", "precision", "kappa"]
+    ev = cal.classification(
+        truth, predicted={"a": said, "b": said.copy()}, positive=1, measures=measures
+    )
+    assert [d.p for d in ev.compare(adjust="none")] == [1.0] * 4
+    better, worse = (ev.compare(adjust="none", alternative=way) for way in ("greater", "less"))
+    assert [d.p for d in better] == [d.p for d in worse]

@@ -464,6 +464,26 @@ def test_the_error_of_a_sum_of_which_most_tie() -> None:
     assert found.standard_error == pytest.approx(8 * spread, rel=1e-9)
 
 
+def test_the_error_of_weighted_topics_of_which_most_tie() -> None:
+    """The same with weights: p is Dirichlet(1, …, 1, ½, ½), and Σpwx/Σpw varies as its linear part
+    does, Var(Σpa) = (Σαa²/Σα - (Σαa/Σα)²)/(Σα + 1)."""
+    apart = np.array([0, 0, 0, 0, 0, 0, 0.4, 0])
+    weight = np.array([1, 2, 0.5, 3, 1, 1.5, 2, 1])
+    made = cal.from_values(
+        {"a": 0.3 + apart, "b": np.full(8, 0.3)}, measure="AP", weight=weight, resamples=DRAWS
+    )
+    found = made.compare(baseline="b")["a", "b", "AP"]
+    shape = np.append(np.ones(8), [0.5, 0.5])
+    # An end is as far as differences go, and weighs as a topic does of Kish's number of them.
+    w = np.append(weight, np.repeat((weight @ weight) / weight.sum(), 2))
+    at = np.append(apart, [-1, 1])
+    chance = shape / 9
+    mean = chance @ (w * at) / (chance @ w)
+    linear = w * (at - mean) / (chance @ w)
+    spread = np.sqrt((chance @ linear**2 - (chance @ linear) ** 2) / 10)
+    assert found.standard_error == pytest.approx(spread, rel=1e-9)
+
+
 def test_geometric_means() -> None:
     """exp of means of logarithms: by the derivative of exp."""
     logs = {n: np.log([0.5 / r if r else 1e-5 for r in of]) for n, of in RANKS.items()}

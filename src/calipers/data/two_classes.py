@@ -151,7 +151,9 @@ def _positive_label(labels: list[Any], positive: Any, what: str) -> Any:
     for low, high in _PAIRS:
         if names == {low, high}:
             return next(label for label in labels if name_of(label) == high)
-    named = " and ".join(sorted(shown(label) for label in labels))
+    # The other class of a truth that has one only is known by its name alone.
+    texts = all(isinstance(label, str) for label in labels)
+    named = " and ".join(sorted(shown(label) if texts else name_of(label) for label in labels))
     raise InputError(f"{what}: has the classes {named}; say which one is positive (positive=…)")
 
 

@@ -66,6 +66,11 @@ class Ask:
                 raise InputError("give value=, the share that is expected")
             if math.isnan(self.power(10**6)):
                 raise InputError(f"reference= needs the value of {name} of one system: value=")
+            if getattr(design, "value", NAN) == reference:
+                raise InputError(
+                    f"reference is {reference}, and so is the value: no number of units finds a "
+                    "difference that is none"
+                )
 
     def _units(self, n: float) -> float:
         """Independent units of the design among ``n`` of the user's."""

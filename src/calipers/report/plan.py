@@ -74,8 +74,10 @@ def lines(plan: Plan) -> Iterator[str]:
             f"of having enough, take {numbers.count(plan.cautious, plan.unit)}."
         )
     if plan.assumed:
-        said = ", ".join(f"{key.replace('_', ' ')} {_digits(x)}" for key, x in plan.assumed.items())
-        yield f"{'Assumed' if plan.pilot is None else 'Of the pilot'}: {said}."
+        # Assumptions are told as they were given: 0.9999 is not 1.
+        digits, whose = (_given, "Assumed") if plan.pilot is None else (_digits, "Of the pilot")
+        said = ", ".join(f"{key.replace('_', ' ')} {digits(x)}" for key, x in plan.assumed.items())
+        yield f"{whose}: {said}."
     if plan.level_each != plan.level:
         yield (
             f"Each comparison is made at {numbers.percent(round(plan.level_each, 6))} (Bonferroni)."
@@ -109,3 +111,7 @@ def _cell(name: str, value: float) -> str:
 def _digits(value: float) -> str:
     """Three significant digits."""
     return f"{value:.3g}"
+
+
+def _given(value: float) -> str:
+    return f"{value:.12g}"
