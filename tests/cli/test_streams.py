@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from forked import command
 from in_process import invoke
 from pyarrow import parquet
 
@@ -43,6 +44,19 @@ def test_a_directory_is_one_table(days: Path) -> None:
     assert len(told["provenance"]["inputs"]) == 3
     by_day = invoke([*line, "--score", "old", "--cluster-by", "day"])
     assert "3 clusters" in by_day.stdout
+
+
+@pytest.mark.parametrize("table", ["-", "/dev/stdin"])
+def test_a_pipe_is_read_in_batches(table: str, tmp_path: Path) -> None:
+    if not Path(table).exists() and table != "-":
+        pytest.skip("this system has no /dev/stdin")
+    line = ["--truth", "y", "--probability", "p", "--labels", "0,1", "--engine", "stream", "-mAUC"]
+    rows = "y,p\n1,.3\n0,.2\n1,.9\n0,.4\n"
+    done = command(tmp_path, "classification", table, *line, "--format", "json", stdin=rows)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["systems"][0]["estimates"][0]["value"] == 0.75
+    assert told["provenance"]["inputs"][0]["path"] == "stdin"
 
 
 def test_a_stream_and_memory_print_the_same_value(days: Path) -> None:

@@ -35,6 +35,7 @@ from calipers.inference import intervals
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
 from calipers.readings.whole import applied, of_statistic
+from calipers.statistics import ScoreTable
 from calipers.statistics.base import dot, kish
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
     from calipers.systems.base import System
+
+#: The influence of rows is looked up in tables of so many scores at most: where there are more,
+#: errors are right to a millionth or so.
+MOST_CELLS = 1 << 20
 
 R = TypeVar("R")
 
@@ -203,10 +208,19 @@ class Local:
         """How much each row of a batch moves each number, as far as that is known."""
         return self.each(self._moved)
 
+    @cached_property
+    def _looked_up(self) -> Mapping[Asked, Statistic]:
+        """The statistics of all rows as rows are looked up in them."""
+        few: dict[int, Statistic] = {}
+        for of in self.statistics.values():
+            if id(of) not in few:
+                few[id(of)] = of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
+        return {asked: few[id(of)] for asked, of in self.statistics.items()}
+
     def _moved(self, batch: Mapping[str, System]) -> dict[Asked, Influence]:
         found = {
             (name, measure): batch[name].influence(measure, whole)
-            for (name, measure), whole in self.statistics.items()
+            for (name, measure), whole in self._looked_up.items()
         }
         return {asked: of for asked, of in found.items() if of is not None}
 

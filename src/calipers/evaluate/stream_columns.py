@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from calipers.data.columns import system_name
@@ -47,7 +46,9 @@ def _is_files(data: Any) -> bool:
 
 
 def _is_several(path: str) -> bool:
-    return Path(path).is_dir() or ("*" in path and not Path(path).exists())
+    # A text that is too long for a path is none, which a method of Path does not say.
+    folder, there = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
+    return folder or ("*" in path and not there)
 
 
 def _flat(given: Any) -> list[str]:

@@ -354,9 +354,11 @@ def files_of(stream: Stream) -> list[Any]:
     """Where the rows came from, as provenance has it."""
     from calipers.data.trec import Origin
 
-    return [Origin("table", path, bytes=Path(path).stat().st_size) for path in stream.files] or [
-        Origin("table", stream.name)
-    ]
+    def origin(name: str) -> Origin:
+        path = Path(name)  # pipes have no size, and neither do datasets that are elsewhere
+        return Origin("table", name, bytes=path.stat().st_size if path.is_file() else None)
+
+    return [origin(name) for name in stream.files or (stream.name,)]
 
 
 def statistics_of(engine: Local, kind: type) -> dict[str, Any]:

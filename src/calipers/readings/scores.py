@@ -15,7 +15,7 @@ from calipers.inference.intervals import Interval
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.scores import Drawn, drawn_by_class
 from calipers.inference.spaces import ByClass, Error, Influence
-from calipers.once import cached_property
+from calipers.once import cached_property, kept
 from calipers.readings import effective
 from calipers.readings.undefined import reasons
 from calipers.statistics import FloatArray, ScoreOrder, ScoreTable
@@ -84,11 +84,15 @@ class ScoredRows:
     def influence(self, measure: MeasureLike, whole: ScoreTable | None = None) -> Influence | None:
         """By how much each row moves the value; ``whole`` is the table of all rows, where these are
         a batch of them."""
-        found = influence(measure, self.table if whole is None else whole)
+        place: npt.NDArray[np.integer[Any]]
+        if whole is None:
+            found, place = influence(measure, self.table), self.order.place
+        else:  # of which many batches ask, each of them for several measures
+            found = kept(whole, ("influence", measure), lambda: influence(measure, whole))
+            place = kept(self, ("place", id(whole)), lambda: whole.place_of(self.order))
         if found is None:
             return None
         area = measure.definition.area
-        place = self.order.place if whole is None else whole.place_of(self.score)
         moved = found.at(self.positive, place)
         moved = moved if self.weight is None else moved * self.weight
         pairs = area is not None and area.name == "AUC"

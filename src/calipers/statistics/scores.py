@@ -256,9 +256,17 @@ class ScoreTable(Statistic):
         """Weight of all negatives."""
         return np.asarray(self.negative.sum(axis=-1))
 
-    def place_of(self, score: Scores) -> npt.NDArray[np.intp]:
+    def place_of(self, order: ScoreOrder) -> npt.NDArray[np.intp]:
         """Where scores that are in the table stand, or the cells that they are in."""
-        return len(self.scores) - np.searchsorted(self.scores[::-1], score, side="right")
+        # Looked up by size, most of the table that is read is still near.
+        found = np.searchsorted(self._ascending, order.score[order.rows], side="right")
+        place = np.empty(len(order.rows), np.intp)
+        place[order.rows] = len(self.scores) - found
+        return place
+
+    @cached_property
+    def _ascending(self) -> FloatArray:
+        return np.ascontiguousarray(self.scores[::-1])
 
     @property
     def thresholds(self) -> FloatArray:
