@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
@@ -13,12 +13,23 @@ T = TypeVar("T")
 
 @dataclass
 class Stage:
-    """Work in steps, some of which are done."""
+    """Work in steps, or in rows, some of which are done; of how many, where that is known."""
 
     what: str
     total: int
     begun: float
     done: int = 0
+    rows: bool = False
+
+    @property
+    def told(self) -> str:
+        """How far it is."""
+        if not self.rows:
+            return f"{self.what} {self.done + 1:,} of {self.total:,}"
+        of = f" of {self.total:,}" if self.total else ""
+        taken = monotonic() - self.begun
+        rate = f" · {_rounded(self.done / taken)} rows/s" if self.done and taken > 0 else ""
+        return f"{self.what}: {self.done:,}{of} rows{rate}"
 
 
 #: What is at work, each stage in a step of the one before.
@@ -32,12 +43,23 @@ def over(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]
     if total < 2:
         yield from items
         return
-    stage = Stage(what, total, monotonic())
+    yield from _through(items, Stage(what, total, monotonic()), lambda item: 1)
+
+
+def over_rows(
+    batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
+) -> Iterator[T]:
+    """Batches of rows, so many in each and in all; None where nobody knows how many there are."""
+    yield from _through(batches, Stage(what, total or 0, monotonic(), rows=True), rows)
+
+
+def _through(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -> Iterator[T]:
     _stages.append(stage)
     try:
         for item in items:
             yield item
-            stage.done += 1
+            stage.done += size(item)
+            del item  # while the next one is made
     finally:
         if stage in _stages:
             _stages.remove(stage)
@@ -46,10 +68,11 @@ def over(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]
 def told() -> str | None:
     """How far the work is, and how long it may take still; None where nobody says."""
     stages = list(_stages)
-    done, steps = _loop()
+    # Loops over single batches come and go.
+    done, steps = (0, 0) if any(stage.rows for stage in stages) else _loop()
     if not stages and not steps:
         return None
-    words = [f"{stage.what} {stage.done + 1:,} of {stage.total:,}" for stage in stages]
+    words = [stage.told for stage in stages]
     if steps:
         words.append(f"{done / steps:.0%}")
     left = _left(stages, done / steps if steps else 0.0)
@@ -58,7 +81,7 @@ def told() -> str | None:
 
 def _left(stages: list[Stage], inner: float) -> list[str]:
     """How long the outermost stage may take still, by how long it took so far."""
-    if not stages:
+    if not stages or not all(stage.total for stage in stages):
         return []
     share, step = 0.0, 1.0
     for stage in stages:
@@ -70,6 +93,18 @@ def _left(stages: list[Stage], inner: float) -> list[str]:
         return []
     seconds = taken * (1 - share) / share
     return [f"about {_duration(seconds)} left"]
+
+
+def _rounded(number: float) -> str:
+    """Two digits or so, with a unit.
+
+    >>> _rounded(9_123_456), _rounded(41_700), _rounded(12)
+    ('9.1 million', '42 thousand', '12')
+    """
+    for size, unit in ((1e6, " million"), (1e3, " thousand")):
+        if number >= size:
+            return f"{number / size:.{number < 10 * size:d}f}{unit}"
+    return f"{number:.0f}"
 
 
 def _duration(seconds: float) -> str:

@@ -35,6 +35,24 @@ def test_steps_are_counted_in_one_another(monkeypatch: pytest.MonkeyPatch) -> No
     assert progress.told() == "25%"
 
 
+def test_rows_have_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And how long they take still, where their number is known."""
+    now = 100.0
+    monkeypatch.setattr(progress, "monotonic", lambda: now)
+    monkeypatch.setattr(progress, "_loop", lambda: (0, 0))
+    for total, end in ((8_000_000, " of 8,000,000"), (None, "")):
+        told = []
+        for _ in progress.over_rows([3_000_000] * 2, "pass 1", total, int):
+            told.append(progress.told())
+            now += 2
+        left = " · about 3 s left" if total else ""
+        assert told == [
+            f"pass 1: 0{end} rows",
+            f"pass 1: 3,000,000{end} rows · 1.5 million rows/s{left}",
+        ]
+    assert progress.told() is None
+
+
 def test_one_step_and_what_is_left_in_the_middle_are_not_told() -> None:
     assert list(progress.over("a", "measuring")) == ["a"]
     steps = progress.over("abc", "measuring")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.data import streams
 from calipers.data.columns import system_name
 from calipers.data.errors import InputError, did_you_mean
-from calipers.data.streams import Stream, budget, is_large
+from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.progress import over_rows
 from calipers.results.estimate import UNNAMED
 
 #: The engines that a verb may be told, and what they are.
@@ -154,6 +156,12 @@ def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str | Mapping
     return {name: column for name, column in found.items() if column is not None}
 
 
+def looked_through(stream: Stream, columns: Sequence[str], what: str) -> Iterator[Batch]:
+    """The batches of a pass, which whoever watches sees go by."""
+    found = stream.batches(columns, streams.ROWS)
+    return over_rows(found, what, stream.rows, lambda batch: batch.rows)
+
+
 #: Of more distinct values, a column is none of classes.
 MOST_CLASSES = 10_000
 
@@ -168,7 +176,7 @@ def distinct(stream: Stream, column: str, what: str) -> Any:
             f"{stream.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
     found: Any = None
-    for batch in stream.batches([column]):
+    for batch in looked_through(stream, [column], f"finding classes in {column}"):
         new = pc.unique(batch.columns[column])
         if pa.types.is_dictionary(new.type):
             new = new.dictionary_decode()

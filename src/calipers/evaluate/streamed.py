@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data import streams
 from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch, Stream
@@ -20,10 +19,9 @@ from calipers.engines.local import Local
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, provenance
-from calipers.evaluate.stream_columns import Columns
+from calipers.evaluate.stream_columns import Columns, looked_through
 from calipers.inference.clusters import Clusters
 from calipers.once import cached_property
-from calipers.progress import over
 from calipers.results import Evaluation
 from calipers.statistics import FloatArray, NumberRows, ScoreTable
 from calipers.statistics.gathered import GatheredScores
@@ -84,6 +82,7 @@ class Streamed:
     known: Callable[[Mapping[str, Any]], Any]
     _lost: dict[int, int] = field(default_factory=dict)
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
+    _passes: list[int] = field(default_factory=list)
 
     # --- What comparisons ask of a source --------------------------------------------------------
 
@@ -150,10 +149,8 @@ class Streamed:
         )
 
     def _batches(self) -> Iterator[Batch]:
-        stream = self.columns.stream
-        found = stream.batches(self.columns.names, streams.ROWS)
-        total = 0 if stream.rows is None else -(-stream.rows // streams.ROWS)
-        return over(found, "reading batch", total)
+        self._passes.append(0)
+        return looked_through(self.columns.stream, self.columns.names, f"pass {len(self._passes)}")
 
     def parts(self) -> Iterator[Part]:
         """The rows, some at a time."""
@@ -201,7 +198,9 @@ class Streamed:
 
         assert self.columns.cluster is not None
         found: Any = None
-        for batch in self.columns.stream.batches([self.columns.cluster]):
+        for batch in looked_through(
+            self.columns.stream, [self.columns.cluster], "finding clusters"
+        ):
             names = pc.unique(batch.columns[self.columns.cluster])
             found = names if found is None else pc.unique(pa.concat_arrays([found, names]))
         return found.drop_null()
