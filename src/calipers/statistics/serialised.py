@@ -1,0 +1,219 @@
+"""Statistics as bytes, many at a time: what processes send each other, and files keep.
+
+A zip archive of plain NumPy arrays (no pickle) and a header in JSON, which says what is made of
+them. What several share is there once; numbers that fit into fewer bytes without a change are
+written in these. The archive has a checksum of each part, so that damage shows.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
+
+from calipers import statistics
+from calipers.lazily import numpy as np
+from calipers.statistics.base import Statistic
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+#: What a header begins with, and how the archive is laid out.
+FORMAT, VERSION = "calipers statistics", 1
+
+#: What is written: plain values, arrays and statistics, in dicts and lists of such.
+Tree: TypeAlias = Any
+
+_HEADER = "header.json"
+#: What a zip archive of other makes, or of random bytes, may fail with.
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    NotImplementedError,
+    RuntimeError,
+)
+_KINDS = ("uint8", "uint16", "uint32")
+
+
+class CorruptError(ValueError):
+    """What is read is no statistics, is damaged, or of another version."""
+
+
+def packed(tree: Tree) -> bytes:
+    """A tree as bytes.
+
+    Parameters
+    ----------
+    tree
+        None, texts, numbers, arrays of numbers, :class:`Statistic`, dataclasses that ``also`` of
+        :func:`unpacked` names, and dicts (of texts), lists and tuples of all these.
+
+    Examples
+    --------
+    >>> from calipers.statistics import Moments
+    >>> day = Moments.from_rows(np.array([1.0, 2.0, 4.0]))
+    >>> back = unpacked(packed({"rows": 3, "loss": day}))
+    >>> back["rows"], back["loss"] == day
+    (3, True)
+    """
+    buffer = io.BytesIO()
+    write(buffer, tree)
+    return buffer.getvalue()
+
+
+def unpacked(data: bytes, also: tuple[type, ...] = ()) -> Tree:
+    """The tree that :func:`packed` made bytes of; :class:`CorruptError` where it did not."""
+    return read(io.BytesIO(data), also)
+
+
+def write(stream: IO[bytes], tree: Tree) -> None:
+    """What :func:`packed` does, into a stream."""
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        writer = _Writer(archive)
+        told = {"format": FORMAT, "version": VERSION, "tree": writer.told(tree)}
+        archive.writestr(_HEADER, json.dumps(told))
+
+
+def read(stream: IO[bytes], also: tuple[type, ...] = ()) -> Tree:
+    """What :func:`unpacked` does, from a stream."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            told = json.loads(archive.read(_HEADER))
+            if told["format"] != FORMAT:
+                raise CorruptError("holds no statistics")
+            if told["version"] != VERSION:
+                raise CorruptError(
+                    f"has version {told['version']} of the format, expected {VERSION}; it was "
+                    "written by another version of calipers"
+                )
+            return _Reader(archive, {kind.__name__: kind for kind in also}).made(told["tree"])
+    except CorruptError:
+        raise
+    except _BROKEN as error:
+        raise CorruptError(f"holds no statistics, or is damaged ({error})") from None
+
+
+def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same numbers, to the last bit, in fewer bytes where they fit.
+
+    >>> narrow(np.array([0.0, 3.0, 200.0])).dtype, narrow(np.array([0.1])).dtype
+    (dtype('uint8'), dtype('float64'))
+    """
+    if array.dtype not in (np.float64, np.int64) or not array.size:
+        return array
+    low, high = array.min(), array.max()
+    for kind in _KINDS if array.dtype == np.int64 else (*_KINDS, "float32"):
+        of = np.dtype(kind)
+        if of.kind == "u" and not (low >= 0 and high <= np.iinfo(of).max):
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            fewer = array.astype(of)
+        # Bit for bit, so that −0 and NaN stay what they are.
+        if np.array_equal(fewer.astype(array.dtype).view(np.int64), array.view(np.int64)):
+            return fewer
+    return array
+
+
+class _Writer:
+    """Writes arrays into an archive, each once, and says in JSON what is made of them."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        #: What has been written, by identity; held, so that no identity comes twice.
+        self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def told(self, value: Tree) -> Any:
+        """A value in JSON."""
+        if value is None or isinstance(value, str | bool | int | float):
+            return value
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, list):
+            return [self.told(each) for each in value]
+        if isinstance(value, tuple):
+            return {"tuple": [self.told(each) for each in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.told(key), self.told(each)] for key, each in value.items()]}
+        if id(value) not in self._known:
+            number = len(self._known)
+            self._known[id(value)] = value, {"again": number}
+            made = self._array(value) if isinstance(value, np.ndarray) else self._of(value)
+            return made | {"number": number}
+        return self._known[id(value)][1]
+
+    def _array(self, array: npt.NDArray[Any]) -> dict[str, Any]:
+        if array.dtype.hasobject:
+            raise TypeError("arrays of objects are not written")
+        name = f"{len(self._known)}.npy"
+        with self._archive.open(name, "w", force_zip64=True) as stream:
+            np.lib.format.write_array(stream, narrow(np.asarray(array)), allow_pickle=False)
+        return {"array": name, "dtype": array.dtype.str}
+
+    def _of(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, Statistic):
+            value = value.settled()
+            made = value._parts()
+        elif is_dataclass(value):
+            made = {of.name: getattr(value, of.name) for of in fields(value)}
+        else:
+            raise TypeError(f"{type(value).__name__} is not written")
+        parts = {name: self.told(part) for name, part in made.items()}
+        return {"kind": type(value).__name__, "parts": parts}
+
+
+class _Reader:
+    """Makes what is told of the arrays of an archive."""
+
+    def __init__(self, archive: zipfile.ZipFile, also: Mapping[str, type]) -> None:
+        self._archive, self._also = archive, also
+        self._known: dict[int, Any] = {}
+
+    def made(self, told: Any) -> Tree:
+        """A value from JSON."""
+        if isinstance(told, list):
+            return [self.made(each) for each in told]
+        if not isinstance(told, dict):
+            return told
+        if "tuple" in told:
+            return tuple(map(self.made, told["tuple"]))
+        if "dict" in told:
+            return {self.made(key): self.made(each) for key, each in told["dict"]}
+        if "again" in told:
+            return self._known[told["again"]]
+        found = self._known[told["number"]] = (
+            self._array(told) if "array" in told else self._of(told)
+        )
+        return found
+
+    def _array(self, told: Mapping[str, Any]) -> npt.NDArray[Any]:
+        with self._archive.open(told["array"]) as stream:
+            array = np.lib.format.read_array(stream, allow_pickle=False)
+            stream.read()  # to its end, where the checksum is looked at
+        return np.asarray(array, np.dtype(told["dtype"]))
+
+    def _of(self, told: Mapping[str, Any]) -> Any:
+        kind: Callable[..., Any] = self._also.get(told["kind"]) or _kind(told["kind"])
+        return partial(kind)(**{name: self.made(part) for name, part in told["parts"].items()})
+
+
+def _kind(name: str) -> type[Statistic]:
+    """The statistic that is called so."""
+    if name == "SummedLogits":
+        from calipers.statistics.logits import SummedLogits
+
+        return SummedLogits
+    kind = getattr(statistics, name) if name in statistics.__all__ else None
+    if not (isinstance(kind, type) and issubclass(kind, Statistic)):
+        raise CorruptError(f"holds {name!r}, which is no statistic")
+    return kind

@@ -1,0 +1,170 @@
+"""Statistics as bytes: what comes back is what went in, and damage shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from calipers.statistics import (
+    ConfusionMatrix,
+    Moments,
+    NumberMoments,
+    OccupiedMatrix,
+    ScoreTable,
+    Statistic,
+)
+from calipers.statistics.gathered import GatheredScores
+from calipers.statistics.logits import SummedLogits
+from calipers.statistics.serialised import CorruptError, narrow, packed, unpacked
+
+
+@dataclass(frozen=True)
+class Own:
+    total: float
+    parts: tuple[float, ...]
+
+
+def same(one: Any, other: Any) -> None:
+    """Bit for bit."""
+    assert type(one) is type(other)
+    if isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+    elif isinstance(one, Statistic):
+        assert one._parts().keys() == other._parts().keys()
+        for name, part in one._parts().items():
+            same(part, other._parts()[name])
+    else:
+        assert one == other or (one != one and other != other)
+
+
+@pytest.fixture(scope="module")
+def some() -> dict[str, Statistic]:
+    random = np.random.default_rng(0)
+    truth, score = random.random(500) < 0.4, random.random(500).astype(np.float32)
+    weight, number = random.random(500), random.normal(size=500)
+    return {
+        "table": ScoreTable.from_rows(truth, score),
+        "weighted": ScoreTable.from_rows(truth, score, weight),
+        "cells": ScoreTable.from_rows(truth, score, weight).compress(40),
+        "counts": ScoreTable.from_rows(truth, score).at(0.5),
+        "logits": SummedLogits.of(np.float64(score), truth, weight, 0.0),
+        "moments": Moments.from_rows(number, weight),
+        "numbers": NumberMoments.from_rows(number, number + random.normal(size=500)),
+        "occupied": OccupiedMatrix.from_codes(
+            np.arange(500) % 7, np.arange(500) % 5, tuple("abcdefg"), weight
+        ),
+        "none": ConfusionMatrix(np.zeros((0, 0)), np.zeros((0, 0)), (), 0),
+    }
+
+
+def test_what_comes_back_is_what_went_in(some: dict[str, Statistic]) -> None:
+    back = unpacked(packed(some))
+    for name, statistic in some.items():
+        same(back[name], statistic)
+
+
+def test_plain_values_and_what_is_shared(some: dict[str, Statistic]) -> None:
+    table = some["table"]
+    tree = {"a": [1, None, True, 0.1, float("inf"), "é"], "t": (1, (2.0,)), "of": [table, table],
+            "own": Own(2.0, (1.0, 1.0)), "x": np.float64(3.5)}  # fmt: skip
+    back = unpacked(packed(tree), also=(Own,))
+    assert back["a"] == tree["a"]
+    assert back["t"] == tree["t"]
+    assert back["own"] == tree["own"]
+    assert back["x"] == 3.5
+    assert back["of"][0] is back["of"][1]
+    # Squares of rows without weights are the counts themselves.
+    assert back["of"][0].positive_squares is back["of"][0].positive
+
+
+def test_numbers_take_few_bytes_and_stay_what_they_are() -> None:
+    for values, kind in (
+        ([0.0, 255.0], "uint8"),
+        ([0.0, 256.0], "uint16"),
+        ([0.5, -1.0], "float32"),
+        ([1e300, 0.0], "float64"),
+        ([-0.0, 1.0], "float32"),
+        ([np.nan, np.inf], "float32"),
+        ([1, 70_000], "uint32"),
+        ([-1, 1], "int64"),
+    ):
+        found = narrow(np.array(values))
+        assert found.dtype == kind, values
+        same(unpacked(packed(np.array(values))), np.array(values))
+    random = np.random.default_rng(1)
+    score = random.random(4000).astype(np.float32)
+    made = packed(ScoreTable.from_rows(score > 0.5, score))
+    assert len(made) < 4000 * 7  # a float32 and two counts
+
+
+def test_what_is_gathered_is_settled() -> None:
+    column = np.array([True, False]), np.array([0.5, 0.25])
+    gathered = GatheredScores((column[0],), (column[1],), None, 2)
+    same(unpacked(packed(gathered)), gathered.settled())
+
+
+def test_damage_shows(some: dict[str, Statistic]) -> None:
+    whole = packed(some)
+    random = np.random.default_rng(2)
+    for end in random.integers(0, len(whole), 30):
+        with pytest.raises(CorruptError):
+            unpacked(whole[:end])
+    noticed = 0
+    for at in random.integers(0, len(whole), 200):
+        broken = bytearray(whole)
+        broken[at] ^= 0x55
+        try:
+            back = unpacked(bytes(broken))
+        except CorruptError:
+            noticed += 1
+        else:  # a date in the archive, say
+            for name, statistic in some.items():
+                same(back[name], statistic)
+    assert noticed > 100
+    for junk in (b"", b"PK", b"{}", np.random.default_rng(0).bytes(1000)):
+        with pytest.raises(CorruptError):
+            unpacked(junk)
+
+
+def other(header: Any) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("header.json", json.dumps(header))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ({"format": "calipers statistics", "version": 9, "tree": 0}, "version 9"),
+        ({"format": "another"}, "no statistics"),
+        ([], "no statistics"),
+        (
+            {"format": "calipers statistics", "version": 1,
+             "tree": {"kind": "Popen", "parts": {}, "number": 0}},
+            "'Popen', which is no statistic",
+        ),
+        (
+            {"format": "calipers statistics", "version": 1,
+             "tree": {"kind": "FloatArray", "parts": {}, "number": 0}},
+            "no statistic",
+        ),
+    ],
+)  # fmt: skip
+def test_other_archives_are_told(header: Any, words: str) -> None:
+    with pytest.raises(CorruptError, match=words):
+        unpacked(other(header))
+
+
+def test_what_cannot_be_written_is_refused() -> None:
+    for value in (object(), np.array([object()]), {1, 2}):
+        with pytest.raises(TypeError, match="not written"):
+            packed(value)
