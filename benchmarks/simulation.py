@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from worlds.world import Trial, World
 
-from calipers.engines.local import Local
+from calipers.engines.passes import Passes
 from calipers.evaluate.compare import system_pairs
 from calipers.evaluate.rows import Rows
 from calipers.inference import policy, questions
@@ -135,7 +135,7 @@ def readings(evaluation: Evaluation, settings: Settings) -> Iterator[tuple[str, 
         yield from zip(map(str, source.measures), of_topics(topics), strict=True)
         return
     system = source.by_name[name].under(settings)
-    engine = Local.of_memory({name: system}, source.measures)
+    engine = Passes.of_memory({name: system}, source.measures)
     for measure in source.measures:
         yield str(measure), engine.reading(name, measure) or system.reading(measure)
 

@@ -109,7 +109,7 @@ def test_a_plain_evaluation_imports_no_inference_beyond_its_own() -> None:
         "settings spaces summaries"
     )
     assert inference == {f"calipers.inference.{module}" for module in used.split()}
-    others = {"calipers.results.slices", "calipers.evaluate.compare", "calipers.engines.local"}
+    others = {"calipers.results.slices", "calipers.evaluate.compare", "calipers.engines.passes"}
     assert not found & {*others, "statistics"}
 
 

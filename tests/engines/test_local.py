@@ -12,6 +12,7 @@ import pytest
 
 from calipers.engines.adding import Sum
 from calipers.engines.local import Local
+from calipers.engines.passes import Passes
 from calipers.inference.methods import by_error
 from calipers.inference.reading import Reading, weighted
 from calipers.inference.spaces import Error
@@ -57,11 +58,12 @@ def stream(systems: dict[str, Any], rows: int, size: int) -> Any:
     return batches
 
 
-def both(build: Build, design: str, size: int = 7) -> tuple[Local, Local, dict[str, Any]]:
+def both(build: Build, design: str, size: int = 7) -> tuple[Passes, Passes, dict[str, Any]]:
     d = data(design, 60, 5)
     systems = whole(build, d)
     measures = measures_of(build)
-    return Local.of_memory(systems, measures), Local(stream(systems, 60, size), measures), systems
+    many = Passes(Local(stream(systems, 60, size)), systems, measures)
+    return Passes.of_memory(systems, measures), many, systems
 
 
 def equal(a: Any, b: Any, tolerance: float) -> None:
@@ -98,7 +100,7 @@ def test_memory_is_one_batch_and_nothing_is_copied(build: Build) -> None:
             assert statistic is own.settled() or not isinstance(own, type(statistic))
 
 
-def known(local: Local) -> set[tuple[str, str]]:
+def known(local: Passes) -> set[tuple[str, str]]:
     return {(name, str(measure)) for name, measure in local.influences}
 
 
@@ -107,7 +109,10 @@ def known(local: Local) -> set[tuple[str, str]]:
 def test_rows_of_batches_move_numbers_as_in_memory(build: Build, design: str) -> None:
     """Row by row, given the statistics of all rows: before anything is added up."""
     _, many, systems = both(build, design)
-    rows = [{asked: of.moved for asked, of in batch.items()} for batch in many.rows()]
+    rows = [
+        {asked: of.moved for asked, of in batch.items()}
+        for batch in map(many.moving, many.engine._batches())
+    ]
     assert rows[0]
     for name, measure in rows[0]:
         column = np.concatenate([batch[name, measure] for batch in rows])
@@ -126,7 +131,7 @@ def error(reading: Reading) -> float:
     return found.se
 
 
-def streamed(local: Local, systems: dict[str, Any]) -> dict[Any, Reading]:
+def streamed(local: Passes, systems: dict[str, Any]) -> dict[Any, Reading]:
     """Readings as in memory, of which influence is that of the stream."""
     from dataclasses import replace
 
@@ -187,7 +192,7 @@ def test_differences_of_what_is_nearly_equal_keep_their_digits() -> None:
         for name, column in zip("abc", columns, strict=True)
     }
     measure = parse("MSE")
-    many = Local(stream(systems, 400, 90), [measure])
+    many = Passes(Local(stream(systems, 400, 90)), systems, [measure])
     found = {name: of for (name, _), of in many.influences.items()}
     losses = {name: (s.predicted - truth) ** 2 for name, s in systems.items()}
     for first, second, tolerance in (("a", "b", 1e-8), ("b", "a", 1e-8), ("b", "c", 1e-2)):

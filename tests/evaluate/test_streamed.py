@@ -179,7 +179,7 @@ def test_any_number_of_threads_gives_the_same_digits(
         ev = cal.classification("y", probability=["near", "far"], data=path, engine="stream")
         return ev.to_json()
 
-    import calipers.evaluate.streamed as module
+    import calipers.engines.local as module
 
     whole = found()
     monkeypatch.setattr(module, "MOST_THREADS", 1)

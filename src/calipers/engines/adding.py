@@ -8,18 +8,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import numpy as np
+
+from calipers.engines.base import Partial, itself
 from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from calipers.statistics import FloatArray
 
 T = TypeVar("T", bound=Any)
 R = TypeVar("R")
-
-
-def itself(given: Any) -> Any:
-    """What is given."""
-    return given
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ def ordered(work: Callable[[Any], R], items: Iterable[Any], threads: int) -> Ite
 
 
 @dataclass(frozen=True)
-class Weighed:
+class Weighed(Partial):
     """Σw, Σw², the least and the largest weight of rows; of rows that count once, their number."""
 
     total: float
@@ -94,3 +94,36 @@ class Weighed:
     def uneven(self) -> bool:
         """Whether rows weigh differently."""
         return self.least < self.most
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct(Partial):
+    """The distinct values of columns, in the order in which they come: Arrow IPC, in bytes."""
+
+    stored: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, values: Any) -> Distinct:
+        """Of an array of Arrow."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = pc.unique(values)
+        if pa.types.is_dictionary(found.type):
+            found = found.dictionary_decode()
+        batch, sink = pa.record_batch([found], ["values"]), pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        return cls(np.frombuffer(sink.getvalue(), np.uint8))
+
+    @property
+    def values(self) -> Any:
+        """An array of Arrow."""
+        import pyarrow as pa
+
+        return pa.ipc.open_stream(pa.py_buffer(self.stored)).read_all()["values"].combine_chunks()
+
+    def __add__(self, other: Distinct) -> Distinct:
+        import pyarrow as pa
+
+        return Distinct.of(pa.concat_arrays([self.values, other.values]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -23,12 +23,6 @@ Asked: TypeAlias = "tuple[str, Measure]"
 
 #: A variance is looked for once more below this share of the parts that it is made of.
 CANCELS = 1e-10
-
-
-def without_rows(moved: Mapping[Asked, Influence]) -> dict[Asked, Influence]:
-    """The influences without their rows, which only say what space they are of."""
-    none = np.zeros(0)
-    return {own: replace(of, column=none) for own, of in moved.items()}
 
 
 def inner_products(columns: Sequence[FloatArray]) -> FloatArray:
@@ -137,12 +131,10 @@ def sums_by_cluster(of: Influence) -> FloatArray:
     return np.stack([np.bincount(place, column, 2 * clusters.size) for column in columns])
 
 
-def of_clusters(of: Influence, sums: FloatArray) -> Influence:
+def of_clusters(sums: FloatArray, name: str, *, pairs: bool) -> Influence:
     """Influence from :func:`sums_by_cluster` of all rows."""
     moved, weight = sums
     size = len(moved) // 2
     place = np.arange(2 * size)
     clusters = Clusters((place % size).astype(np.uint32), size, weight)
-    pairs = isinstance(of.space, ByClass) and of.space.pairs
-    space = OfClusters(None, clusters, positive=place >= size, pairs=pairs)
-    return replace(of, column=moved, space=space)
+    return Influence(moved, OfClusters(None, clusters, positive=place >= size, pairs=pairs), name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.columns import Ids
-from calipers.engines.local import Local
+from calipers.engines.passes import Passes
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import of_rows
 from calipers.progress import over
@@ -47,7 +47,7 @@ class Rows:
 
     def estimates(self) -> Iterator[Estimate]:
         """All measures of all systems."""
-        engine = Local.of_memory(self.by_name, self.measures)
+        engine = Passes.of_memory(self.by_name, self.measures)
         asked = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in over(asked, "measuring"):
             yield estimate(self.by_name[name], measure, engine.reading(name, measure))
@@ -57,7 +57,7 @@ class Rows:
     ) -> Iterator[tuple[tuple[str, str], Measure, Reading]]:
         """The first system of each pair minus the second on every measure that has a direction."""
         under = {name: system.under(settings) for name, system in self.by_name.items()}
-        engine = Local.of_memory(under, self.directed)
+        engine = Passes.of_memory(under, self.directed)
         for pair in pairs:
             for measure in self.directed:
                 first, second = (engine.reading(name, measure) for name in pair)

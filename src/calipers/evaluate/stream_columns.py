@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.data import streams
 from calipers.data.columns import system_name
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.streams import Batch, Stream, budget, is_large
-from calipers.progress import over_rows
+from calipers.engines.adding import Distinct
+from calipers.engines.base import Engine
+from calipers.engines.local import Streams
 from calipers.results.estimate import UNNAMED
 
 #: The engines that a verb may be told, and what they are.
@@ -44,13 +45,20 @@ def _is_files(data: Any) -> bool:
         return bool(data) and all(isinstance(path, str | os.PathLike) for path in data)
     kind = type(data)
     named = "Dataset" in kind.__name__ or kind.__name__ == "RecordBatchReader"
-    return isinstance(data, Stream) or (kind.__module__.split(".")[0] == "pyarrow" and named)
+    return isinstance(data, Stream | Engine) or (
+        kind.__module__.split(".")[0] == "pyarrow" and named
+    )
 
 
 def _is_several(path: str) -> bool:
     # A text that is too long for a path is none, which a method of Path does not say.
     folder, there = os.path.isdir(path), os.path.exists(path)  # noqa: PTH110, PTH112
     return folder or ("*" in path and not there)
+
+
+def engine_of(data: Any) -> Engine:
+    """The engine that has the rows."""
+    return data if isinstance(data, Engine) else Streams(Stream.of(data))
 
 
 def _flat(given: Any) -> list[str]:
@@ -66,7 +74,7 @@ class Columns:
     """The columns of a stream by what they are: one of its truth, weights and clusters; of each
     system one of each kind of what it says."""
 
-    stream: Stream
+    stream: Engine
     truth: str
     #: Of each kind the column of each system, or a column for each class.
     said: Mapping[str, Mapping[str, str | Mapping[str, str]]]
@@ -92,7 +100,7 @@ class Columns:
                     f"{name}= takes all rows in memory, which engine='stream' does not have; leave "
                     "it out, or take engine='memory'"
                 )
-        stream = Stream.of(data)
+        stream = engine_of(data)
         columns = {
             kind: _by_system(given, kind, stream)
             for kind, given in said.items()
@@ -117,7 +125,7 @@ class Columns:
         return list(dict.fromkeys(name for of in self.said.values() for name in of))
 
 
-def _one(given: Any, what: str, stream: Stream) -> str | None:
+def _one(given: Any, what: str, stream: Engine) -> str | None:
     if given is None:
         return None
     if not isinstance(given, str):
@@ -127,7 +135,7 @@ def _one(given: Any, what: str, stream: Stream) -> str | None:
     return given
 
 
-def _columns(given: Any, what: str, stream: Stream) -> str | dict[str, str] | None:
+def _columns(given: Any, what: str, stream: Engine) -> str | dict[str, str] | None:
     """One column; or a column for each class, as a dict or as ``p_*``."""
     if isinstance(given, Mapping):
         named = ((str(name), _one(column, what, stream)) for name, column in given.items())
@@ -142,7 +150,7 @@ def _columns(given: Any, what: str, stream: Stream) -> str | dict[str, str] | No
     return _one(given, what, stream)
 
 
-def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str | Mapping[str, str]]:
+def _by_system(given: Any, kind: str, stream: Engine) -> dict[str, str | Mapping[str, str]]:
     columns: Mapping[str, Any]
     if isinstance(given, Mapping):
         columns = {str(name): column for name, column in given.items()}
@@ -156,31 +164,38 @@ def _by_system(given: Any, kind: str, stream: Stream) -> dict[str, str | Mapping
     return {name: column for name, column in found.items() if column is not None}
 
 
-def looked_through(stream: Stream, columns: Sequence[str], what: str) -> Iterator[Batch]:
-    """The batches of a pass, which whoever watches sees go by."""
-    found = stream.batches(columns, streams.ROWS)
-    return over_rows(found, what, stream.rows, lambda batch: batch.rows)
-
-
 #: Of more distinct values, a column is none of classes.
 MOST_CLASSES = 10_000
 
 
-def distinct(stream: Stream, column: str, what: str) -> Any:
-    """The distinct labels of a column, in a look at it alone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+@dataclass(frozen=True)
+class _Few:
+    """Keeps the number of classes within bounds."""
 
-    if not stream.again:
+    what: str
+
+    def __call__(self, found: Distinct) -> Distinct:
+        if len(found.values) > MOST_CLASSES:
+            raise InputError(f"{self.what}: has more than {MOST_CLASSES:,} classes")
+        return found
+
+
+@dataclass(frozen=True)
+class Values:
+    """The distinct values of a column of a batch."""
+
+    column: str
+
+    def __call__(self, batch: Batch) -> Distinct:
+        """Of a batch."""
+        return Distinct.of(batch.columns[self.column])
+
+
+def distinct(rows: Engine, column: str, what: str) -> Any:
+    """The distinct labels of a column, in a look at it alone."""
+    if not rows.again:
         raise InputError(
-            f"{stream.name}: can be read only once: name the classes, as in labels=[0, 1]"
+            f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
-    found: Any = None
-    for batch in looked_through(stream, [column], f"finding classes in {column}"):
-        new = pc.unique(batch.columns[column])
-        if pa.types.is_dictionary(new.type):
-            new = new.dictionary_decode()
-        found = new if found is None else pc.unique(pa.concat_arrays([found, new]))
-        if len(found) > MOST_CLASSES:
-            raise InputError(f"{what}: has more than {MOST_CLASSES:,} classes")
-    return found.drop_null()
+    found = rows.reduce(Values(column), [column], _Few(what), f"finding classes in {column}")
+    return found.values.drop_null()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +12,14 @@ import numpy as np
 
 from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
 from calipers.data.errors import InputError
-from calipers.data.streams import Batch, Stream
-from calipers.engines.adding import itself
-from calipers.engines.local import Local
+from calipers.data.streams import Batch
+from calipers.engines.base import Engine, itself
+from calipers.engines.passes import Passes
+from calipers.engines.work import Built
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, provenance
-from calipers.evaluate.stream_columns import Columns, looked_through
+from calipers.evaluate.stream_columns import Columns, Values
 from calipers.inference.clusters import Clusters
 from calipers.once import cached_property
 from calipers.results import Evaluation
@@ -50,9 +50,6 @@ _A_SCORE = 40
 #: How messages tell a row.
 _ROW = re.compile(r"(?<=\brow )\d+")
 
-#: Threads, if there are as many processors.
-MOST_THREADS = 8
-
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -63,6 +60,92 @@ class Part:
     weight: Any
     clusters: tuple[Any, int] | None
     rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """Makes parts of batches, here or in another process."""
+
+    columns: Columns
+    #: The names of all clusters.
+    clusters: Any
+
+    def __call__(self, batch: Batch) -> Part:
+        """The rows of a batch, by what they are."""
+        c = self.columns
+        columns = self._complete(batch) if c.missing == "drop" else batch.columns
+        truth = columns[c.truth]
+        return Part(
+            truth,
+            {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()},
+            None if c.weight is None else columns[c.weight],
+            None if c.cluster is None else self._clusters(columns[c.cluster]),
+            len(truth),
+        )
+
+    @staticmethod
+    def _complete(batch: Batch) -> dict[str, Any]:
+        """The rows without missing values."""
+        import pyarrow as pa
+
+        lost = np.zeros(batch.rows, bool)
+        for name, column in batch.columns.items():
+            lost |= missing_rows(column, name)
+        if not lost.any():
+            return batch.columns
+        kept = pa.array(~lost)
+        return {name: column.filter(kept) for name, column in batch.columns.items()}
+
+    def _clusters(self, column: Any) -> tuple[Any, int]:
+        import pyarrow.compute as pc
+
+        if column.null_count:
+            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(f"cluster: is missing in row {row}")
+        names = self.clusters
+        return pc.index_in(column, value_set=names).to_numpy().astype(np.uint32), len(names)
+
+
+@dataclass(frozen=True, eq=False)
+class Builds:
+    """Makes systems of batches, here or in another process."""
+
+    read: Read
+    build: Callable[[Part], Mapping[str, System]]
+
+    def __call__(self, batch: Batch) -> Built:
+        """Of a batch."""
+        try:
+            part = self.read(batch)
+            return Built(self.build(part), batch.rows - part.rows)
+        except InputError as error:
+            # Rows of a batch are told by their number in the whole.
+            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
+            raise InputError(f"{batch.where}: {told}") from None
+
+
+@dataclass(frozen=True)
+class Within:
+    """Keeps a sum of statistics within the memory."""
+
+    memory: int
+
+    def __call__(self, statistic: Any) -> Any:
+        """The statistic, or one that takes less."""
+        if isinstance(statistic, GatheredScores):
+            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
+            return statistic if few else self(statistic.settled())
+        if isinstance(statistic, ScoreTable):
+            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
+            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
+        if isinstance(statistic, NumberRows):
+            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
+            if size > self.memory / 2:
+                raise InputError(
+                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
+                    "GiB so far; leave them out, or allow more with memory="
+                )
+        return statistic
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +163,9 @@ class Streamed:
     memory: int
     constant: Callable[[Streamed, str, Measure], float]
     known: Callable[[Mapping[str, Any]], Any]
-    _lost: dict[int, int] = field(default_factory=dict)
+    #: Systems of the same kinds on any rows.
+    like: Mapping[str, System]
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
-    _passes: list[int] = field(default_factory=list)
 
     # --- What comparisons ask of a source --------------------------------------------------------
 
@@ -94,7 +177,7 @@ class Streamed:
     @property
     def notes(self) -> tuple[str, ...]:
         """How the rows were read, and what was left out of them."""
-        stream, lost = self.columns.stream, sum(self._lost.values())
+        stream, lost = self.columns.stream, self.engine.passed.lost
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
         read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
@@ -136,100 +219,31 @@ class Streamed:
     # --- How it is read ---------------------------------------------------------------------------
 
     @cached_property
-    def engine(self) -> Local:
+    def engine(self) -> Passes:
         """Both passes."""
-        return Local(
-            self._batches,
+        return Passes(
+            self.columns.stream,
+            self.like,
             self.measures,
-            build=self._built,
-            threads=min(os.cpu_count() or 1, MOST_THREADS),
-            again=self.columns.stream.again,
-            bounded=self._bounded,
-            beside=self.known,
+            Builds(self.rows, self.build),
+            self.columns.names,
+            Within(self.memory),
+            self.known,
         )
 
-    def _batches(self) -> Iterator[Batch]:
-        self._passes.append(0)
-        return looked_through(self.columns.stream, self.columns.names, f"pass {len(self._passes)}")
-
-    def parts(self) -> Iterator[Part]:
-        """The rows, some at a time."""
-        return map(self._part, self._batches())
-
-    def _built(self, batch: Batch) -> Mapping[str, System]:
-        try:
-            return self.build(self._part(batch))
-        except InputError as error:
-            # Rows of a batch are told by their number in the whole.
-            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
-            raise InputError(f"{batch.where}: {told}") from None
-
-    def _part(self, batch: Batch) -> Part:
-        c, columns = self.columns, batch.columns
-        if c.missing == "drop":
-            columns = self._complete(batch)
-        truth = columns[c.truth]
-        return Part(
-            truth,
-            {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()},
-            None if c.weight is None else columns[c.weight],
-            None if c.cluster is None else self._clusters(columns[c.cluster]),
-            len(truth),
-        )
-
-    def _complete(self, batch: Batch) -> dict[str, Any]:
-        """The rows without missing values."""
-        import pyarrow as pa
-
-        lost = np.zeros(batch.rows, bool)
-        for name, column in batch.columns.items():
-            lost |= missing_rows(column, name)
-        self._lost[batch.first] = int(lost.sum())
-        if not lost.any():
-            return batch.columns
-        kept = pa.array(~lost)
-        return {name: column.filter(kept) for name, column in batch.columns.items()}
+    @cached_property
+    def rows(self) -> Read:
+        """How parts are made of batches."""
+        return Read(self.columns, self._cluster_names)
 
     @cached_property
     def _cluster_names(self) -> Any:
         """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        assert self.columns.cluster is not None
-        found: Any = None
-        for batch in looked_through(
-            self.columns.stream, [self.columns.cluster], "finding clusters"
-        ):
-            names = pc.unique(batch.columns[self.columns.cluster])
-            found = names if found is None else pc.unique(pa.concat_arrays([found, names]))
-        return found.drop_null()
-
-    def _clusters(self, column: Any) -> tuple[Any, int]:
-        import pyarrow.compute as pc
-
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(f"cluster: is missing in row {row}")
-        names = self._cluster_names
-        return pc.index_in(column, value_set=names).to_numpy().astype(np.uint32), len(names)
-
-    def _bounded(self, statistic: Any) -> Any:
-        """A sum of statistics that keeps within the memory."""
-        if isinstance(statistic, GatheredScores):
-            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
-            return statistic if few else self._bounded(statistic.settled())
-        if isinstance(statistic, ScoreTable):
-            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
-            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
-        if isinstance(statistic, NumberRows):
-            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
-            if size > self.memory / 2:
-                raise InputError(
-                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
-                    "GiB so far; leave them out, or allow more with memory="
-                )
-        return statistic
+        column = self.columns.cluster
+        if column is None:
+            return None
+        found = self.columns.stream.reduce(Values(column), [column], what="finding clusters")
+        return found.values.drop_null()
 
     # --- What comes of it -------------------------------------------------------------------------
 
@@ -300,7 +314,7 @@ def evaluated(
     conventions: Mapping[str, Any],
     notes: Sequence[str] = (),
     inputs: Sequence[Any] = (),
-    shown: Callable[[Local], Mapping[str, Any]] = itself,
+    shown: Callable[[Passes], Mapping[str, Any]] = itself,
 ) -> Evaluation:
     """The evaluation of a stream; ``shown`` gives what is drawn."""
     settings = source.settings
@@ -324,8 +338,8 @@ def evaluated(
     told = {
         **conventions,
         "weighted": source.columns.weight is not None,
-        "engine": "stream",
-        **({} if source.columns.cluster is None else {"clusters": len(source._cluster_names)}),
+        "engine": source.columns.stream.kind,
+        **({} if source.columns.cluster is None else {"clusters": len(source.rows.clusters)}),
     }
     return Evaluation(
         task=task,
@@ -349,7 +363,7 @@ def evaluated(
     )
 
 
-def files_of(stream: Stream) -> list[Any]:
+def files_of(stream: Engine) -> list[Any]:
     """Where the rows came from, as provenance has it."""
     from calipers.data.trec import Origin
 
@@ -360,7 +374,7 @@ def files_of(stream: Stream) -> list[Any]:
     return [origin(name) for name in stream.files or (stream.name,)]
 
 
-def statistics_of(engine: Local, kind: type) -> dict[str, Any]:
+def statistics_of(engine: Passes, kind: type) -> dict[str, Any]:
     """A statistic of this kind of each system that has one."""
     found: dict[str, Any] = {}
     for (name, _), statistic in engine.statistics.items():

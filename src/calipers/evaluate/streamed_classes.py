@@ -36,7 +36,7 @@ from calipers.systems.binary import System
 from calipers.systems.thresholds import Rule
 
 if TYPE_CHECKING:
-    from calipers.engines.local import Local
+    from calipers.engines.passes import Passes
     from calipers.evaluate.kept import Baseline
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -109,11 +109,11 @@ def _of_two(
         system.check(chosen)
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
-        constant=partial(_constant, build), known=_of_class,
+        constant=partial(_constant, build), known=_of_class, like=template,
     )  # fmt: skip
     names = classes.names
 
-    def shown_of(engine: Local) -> dict[str, Any]:
+    def shown_of(engine: Passes) -> dict[str, Any]:
         matrices = statistics_of(engine, ConfusionMatrix)
         tables = statistics_of(engine, ScoreTable)
         weighted = columns.weight is not None or columns.cluster is not None

@@ -30,7 +30,7 @@ from calipers.statistics import ConfusionMatrix, FloatArray
 from calipers.systems.classes import ClassSystem, Problem
 
 if TYPE_CHECKING:
-    from calipers.engines.local import Local
+    from calipers.engines.passes import Passes
     from calipers.evaluate.kept import Baseline
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -60,10 +60,10 @@ def of_many_classes(
         system.check(chosen)
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
-        constant=partial(_constant, build), known=_sizes,
+        constant=partial(_constant, build), known=_sizes, like=template,
     )  # fmt: skip
 
-    def shown(engine: Local) -> dict[str, Any]:
+    def shown(engine: Passes) -> dict[str, Any]:
         matrices = statistics_of(engine, ConfusionMatrix)
         return {"confusions": tuple(confusion(n, m, settings) for n, m in matrices.items())}
 

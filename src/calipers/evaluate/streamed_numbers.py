@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.data.arrays import as_quantities
+from calipers.engines.base import Partial
 from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns
-from calipers.evaluate.streamed import Part, Streamed, clusters_of, evaluated, files_of, weights_of
+from calipers.evaluate.streamed import (
+    Part,
+    Read,
+    Streamed,
+    clusters_of,
+    evaluated,
+    files_of,
+    weights_of,
+)
 from calipers.measures.regression import weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments
@@ -19,6 +28,7 @@ from calipers.systems.base import NAN
 from calipers.systems.numbers import Predictions
 
 if TYPE_CHECKING:
+    from calipers.data.streams import Batch
     from calipers.evaluate.kept import Baseline
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
@@ -38,10 +48,11 @@ def of_numbers(
     """How near predicted numbers come to the truth, batch by batch."""
     chosen = choose_measures(measures, default, "regression")
     none = np.zeros(2)
-    for name in columns.systems:
-        Predictions(name, none, none, None, settings).check(chosen)
+    like = {name: Predictions(name, none, none, None, settings) for name in columns.systems}
+    for system in like.values():
+        system.check(chosen)
     build = _Build(settings, tuple(chosen))
-    source = Streamed(columns, build, chosen, settings, memory, _constant, _of_truth)
+    source = Streamed(columns, build, chosen, settings, memory, _constant, _of_truth, like)
     return evaluated(
         "regression",
         source,
@@ -98,13 +109,36 @@ def _constant(source: Streamed, system: str, measure: Measure) -> float:
 
     def compute() -> dict[Measure, float]:
         mean, c = source.engine.passed.beside.mean, source.columns
-        sums: dict[Measure, Moments] = {}
-        alone = replace(c, said={"predicted": {"truth": c.truth}}, cluster=None)
-        for part in replace(source, columns=alone).parts():
-            truth, weight, _ = _truth(part.truth, part.weight)
-            for m in by_mean:
-                own = Moments.from_rows(m.losses(truth, np.full(len(truth), mean)), weight)
-                sums[m] = sums[m] + own if m in sums else own
-        return {m: float(m.apply(of)) for m, of in sums.items()}
+        alone = replace(c, said={}, cluster=None)
+        work = _Losses(Read(alone, None), mean, tuple(by_mean))
+        found = c.stream.reduce(work, alone.names, what="the best constant")
+        return {m: float(m.apply(of)) for m, of in zip(by_mean, found.moments, strict=True)}
 
     return kept(source, "constant", compute)[measure]
+
+
+@dataclass(frozen=True, eq=False)
+class _Summed(Partial):
+    """Moments of several losses."""
+
+    moments: tuple[Moments, ...]
+
+    def __add__(self, other: _Summed) -> _Summed:
+        both = zip(self.moments, other.moments, strict=True)
+        return _Summed(tuple(one + two for one, two in both))
+
+
+@dataclass(frozen=True, eq=False)
+class _Losses:
+    """What a constant loses on the rows of a batch."""
+
+    read: Read
+    constant: float
+    measures: tuple[Measure, ...]
+
+    def __call__(self, batch: Batch) -> _Summed:
+        part = self.read(batch)
+        truth, weight, _ = _truth(part.truth, part.weight)
+        said = np.full(len(truth), self.constant)
+        own = (Moments.from_rows(m.losses(truth, said), weight) for m in self.measures)
+        return _Summed(tuple(own))

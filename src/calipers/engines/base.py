@@ -1,0 +1,112 @@
+"""What an engine is: where rows lie, and who adds up what is made of them.
+
+An engine has one method, :meth:`Engine.reduce`: work makes something of each batch of rows that
+adds up, and the engine adds it up. Everything else is said once, above it: which statistics there
+are, the two passes, what follows from them. A :class:`Partial` travels as bytes (:func:`sent`), so
+that no engine knows what it carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+P = TypeVar("P", bound="Partial")
+
+
+def itself(given: Any) -> Any:
+    """What is given."""
+    return given
+
+
+class Partial:
+    """What is known of some rows, and added to what is known of others: a frozen dataclass of what
+    :func:`~calipers.statistics.serialised.packed` takes."""
+
+    def __add__(self, other: Self) -> Self:
+        """What is known of the rows of both."""
+        raise NotImplementedError
+
+
+def sent(part: Partial) -> bytes:
+    """As it travels from one process to another."""
+    from calipers.statistics.serialised import packed
+
+    return packed(part)
+
+
+def received(data: bytes) -> Any:
+    """What was sent."""
+    from calipers.statistics.serialised import unpacked
+
+    return unpacked(data, also=tuple(_kinds(Partial)))
+
+
+def _kinds(of: type) -> Iterator[type]:
+    below: list[type] = of.__subclasses__()
+    for kind in below:
+        yield kind
+        yield from _kinds(kind)
+
+
+class Engine:
+    """Rows, and who adds up what is made of them.
+
+    Attributes
+    ----------
+    name
+        What messages and provenance call the rows.
+    names
+        The columns there are.
+    rows
+        How many rows there are; None where nobody knows without counting.
+    again
+        Whether the rows can be looked at more than once.
+    files
+        The files that they come from, in order.
+    kind
+        What the engine is called.
+    """
+
+    kind: str = ""
+    name: str = "the rows"
+    names: tuple[str, ...] = ()
+    rows: int | None = None
+    again: bool = True
+    files: tuple[str, ...] = ()
+
+    def reduce(
+        self,
+        work: Callable[[Any], P],
+        columns: Sequence[str] = (),
+        kept: Callable[[P], P] = itself,
+        what: str = "reading",
+    ) -> P:
+        """What work makes of all batches, added up.
+
+        Batches come with their place, and sums are made in the order of these, so that the same
+        rows give the same digits, whoever is ready first. Which rows make a batch is up to the
+        engine: results differ by rounding and no more.
+
+        Parameters
+        ----------
+        work
+            Makes a partial of a :class:`~calipers.data.streams.Batch`. Engines that have other
+            processes pickle it; what it makes travels as bytes.
+        columns
+            The columns to be read.
+        kept
+            What is kept of a partial, before and after it is added to another: what would grow
+            without end is held within bounds here.
+        what
+            What whoever watches is told.
+
+        Raises
+        ------
+        InputError
+            When there is no row, or work raises it; of several the first by the place of the rows.
+        """
+        raise NotImplementedError

@@ -1,0 +1,199 @@
+"""Two passes over rows, wherever these are.
+
+Pass one adds up the statistics of the batches, which are all that values need. Pass two maps each
+row to its influence, given the statistics of all rows, and keeps inner products of these, k² for k
+readings, or sums by cluster where rows come in clusters. What comes out of it is influence as that
+of rows in memory is, an element of a space whose norm is the standard error, and the algebra of
+readings takes it as it is. It is made when something asks for it: the error of most numbers of one
+system follows from the statistics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from calipers.engines.base import Engine, itself
+from calipers.engines.local import Local
+from calipers.engines.reduced import Asked, Reduced, as_combination, of_clusters
+from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, Second
+from calipers.inference import intervals
+from calipers.inference.spaces import Influence
+from calipers.once import cached_property
+from calipers.readings.whole import applied, of_statistic
+from calipers.statistics import ScoreTable
+from calipers.statistics.base import kish
+
+if TYPE_CHECKING:
+    from calipers.inference.intervals import Interval
+    from calipers.inference.reading import Reading
+    from calipers.inference.settings import Settings
+    from calipers.measures import Measure
+    from calipers.statistics import FloatArray, Statistic
+    from calipers.systems.base import System
+
+#: The influence of rows is looked up in tables of so many scores at most: where there are more,
+#: errors are right to a millionth or so.
+MOST_CELLS = 1 << 20
+
+
+def _of_one_pass() -> Interval:
+    """Of what needs a second look and cannot have it."""
+    return intervals.missing("none", "one_pass")
+
+
+def _nothing(systems: Mapping[str, System]) -> int:
+    return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """Systems by name on the same rows, and the measures that are asked for.
+
+    ``engine`` has the rows, and ``build`` makes systems of a batch of them. ``like`` are systems of
+    the same kinds on any rows. ``bounded`` keeps a sum of statistics from growing without end, and
+    ``beside`` says what else is added up of every batch, whatever the measures.
+    """
+
+    engine: Engine
+    like: Mapping[str, System]
+    measures: Sequence[Measure]
+    build: Callable[[Any], Built] = Built
+    columns: Sequence[str] = ()
+    bounded: Callable[[Any], Any] = itself
+    beside: Callable[[Mapping[str, System]], Any] = _nothing
+    #: The systems on all rows, where these are in memory.
+    memory: Mapping[str, System] | None = None
+    _made: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_memory(cls, systems: Mapping[str, System], measures: Sequence[Measure]) -> Passes:
+        """All rows, as one batch."""
+        return cls(Local(lambda: (systems,)), systems, measures, memory=systems)
+
+    def reading(
+        self, system: str, measure: Measure, settings: Settings | None = None
+    ) -> Reading | None:
+        """A number of all rows and how it varies: from the rows, where they are in memory; else
+        from what was added up, for which influence is known but no replicates are."""
+        if self.memory is not None:
+            return self.memory[system].reading(measure)
+        asked, passed = (system, measure), self.passed
+        if asked not in self.statistics:
+            return None
+        like, statistic = self.like[system], self.statistics[asked]
+        own, settings = like.asked(measure)[1], settings or like.settings
+        made = of_statistic(own, statistic, settings, passed.rows)
+        if made is None:
+            return None
+        sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
+        error, clusters = made.error, None
+        if passed.clustered:
+            found = self.influences.get(asked)
+            clusters = None if found is None else found.space.clusters
+            error = None if found is None else lambda: found.error
+        elif error is None and not self.engine.again:
+            error = _of_one_pass
+        return replace(
+            made,
+            influence=lambda: self.influences.get(asked),
+            error=error,
+            uneven=passed.weight.uneven,
+            clusters=clusters,
+            sizes=lambda: sizes,
+            methods={} if passed.clustered else made.methods,
+            reduced=True,
+            law=None,
+            replicates=None,
+            stratified=None,
+            studentised=None,
+            jackknife=None,
+        )
+
+    def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = itself) -> Any:
+        self._made.append("pass")
+        return self.engine.reduce(work, self.columns, kept, f"pass {len(self._made)}")
+
+    # --- Pass one --------------------------------------------------------------------------------
+
+    @cached_property
+    def _asked(self) -> Mapping[Asked, int]:
+        """A number for the statistic of each measure, the same where measures share one; nothing
+        of measures that take more than one statistic."""
+        asked = [(name, measure) for name in self.like for measure in self.measures]
+        found = [self.like[name].added(measure) for name, measure in asked]  # and so all are alive
+        places: dict[int, int] = {}
+        return {
+            one: places.setdefault(id(statistic), len(places))
+            for one, statistic in zip(asked, found, strict=True)
+            if statistic is not None
+        }
+
+    @cached_property
+    def passed(self) -> Passed:
+        """What the first pass finds."""
+        work = First(self.build, self._asked, self.beside)
+        found: Passed = self._reduced(work, Bounded(self.bounded))
+        return found.settled(self.bounded)
+
+    @cached_property
+    def statistics(self) -> Mapping[Asked, Statistic]:
+        """What each measure is a formula over, of all rows; nothing of measures that take more than
+        one statistic."""
+        return {asked: self.passed.statistics[number] for asked, number in self._asked.items()}
+
+    @cached_property
+    def values(self) -> dict[Asked, float]:
+        """The value of each measure."""
+        return {asked: self._value(*asked) for asked in self.statistics}
+
+    def _value(self, system: str, measure: Measure) -> float:
+        found = self.reading(system, measure)
+        if found is not None:
+            return found.value
+        statistic = self.statistics[system, measure]
+        own = self.like[system].asked(measure)[1]
+        return float(applied(own, statistic).apply(statistic))
+
+    # --- Pass two --------------------------------------------------------------------------------
+
+    @cached_property
+    def moving(self) -> Moving:
+        """How much each row of a batch moves each number, as far as that is known."""
+        few: dict[int, Statistic] = {}
+        for of in self.statistics.values():
+            if id(of) not in few:
+                few[id(of)] = of.compress(MOST_CELLS) if isinstance(of, ScoreTable) else of
+        return Moving(self.build, {asked: few[id(of)] for asked, of in self.statistics.items()})
+
+    @cached_property
+    def influences(self) -> Mapping[Asked, Influence]:
+        """How all rows move each number; nothing where there is no second look at them."""
+        if not self.engine.again:
+            return {}
+        found = self._reduced(Second(self.moving))
+        asked = list(self.statistics)
+        if found.sums:
+            return {
+                asked[k]: of_clusters(sums, found.spaces[k].name, pairs=found.spaces[k].pairs)
+                for k, sums in found.sums.items()
+            }
+        if not found.spaces:
+            return {}
+        space, known = Reduced(products=found.products, again=self._again), list(found.spaces)
+        own = [asked[k] for k in known]
+        return {
+            one: Influence(
+                as_combination(one, own),
+                replace(space, freedom=found.spaces[k].degrees),
+                found.spaces[k].name,
+            )
+            for k, one in zip(known, own, strict=True)
+        }
+
+    def _again(self, combination: FloatArray) -> float:
+        """The squared norm of one combination of the columns, added up row by row in a pass of its
+        own."""
+        norm: Norm = self._reduced(self.moving.norm(combination))
+        return norm.squares

@@ -1,0 +1,179 @@
+"""What is made of each batch in either pass: all that another process is sent, and sends back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.engines.adding import Weighed
+from calipers.engines.base import Partial
+from calipers.engines.reduced import Asked, inner_products, kept_columns, sums_by_cluster
+from calipers.inference.spaces import ByClass, Influence
+from calipers.statistics.base import dot
+
+if TYPE_CHECKING:
+    from calipers.statistics import FloatArray, Statistic
+    from calipers.systems.base import System
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """Systems on the rows of a batch, and how many of its rows are left out."""
+
+    systems: Mapping[str, System]
+    lost: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Passed(Partial):
+    """What one pass finds: statistics of all rows, how many rows there are, how many are left out,
+    and what they weigh. ``beside`` is what was asked for besides."""
+
+    statistics: Mapping[int, Statistic]
+    rows: int
+    lost: int
+    weight: Weighed
+    clustered: bool
+    beside: Any
+
+    def __add__(self, other: Passed) -> Passed:
+        statistics = {k: of + other.statistics[k] for k, of in self.statistics.items()}
+        return Passed(
+            statistics,
+            self.rows + other.rows,
+            self.lost + other.lost,
+            self.weight + other.weight,
+            self.clustered,
+            self.beside + other.beside,
+        )
+
+    def settled(self, bounded: Callable[[Any], Any]) -> Passed:
+        """What the statistics stand for, within bounds."""
+        return self._each(lambda of: bounded(of.settled()))
+
+    def _each(self, change: Callable[[Any], Any]) -> Passed:
+        return replace(self, statistics={k: change(of) for k, of in self.statistics.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Keeps the statistics of a pass within bounds."""
+
+    bounded: Callable[[Any], Any]
+
+    def __call__(self, passed: Passed) -> Passed:
+        """What is kept of it."""
+        return passed._each(self.bounded)
+
+
+@dataclass(frozen=True, eq=False)
+class First:
+    """Pass one: the statistics of a batch, by the numbers that ``asked`` gives them."""
+
+    build: Callable[[Any], Built]
+    asked: Mapping[Asked, int]
+    beside: Callable[[Mapping[str, System]], Any]
+
+    def __call__(self, batch: Any) -> Passed:
+        """Of a batch."""
+        built = self.build(batch)
+        systems = built.systems
+        one = next(iter(systems.values()))
+        found: dict[int, Statistic] = {}
+        for (name, measure), number in self.asked.items():
+            if number not in found:
+                statistic = systems[name].added(measure)
+                assert statistic is not None
+                found[number] = statistic
+        weight, clustered = Weighed.of(one.weight, one.number), one.clusters is not None
+        return Passed(found, one.number, built.lost, weight, clustered, self.beside(systems))
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """How much the rows of a batch move each number, given the statistics of all rows."""
+
+    build: Callable[[Any], Built]
+    whole: Mapping[Asked, Statistic]
+
+    def __call__(self, batch: Any) -> dict[Asked, Influence]:
+        """Of a batch."""
+        systems = self.build(batch).systems
+        found = {
+            (name, measure): systems[name].influence(measure, whole)
+            for (name, measure), whole in self.whole.items()
+        }
+        return {asked: of for asked, of in found.items() if of is not None}
+
+    def norm(self, combination: FloatArray) -> Callable[[Any], Norm]:
+        """The squared norm of a combination of the kept columns."""
+        return _Combined(self, combination)
+
+
+@dataclass(frozen=True, eq=False)
+class Kind(Partial):
+    """What influence is called, and what space it is of."""
+
+    name: str
+    degrees: float | None
+    pairs: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Moved(Partial):
+    """What pass two finds: of each number its kind, by its place among all that are asked for; and
+    the inner products of columns, or sums by cluster of each."""
+
+    spaces: Mapping[int, Kind]
+    products: FloatArray
+    sums: Mapping[int, FloatArray]
+
+    def __add__(self, other: Moved) -> Moved:
+        sums = {k: of + other.sums[k] for k, of in self.sums.items()}
+        return Moved(other.spaces, self.products + other.products, sums)
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """Pass two: how much the rows of a batch move all numbers, added up."""
+
+    moving: Moving
+
+    def __call__(self, batch: Any) -> Moved:
+        """Of a batch."""
+        moved = self.moving(batch)
+        places = {asked: k for k, asked in enumerate(self.moving.whole)}
+        spaces = {places[asked]: _kind(of) for asked, of in moved.items()}
+        if any(of.space.clusters is not None for of in moved.values()):
+            sums = {places[asked]: sums_by_cluster(of) for asked, of in moved.items()}
+            return Moved(spaces, np.zeros((0, 0)), sums)
+        return Moved(spaces, inner_products(list(kept_columns(moved).values())), {})
+
+
+def _kind(of: Influence) -> Kind:
+    space = of.space
+    return Kind(of.name, space.degrees, isinstance(space, ByClass) and space.pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Norm(Partial):
+    """A sum of squares."""
+
+    squares: float
+
+    def __add__(self, other: Norm) -> Norm:
+        return Norm(self.squares + other.squares)
+
+
+@dataclass(frozen=True, eq=False)
+class _Combined:
+    moving: Moving
+    combination: FloatArray
+
+    def __call__(self, batch: Any) -> Norm:
+        columns = zip(self.combination, kept_columns(self.moving(batch)).values(), strict=True)
+        of = np.asarray(sum(factor * column for factor, column in columns if factor))
+        return Norm(dot(of, of))
