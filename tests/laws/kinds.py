@@ -4,7 +4,7 @@ would have said. A measure over a known kind of statistic is tested by being in 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from random import Random
@@ -476,7 +476,18 @@ def some_measure(definition: Definition, random: Random) -> Measure:
         assert name in VALUES, f"{definition.name}: what values may {name} take?"
         required = default is inspect.Parameter.empty
         chosen[name] = VALUES[name](random) if required or random.random() < 0.5 else default
-    return definition.bind(chosen)
+    return definition.bind(together(definition, chosen))
+
+
+def together(definition: Definition, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that count beside each other: a base of logarithms, where there is one to choose;
+    of two that say how precision and recall are weighed, the first."""
+    usual, made = definition.parameters, dict(chosen)
+    if "base" in made and made["dcg"] != "log-base":
+        made["base"] = usual["base"]
+    if {"alpha", "beta"} <= made.keys() and made["alpha"] is not None:
+        made["beta"] = usual["beta"]
+    return made
 
 
 def merged(parts: Sequence[Statistic]) -> Any:

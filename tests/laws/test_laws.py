@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure
+from kinds import KINDS, RANDOM, SCORES, WEIGHTS, Kind, merged, same, some_measure, together
 
 from calipers.measures import REASONS, TASKS, Definition, Measure, definitions, parse
 from calipers.measures.reasons import EMPTY_MARGIN
@@ -101,10 +101,11 @@ def edges(definition: Definition) -> list[Measure]:
         "weights": [None, "linear", "quadratic"],
     }
     names = list(definition.parameters)
-    return [
-        definition.bind(dict(zip(names, values, strict=True)))
+    made = (
+        definition.bind(together(definition, dict(zip(names, values, strict=True))))
         for values in product(*(extremes[name] for name in names))
-    ]
+    )
+    return list(dict.fromkeys(made))
 
 
 def defined_or_explained(measure: Measure, statistic: Any) -> None:
@@ -243,6 +244,7 @@ def test_the_perfect_value_is_attained(definition: Definition) -> None:
         "silhouettes": [(0.0, 1.0, 1.0)],
         "agreement": [(0, 0, 0), (1, 1, 1)],
         "dispersion": [(0, -1.0, 0.0), (1, 1.0, 0.0), (1, 1.0, 0.0)],
+        **{f: [(0.0, 0.0, 1.0)] * 40 for f in ("costs", "cost-quantiles")},
         "soft": [((0.5, 0.25, 0.25),) * 2 + (1.0,)],
         "retrieval": [([(2, 3.0), (1, 2.0), (0, 1.0), (-1, 0.5)],)],
     }
@@ -401,7 +403,7 @@ def test_the_scale_of_weights_matters_to_counts_only(kind: Kind, data: st.DataOb
         a, b = (measure.apply(kind.build(definition, r)) for r in (rows, scaled))
         if definition.name.startswith(("RMSCE", "adjusted-R2", "Spiegelhalter", "Hosmer")):
             continue  # a weight of w is w rows, of which both know more the more there are
-        summed = ("TP", "FP", "FN", "TN", "binary-cross-entropy")
+        summed = ("TP", "FP", "FN", "TN", "binary-cross-entropy", "cost-total")
         same(measure, b, a * factor if definition.name in summed else a)
 
 
