@@ -34,6 +34,34 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
     ("ECE", "probabilities: *"): "ECE is biased upward, which turning takes off in part.",
     ("*MSE", "numbers: *"): "Of a heavy tail few data sets hold the largest losses.",
     ("Success*", "topics: *"): "Of few topics a share has few values, and coverage jumps.",
+    ("MAE", "numbers: *"): "Of a heavy tail few data sets hold the largest losses.",
+    (
+        "MSE",
+        "pairs: *ten times as large*",
+    ): "Heavy tails on both sides make a t interval too careful.",
+    (
+        "AP",
+        "areas: *",
+    ): "The share of positives is fixed in these data; the interval allows for one that varies.",
+    (
+        "PR-AUC",
+        "areas: *",
+    ): "The share of positives is fixed in these data; the interval allows for one that varies.",
+    ("AP", "clusters: *"): "Few users have the rows that rank highest.",
+    ("PR-AUC", "weights: *"): "The heaviest rows rank highest, which this error does not know.",
+    (
+        "precision@recall*",
+        "pairs: *",
+    ): "Each replicate chooses its threshold anew, among few positives.",
+    (
+        "*",
+        "pairs: *weighted*",
+    ): "The half topic at either end counts for more where few topics carry the weight.",
+    (
+        "*",
+        "raters: *perfect*",
+    ): "Few items are disagreed on, and half an item is added at either end.",
+    ("*", "pairs: clusters, weak*"): "What chance adds to either is allowed for.",
     ("RR", "topics: RR, nearly perfect*"): "Of few topics with an error the mean has few values.",
     ("micro-*", "topics: precision pooled*"): "Few large topics carry what is pooled.",
     ("pAUC*", "points: *100 rows*"): "So few negatives lie within that FPR: five of fifty.",
