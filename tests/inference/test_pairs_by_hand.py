@@ -525,3 +525,20 @@ def test_topics_pooled() -> None:
     times = drawn_means(10)
     first, second = (times @ hits[n] / (times @ retrieved[n]) for n in "ab")
     assert limits(of_runs("micro-SetP", "percentile")) == near(*ends(first - second))
+
+
+@pytest.mark.parametrize(("rows", "method"), [(99, "Student t, paired"), (100, "normal, paired")])
+def test_a_hundred_rows_are_many(rows: int, method: str) -> None:
+    """From there on a difference of losses is taken as normal; of fewer rows by Student's t."""
+    random = np.random.default_rng(0)
+    truth, first, second = random.normal(size=(3, rows))
+    whole = cal.regression(truth, {"a": first, "b": second}, measures=["MSE"])
+    assert whole.comparison is not None
+    [found] = whole.comparison.differences
+    assert found.method == method
+    moved = (truth - second) ** 2 - (truth - first) ** 2
+    far = stats.t.ppf(0.975, rows - 1) if rows < 100 else stats.norm.ppf(0.975)
+    se = moved.std(ddof=1) / np.sqrt(rows)
+    np.testing.assert_allclose(
+        [found.low, found.high], moved.mean() + far * se * np.array([-1, 1]), rtol=1e-9
+    )
