@@ -80,6 +80,11 @@ class _WithoutPandas:
             raise ModuleNotFoundError("the command works without pandas", name=name)
 
 
+def with_pandas() -> None:
+    """For what cannot do without."""
+    sys.meta_path[:] = [of for of in sys.meta_path if not isinstance(of, _WithoutPandas)]
+
+
 def say(text: str) -> None:
     """A line for people, on stderr; nobody may be there to read it."""
     with suppress(OSError):

@@ -11,12 +11,17 @@ import click
 
 from calipers.cli.files import DASH
 from calipers.cli.options import stacked, text
+from calipers.cli.process import with_pandas
 
 if TYPE_CHECKING:
     from calipers.cli.systems import Systems
+    from calipers.engines.base import Engine
 
 #: How rows may be read.
-ENGINES = ("memory", "stream")
+ENGINES = ("memory", "stream", "spark", "dask")
+
+#: Those whose rows lie in other processes.
+_ELSEWHERE = ("spark", "dask")
 
 _STDIN = (DASH, "/dev/stdin")
 
@@ -36,7 +41,15 @@ engine_options = stacked(
         "--engine",
         type=click.Choice(ENGINES),
         help="Have all rows in memory, or read TABLE in batches: a file of any size, a directory "
-        "or a pattern such as 'day-*.parquet'.  [default: stream where the columns would not fit]",
+        "or a pattern such as 'day-*.parquet'. Or have Spark or Dask read it, on as many machines "
+        "as they have.  [default: stream where the columns would not fit]",
+    ),
+    text(
+        "--master",
+        "URL",
+        "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
+        "server of Spark Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as it "
+        "is configured; for Dask this machine]",
     ),
     text(
         "--memory", "SIZE", "Memory that may be taken, as in 2GB.  [default: half of what is free]"
@@ -48,12 +61,18 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
     """Whether the table is to be read in batches."""
     from calipers.evaluate.stream_columns import in_batches
 
+    if options["master"] is not None and options["engine"] not in _ELSEWHERE:
+        raise click.UsageError("--master goes with --engine spark and --engine dask")
     if options["engine"] is None and table in _STDIN:
+        options.pop("master")
         return False  # nobody knows how large it is
     specs = [truth, *(spec for of in systems.columns.values() for spec in of)]
     specs += [options[key] for key in ("weight", "cluster") if options.get(key)]
     columns = _there(table, specs) if options["engine"] is None else []
-    return in_batches(options["engine"], options["memory"], table, columns)
+    if in_batches(options["engine"], options["memory"], table, columns):
+        return True
+    options.pop("master")
+    return False
 
 
 def _there(table: str, specs: Sequence[str]) -> list[str]:
@@ -80,7 +99,6 @@ def by_name(
 ) -> dict[str, Any]:
     """What a verb takes of a stream: the columns by their names."""
     from calipers.data.columns import system_name
-    from calipers.data.streams import Stream
 
     if systems.tables:
         raise click.UsageError("--system joins tables by their ids, which takes --engine memory")
@@ -88,9 +106,8 @@ def by_name(
         if options.get(key) or others.get(key):
             raise click.UsageError(f"{option} takes all rows in memory: --engine memory")
         options.pop(key, None)
-    options["engine"] = "stream"
-    # A file behind it is read from where it stands, and has no extension.
-    stream = Stream.of(DASH if table in _STDIN else table)
+    stream = _rows(table, options["engine"], options.pop("master"))
+    options["engine"] = None
     made: dict[str, Any] = {"data": stream, "inputs": ()}
     for kind, specs in systems.columns.items():
         found: dict[str, Any] = {}
@@ -102,6 +119,23 @@ def by_name(
         if found:
             made[kind] = found
     return made
+
+
+def _rows(table: str, engine: str | None, master: str | None) -> Engine:
+    """The engine that has the rows of a table."""
+    from calipers.engines import dask, spark
+    from calipers.evaluate.stream_columns import engine_of
+
+    if engine in _ELSEWHERE and table in _STDIN:
+        raise click.UsageError(f"--engine {engine} reads files, not the standard input")
+    if engine in _ELSEWHERE:
+        with_pandas()
+    if engine == "spark":
+        return spark.Spark.of(table, spark.session_of(master))
+    if engine == "dask":
+        dask.connect(master)
+    # A file behind it is read from where it stands, and has no extension.
+    return engine_of(DASH if table in _STDIN else table, engine)
 
 
 def _of_classes(columns: str, labels: Sequence[str] | None, names: Sequence[str]) -> Any:

@@ -16,7 +16,6 @@ from calipers.data.columns import gather
 from calipers.data.confusions import of_cells
 from calipers.data.counts import About, Repeats
 from calipers.data.errors import InputError
-from calipers.data.streams import budget
 from calipers.data.two_classes import (
     Labels,
     names_two,
@@ -174,9 +173,11 @@ def classification(
         ``"memory"`` has all rows in memory, ``"stream"`` reads ``data`` in batches and keeps what
         the measures need: Parquet, CSV, Feather or JSON Lines, several files or a directory of
         them, of any size; columns are then given by their names, and there are two classes. Unless
-        given, a file whose columns would not fit into the memory is streamed.
+        given, a file whose columns would not fit into the memory is streamed. ``"spark"`` and
+        ``"dask"`` have Spark or Dask read paths; their data frames as ``data`` need no word.
     memory
-        What may be taken, in bytes or as ``"2 GB"``; half of what is free unless given.
+        What may be taken, in bytes or as ``"2 GB"``; half of what is free unless given, of Spark
+        and Dask 1 GB in each process.
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
@@ -200,9 +201,9 @@ def classification(
         refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y,
                    "cost": cost}  # fmt: skip
         return of_classes(
-            Columns.of(data, truth, named, weight, cluster, missing, refused), settings,
+            Columns.of(data, truth, named, weight, cluster, missing, refused, engine), settings,
             positive, labels, threshold, measures, undefined, baseline, primary,
-            curves=curves, memory=budget(memory),
+            curves=curves, memory=memory,
         )  # fmt: skip
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said

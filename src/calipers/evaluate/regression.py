@@ -10,7 +10,6 @@ from calipers.data.arrays import as_quantities
 from calipers.data.columns import gather
 from calipers.data.errors import InputError
 from calipers.data.outputs import by_output, named_outputs, only_column, width
-from calipers.data.streams import budget
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimators import are_estimators, check_given, said_of_numbers
@@ -101,9 +100,9 @@ def regression(
                    "id": id, "y": y, "cost": cost}  # fmt: skip
         said = {"predicted": predicted}
         return streamed(
-            Columns.of(data, truth, said, weight, cluster, missing, refused),
+            Columns.of(data, truth, said, weight, cluster, missing, refused, engine),
             settings=settings, measures=measures, default=DEFAULT_MEASURES, baseline=baseline,
-            primary=primary, memory=budget(memory),
+            primary=primary, memory=memory,
         )  # fmt: skip
     if y is not None or are_estimators(truth):
         check_given(truth, predicted, y, {"quantiles": quantiles, "data": data})

@@ -10,13 +10,17 @@ from typing import Any
 from calipers.data.columns import system_name
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.streams import Batch, Stream, budget, is_large
+from calipers.engines import dask, spark
 from calipers.engines.adding import Distinct
 from calipers.engines.base import Engine
 from calipers.engines.local import Streams
+from calipers.engines.partitions import Remote
 from calipers.results.estimate import UNNAMED
 
 #: The engines that a verb may be told, and what they are.
-ENGINES = ("memory", "stream")
+ENGINES = ("memory", "stream", "spark", "dask")
+#: What each process may take where nothing is said: nobody knows how much those of others have.
+_ELSEWHERE = 10**9
 
 
 def in_batches(
@@ -28,11 +32,16 @@ def in_batches(
         raise InputError(f"engine is {engine!r}; {did_you_mean(engine, ENGINES)}")
     if engine == "memory":
         return False
+    if engine in ("spark", "dask") or (engine is None and _elsewhere(data)):
+        return True
     is_path = isinstance(data, str | os.PathLike)
     if engine is None and not (is_path or _is_files(data)):
         return False
     if data is None:
         raise InputError("engine='stream' reads data=, which is not given")
+    if _elsewhere(data):
+        kind = "spark" if spark.is_frame(data) else "dask"
+        raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
     names = [name for given in columns for name in _flat(given)]
@@ -56,9 +65,27 @@ def _is_several(path: str) -> bool:
     return folder or ("*" in path and not there)
 
 
-def engine_of(data: Any) -> Engine:
+def _elsewhere(data: Any) -> bool:
+    """Whether it is a data frame whose rows lie in other processes."""
+    return spark.is_frame(data) or dask.is_frame(data)
+
+
+def engine_of(data: Any, engine: str | None) -> Engine:
     """The engine that has the rows."""
-    return data if isinstance(data, Engine) else Streams(Stream.of(data))
+    if isinstance(data, Engine):
+        return data
+    if data is None:
+        raise InputError(f"engine={engine!r} reads data=, which is not given")
+    if engine == "spark" or (engine is None and spark.is_frame(data)):
+        return spark.Spark.of(data)
+    if engine == "dask" or (engine is None and dask.is_frame(data)):
+        return dask.Dask.of(data)
+    return Streams(Stream.of(data))
+
+
+def allowed(memory: int | str | None, rows: Engine) -> int:
+    """How many bytes each process may take."""
+    return _ELSEWHERE if memory is None and isinstance(rows, Remote) else budget(memory)
 
 
 def _flat(given: Any) -> list[str]:
@@ -92,15 +119,16 @@ class Columns:
         cluster: Any,
         missing: str,
         unsupported: Mapping[str, Any],
+        engine: str | None = None,
     ) -> Columns:
         """As a verb is given them, all by their names."""
+        stream = engine_of(data, engine)
         for name, value in unsupported.items():
             if value is not None:
                 raise InputError(
-                    f"{name}= takes all rows in memory, which engine='stream' does not have; leave "
-                    "it out, or take engine='memory'"
+                    f"{name}= takes all rows in memory, which engine={stream.kind!r} does not "
+                    "have; leave it out, or take engine='memory'"
                 )
-        stream = engine_of(data)
         columns = {
             kind: _by_system(given, kind, stream)
             for kind, given in said.items()

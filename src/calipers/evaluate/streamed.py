@@ -253,8 +253,9 @@ class Streamed:
             for measure in self.measures:
                 made = self.engine.reading(name, measure)
                 if made is None:
+                    kind = self.columns.stream.kind
                     raise InputError(
-                        f"{measure} takes all rows in memory, which engine='stream' does not have"
+                        f"{measure} takes all rows in memory, which engine={kind!r} does not have"
                     )
                 statistic = self.engine.statistics[name, measure]
                 beside = self._beside(name, measure, statistic, made.value)

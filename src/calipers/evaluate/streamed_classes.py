@@ -17,7 +17,7 @@ from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
-from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, distinct
+from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct
 from calipers.evaluate.streamed import (
     Part,
     Streamed,
@@ -55,9 +55,10 @@ def of_classes(
     primary: str | None,
     *,
     curves: bool,
-    memory: int,
+    memory: int | str | None,
 ) -> Evaluation:
     """How well systems tell classes apart, two or more, batch by batch."""
+    most = allowed(memory, columns.stream)
     if labels is not None:
         found = coded(list(labels), "labels")
         found = Coded(tuple(labels), np.arange(len(found.codes)), ordered=True)
@@ -74,11 +75,11 @@ def of_classes(
     if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
         return _of_two(
             columns, settings, _classes(found, positive, labels), threshold, *shared,
-            curves=curves, memory=memory,
+            curves=curves, memory=most,
         )  # fmt: skip
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    return of_many_classes(columns, settings, found, labels, *shared, memory=memory)
+    return of_many_classes(columns, settings, found, labels, *shared, memory=most)
 
 
 def _of_two(

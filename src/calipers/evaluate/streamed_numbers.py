@@ -11,7 +11,7 @@ import numpy as np
 from calipers.data.arrays import as_quantities
 from calipers.engines.base import Partial
 from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
-from calipers.evaluate.stream_columns import Columns
+from calipers.evaluate.stream_columns import Columns, allowed
 from calipers.evaluate.streamed import (
     Part,
     Read,
@@ -43,16 +43,16 @@ def of_numbers(
     default: tuple[str, ...],
     baseline: Baseline,
     primary: str | None,
-    memory: int,
+    memory: int | str | None,
 ) -> Evaluation:
     """How near predicted numbers come to the truth, batch by batch."""
     chosen = choose_measures(measures, default, "regression")
-    none = np.zeros(2)
+    none, most = np.zeros(2), allowed(memory, columns.stream)
     like = {name: Predictions(name, none, none, None, settings) for name in columns.systems}
     for system in like.values():
         system.check(chosen)
     build = _Build(settings, tuple(chosen))
-    source = Streamed(columns, build, chosen, settings, memory, _constant, _of_truth, like)
+    source = Streamed(columns, build, chosen, settings, most, _constant, _of_truth, like)
     return evaluated(
         "regression",
         source,

@@ -1,0 +1,137 @@
+"""Rows in Dask: partitions are worked on where they lie, and what comes of them meets in a tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.errors import InputError, shown
+from calipers.engines.base import P, itself
+from calipers.engines.partitions import Found, Remote, Task
+
+if TYPE_CHECKING:
+    from dask.dataframe import DataFrame
+
+#: So many meet in one process, which makes one of them.
+_MEET = 8
+
+
+class Dask(Remote):
+    """A data frame of Dask."""
+
+    kind = "dask"
+
+    def __init__(self, frame: DataFrame, name: str = "the data frame", files: Sequence[str] = ()):
+        self.frame, self.name, self.files = frame, name, tuple(files)
+        self.names = tuple(map(str, frame.columns))
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"{name}: columns share a name: {', '.join(self.names)}")
+
+    @classmethod
+    def of(cls, given: Any) -> Dask:
+        """The engine that has a data frame, or the tables under paths.
+
+        Parameters
+        ----------
+        given
+            A Dask data frame; a path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory
+            (of Parquet) that the workers see; or a list of paths.
+
+        Raises
+        ------
+        InputError
+            When Dask is not installed, or it cannot read what is given.
+        """
+        if is_frame(given):
+            return cls(given)
+        paths = [given] if isinstance(given, str | os.PathLike) else given
+        if not isinstance(paths, list | tuple) or not all(
+            isinstance(path, str | os.PathLike) for path in paths
+        ):
+            raise InputError(
+                f"{shown(given)} is no table of Dask; expected a data frame of Dask, a path, or "
+                "a list of paths"
+            )
+        files = [os.fspath(path) for path in paths]
+        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        return cls(_read(files, name), name, files)
+
+    def reduce(
+        self,
+        work: Callable[[Any], P],
+        columns: Sequence[str] = (),
+        kept: Callable[[P], P] = itself,
+        what: str = "reading",
+    ) -> P:
+        """As the protocol has it; partitions have their places by their order."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        from calipers.data import streams
+
+        # Sent once, and not with every task.
+        task = delayed(Task(work, kept, streams.ROWS, self.name), traverse=False)
+        partition, met = delayed(_partition), delayed(_met)
+        named = dict(zip(self.names, self.frame.columns, strict=True))
+        frames = self.frame[[named[name] for name in columns]].to_delayed()
+        parts = [partition(task, place, frame) for place, frame in enumerate(frames)]
+        while len(parts) > _MEET:
+            parts = [met(task, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
+        made, found = compute(task, parts)
+        return made.total(part for part in found if part is not None)  # type: ignore[no-any-return]
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a data frame of Dask, which is told without importing it."""
+    module = type(given).__module__
+    return module.startswith("dask") and type(given).__name__ == "DataFrame"
+
+
+def connect(scheduler: str | None) -> None:
+    """Have a scheduler (``tcp://…``) do what is computed from now on; None leaves that as it is."""
+    if scheduler is not None:
+        _installed().Client(scheduler)
+
+
+def _installed() -> Any:
+    try:
+        import dask.dataframe  # noqa: F401
+        import distributed
+    except ImportError:
+        raise InputError("engine='dask' takes Dask: pip install 'calipers[dask]'") from None
+    return distributed
+
+
+def _read(files: Sequence[str], name: str) -> DataFrame:
+    """The tables under paths, which are of the kind that the first says it is."""
+    _installed()
+    import dask.dataframe as dd
+
+    from calipers.data import tables
+
+    kinds = {tables.extension(path)[0] for path in files}
+    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
+    if kinds or kind not in ("parquet", "csv", "tsv", "jsonl"):
+        raise InputError(f"{name}: Dask reads paths of one kind: Parquet, CSV, TSV or JSON Lines")
+    given = files[0] if len(files) == 1 else list(files)
+    try:
+        if kind == "parquet":
+            return dd.read_parquet(given)
+        if kind == "jsonl":
+            return dd.read_json(given, lines=True)
+        return dd.read_csv(given, sep="," if kind == "csv" else "\t")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: {error}") from None
+
+
+def _partition(task: Task, place: int, frame: Any) -> Found | None:
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    return task.partition(place, table.to_batches(max_chunksize=task.rows))
+
+
+def _met(task: Task, parts: Sequence[Found | None]) -> Found | None:
+    found = [part for part in parts if part is not None]
+    return task.merged(found) if found else None

@@ -1,0 +1,122 @@
+"""What a process does with a partition of rows, for engines whose rows lie in other processes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.errors import InputError
+from calipers.engines.adding import Sum
+from calipers.engines.base import Engine, Partial, itself, received, sent
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from calipers.data.streams import Batch
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a partition, as bytes; or what is wrong with its rows."""
+
+    data: bytes = b""
+    wrong: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is done with the rows of a partition, and with what comes of them.
+
+    ``rows`` is how many make a batch, and ``name`` what messages call all of them.
+    """
+
+    work: Callable[[Any], Partial]
+    kept: Callable[[Any], Any]
+    rows: int
+    name: str
+
+    def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> Found | None:
+        """Of the partition at a place; None where it has no rows."""
+        sums: Sum[Any] = Sum(self.kept)
+        found = False
+        try:
+            for batch in self._batches(f"{self.name}, partition {place}", given):
+                sums.add(self.work(batch))
+                found = True
+        except InputError as error:
+            return Found(wrong=str(error))
+        return Found(sent(sums.total)) if found else None
+
+    def merged(self, parts: Iterable[Found]) -> Found:
+        """Of several, in their order; what is wrong with the first that is."""
+        sums: Sum[Any] = Sum(self.kept)
+        try:
+            for part in parts:
+                if part.wrong:
+                    return part
+                sums.add(received(part.data))
+        except InputError as error:
+            return Found(wrong=str(error))
+        return Found(sent(sums.total))
+
+    def total(self, parts: Iterable[Found]) -> Any:
+        """Of all, where it was asked for."""
+        parts = list(parts)
+        if not parts:
+            raise InputError(f"{self.name}: the table has no rows")
+        all_of_them = parts[0] if len(parts) == 1 else self.merged(parts)
+        if all_of_them.wrong:
+            raise InputError(all_of_them.wrong)
+        return received(all_of_them.data)
+
+    def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+        """As many rows to a batch as a process works on best, whatever they come in."""
+        held: list[pa.RecordBatch] = []
+        first = count = 0
+        for batch in given:
+            if batch.num_rows:
+                held.append(batch)
+                count += batch.num_rows
+            if count >= self.rows:
+                yield _joined(held, first, where)
+                first, count, held = first + count, 0, []
+        if held:
+            yield _joined(held, first, where)
+
+
+def _joined(held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
+    import pyarrow as pa
+
+    from calipers.data.streams import Batch
+
+    names = held[0].schema.names
+    columns = {
+        name: pa.concat_arrays([of.column(k) for of in held]) for k, name in enumerate(names)
+    }
+    return Batch(columns, first, where)
+
+
+class Elsewhere(Engine):
+    """An engine as it is known in another process: by its name."""
+
+    def __init__(self, kind: str, name: str, names: tuple[str, ...]) -> None:
+        self.kind, self.name, self.names = kind, name, names
+
+    def reduce(
+        self,
+        work: Callable[[Any], Any],
+        columns: Sequence[str] = (),
+        kept: Callable[[Any], Any] = itself,
+        what: str = "reading",
+    ) -> Any:
+        """Not here."""
+        raise InputError(f"{self.name}: is where engine={self.kind!r} has it, and not here")
+
+
+class Remote(Engine):
+    """An engine whose rows lie in other processes. What it sends there knows of it no more than its
+    name."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Elsewhere, (self.kind, self.name, self.names)

@@ -1,0 +1,194 @@
+"""Rows in Spark: partitions are worked on where they lie, and what comes of them meets in a tree.
+
+Only data frames are asked for anything, never their RDDs, so that Spark Connect works as well.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from calipers.data.errors import InputError, shown
+from calipers.engines.base import P, itself
+from calipers.engines.partitions import Found, Remote, Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+#: What travels: of the partition at a place (later of a group of such) its data in pieces.
+_SCHEMA = "place long, piece int, data binary, wrong string"
+#: Bytes of a piece. A batch of Arrow may have 10,000 rows, and no more than 2 GiB.
+_PIECE = 1 << 17
+#: So many meet in one process, which makes one of them; and how often that is done. What of 1,024
+#: partitions meets here is one.
+_MEET, _LEVELS = 32, 2
+
+
+class Spark(Remote):
+    """A data frame of Spark."""
+
+    kind = "spark"
+
+    def __init__(self, frame: DataFrame, name: str = "the data frame", files: Sequence[str] = ()):
+        self.frame, self.name, self.files = frame, name, tuple(files)
+        self.names = tuple(frame.columns)
+        if len(set(self.names)) < len(self.names):
+            raise InputError(f"{name}: columns share a name: {', '.join(self.names)}")
+        if frame.isStreaming:
+            raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
+
+    @classmethod
+    def of(cls, given: Any, session: SparkSession | None = None) -> Spark:
+        """The engine that has a data frame, or the tables under paths.
+
+        Parameters
+        ----------
+        given
+            A Spark data frame; a path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory
+            (of Parquet) that the cluster sees; or a list of paths.
+        session
+            What reads paths: the active session, or a new one, where it is None.
+
+        Raises
+        ------
+        InputError
+            When PySpark is not installed, or it cannot read what is given.
+        """
+        if is_frame(given):
+            return cls(given)
+        paths = [given] if isinstance(given, str | os.PathLike) else given
+        if not isinstance(paths, list | tuple) or not all(
+            isinstance(path, str | os.PathLike) for path in paths
+        ):
+            raise InputError(
+                f"{shown(given)} is no table of Spark; expected a data frame of Spark, a path, "
+                "or a list of paths"
+            )
+        files = [os.fspath(path) for path in paths]
+        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        return cls(_read(session or session_of(), files, name), name, files)
+
+    def reduce(
+        self,
+        work: Callable[[Any], P],
+        columns: Sequence[str] = (),
+        kept: Callable[[P], P] = itself,
+        what: str = "reading",
+    ) -> P:
+        """As the protocol has it; partitions have their places by the number that Spark gives
+        them."""
+        from pyspark.sql import functions as f
+
+        from calipers.data import streams
+
+        task = Task(work, kept, streams.ROWS, self.name)
+        names = [f.col("`" + name.replace("`", "``") + "`") for name in columns]
+        found = self.frame.select(*names).mapInArrow(_mapped(task), _SCHEMA)
+        for _ in range(_LEVELS):
+            group = f.floor(f.col("place") / _MEET).alias("group")
+            found = (
+                found.select("*", group)
+                .repartition("group")
+                .sortWithinPartitions("group", "place", "piece")
+                .mapInArrow(_met(task), _SCHEMA)
+            )
+        last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
+        return task.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
+
+
+def is_frame(given: Any) -> bool:
+    """Whether it is a data frame of Spark, which is told without importing it."""
+    module = type(given).__module__
+    return module.startswith("pyspark.sql") and type(given).__name__ == "DataFrame"
+
+
+def session_of(master: str | None = None) -> SparkSession:
+    """A session: the active one, or a new one, of a master (``local[4]``, ``spark://…``, ``yarn``)
+    or a server of Spark Connect (``sc://…``)."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError("engine='spark' takes PySpark 4: pip install 'calipers[spark]'") from None
+    active = SparkSession.getActiveSession()
+    if active is not None and master is None:
+        return active
+    builder = SparkSession.builder.appName("calipers")
+    if master is not None:
+        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        # Of many kinds: there is no Java, no such server, no package that it needs.
+        raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
+
+
+def _read(session: SparkSession, files: Sequence[str], name: str) -> DataFrame:
+    """The tables under paths, which are of the kind that the first says it is."""
+    from pyspark.errors import AnalysisException
+
+    from calipers.data import tables
+
+    kinds = {tables.extension(path)[0] for path in files}
+    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
+    if kinds or kind not in ("parquet", "csv", "tsv", "jsonl"):
+        raise InputError(f"{name}: Spark reads paths of one kind: Parquet, CSV, TSV or JSON Lines")
+    reader, paths = session.read, list(files)
+    try:
+        if kind == "parquet":
+            return reader.parquet(*paths)
+        if kind == "jsonl":
+            return reader.json(paths)
+        text = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
+        return reader.options(**text).csv(paths)
+    except AnalysisException as error:
+        raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
+
+
+def _mapped(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        place = 0 if context is None else context.partitionId()
+        part = task.partition(place, given)
+        if part is not None:
+            yield from _rows(place, part)
+
+    return run
+
+
+def _met(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = _parts(given)
+        for group, of in groupby(parts, lambda part: part[0] // _MEET):
+            yield from _rows(group, task.merged(part for _, part in of))
+
+    return run
+
+
+def _rows(place: int, part: Found) -> Iterator[pa.RecordBatch]:
+    """What travels of a partition, a piece at a time."""
+    import pyarrow as pa
+
+    names = [field.split()[0] for field in _SCHEMA.split(", ")]
+    kinds = pa.int64(), pa.int32(), pa.binary(), pa.string()
+    for piece, begin in enumerate(range(0, max(len(part.data), 1), _PIECE)):
+        values = place, piece, part.data[begin : begin + _PIECE], part.wrong
+        columns = [pa.array([of], kind) for of, kind in zip(values, kinds, strict=True)]
+        yield pa.record_batch(columns, names)
+
+
+def _parts(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Found]]:
+    """What came of each partition, of all its pieces, which come in their order."""
+    rows = (row for batch in given for row in _told(batch))
+    for place, pieces in groupby(rows, lambda row: row[0]):
+        found = list(pieces)
+        yield place, Found(b"".join(data for _, data, _ in found), found[0][2])
+
+
+def _told(batch: pa.RecordBatch) -> Iterator[tuple[int, bytes, str]]:
+    columns = (batch.column(name).to_pylist() for name in ("place", "data", "wrong"))
+    return zip(*columns, strict=True)

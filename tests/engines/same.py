@@ -1,0 +1,73 @@
+"""What two engines have to agree in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+
+#: Of each verb a call, and which columns it takes.
+CALLS: dict[str, tuple[str, dict[str, Any]]] = {
+    "two classes": (
+        "classification",
+        {
+            "truth": "y",
+            "probability": ["near", "far"],
+            "measures": ["AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "calibration-slope"],
+        },
+    ),
+    "weighted clusters": (
+        "classification",
+        {
+            "truth": "y", "probability": ["near", "far"], "weight": "w", "cluster": "user",
+            "measures": ["AUC", "log-loss", "F1"],
+        },
+    ),
+    "several classes": (
+        "classification",
+        {"truth": "kind", "probability": {"model": "p_*"}, "weight": "w"},
+    ),
+    "numbers": (
+        "regression",
+        {"truth": "real", "predicted": ["guess", "other"], "measures": ["RMSE", "MAE", "R2"]},
+    ),
+}  # fmt: skip
+
+#: How far slopes go that are differences of a formula: the last digit of a weight is their tenth.
+NUMERICAL = 1e-9
+
+
+def called(name: str, **more: Any) -> cal.Evaluation:
+    """The evaluation of a call."""
+    verb, given = CALLS[name]
+    made: cal.Evaluation = getattr(cal, verb)(**given, **more)
+    return made
+
+
+def same(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
+    """Values, defaults, errors, intervals and differences, to 1e-12; tests and what is drawn as far
+    as that goes."""
+    exact: dict[str, Any] = {"rel": 1e-12, "abs": 1e-13, "nan_ok": True}
+    assert len(list(ours)) == len(list(theirs))
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a.system, a.measure, a.n, a.method) == (b.system, b.measure, b.n, b.method)
+        near = {**exact, "rel": NUMERICAL} if a.measure == "F1" else exact
+        assert (a.value, a.default) == pytest.approx((b.value, b.default), **exact), a.measure
+        limits = a.standard_error, a.low, a.high
+        assert limits == pytest.approx((b.standard_error, b.low, b.high), **near), a.measure
+    for one, other in zip(ours.confusions, theirs.confusions, strict=True):
+        np.testing.assert_allclose(one.counts, other.counts, rtol=1e-12)
+    assert (ours.comparison is None) == (theirs.comparison is None)
+    if ours.comparison is None or theirs.comparison is None:
+        return
+    for d, e in zip(ours.comparison.differences, theirs.comparison.differences, strict=True):
+        assert (d.measure, d.system, d.test, d.method) == (e.measure, e.system, e.test, e.method)
+        near = {**exact, "rel": NUMERICAL} if d.measure == "F1" else exact
+        limits = d.value, d.standard_error, d.low, d.high
+        assert limits == pytest.approx((e.value, e.standard_error, e.low, e.high), **near)
+        assert d.p == pytest.approx(e.p, rel=1e-8, abs=1e-15)
+        # Drawn maxima of vectors with the same inner products, which need not be the same vectors.
+        assert d.p_adjusted == pytest.approx(e.p_adjusted, abs=0.02)
