@@ -52,6 +52,17 @@ def test_one_class_in_one_cluster_has_a_value_and_no_interval(rows: int) -> None
         assert (e.value, e.no_interval) == (1.0, "no_spread")
 
 
+def test_one_cluster_is_0_without_rounding_and_has_no_difference_where_it_has_no_value() -> None:
+    """Whatever its points are; draws differ from 0 by rounding."""
+    points, kind = RANDOM.normal(size=(60, 2)), np.repeat(list("abc"), 20)
+    made = cal.clustering(points, {"a": np.zeros(60), "b": np.ones(60)}, kind)
+    for name in ("ARI", "AMI", "homogeneity", "V-measure"):
+        assert (made["a", name].value, made["a", name].low, made["a", name].high) == (0, 0, 0)
+    assert made.comparison is not None
+    for d in made.comparison:
+        assert np.isnan(d.value) == np.isnan(d.p) == np.isnan(d.p_adjusted)
+
+
 def test_points_a_hair_apart_have_values_without_intervals() -> None:
     points, cluster = 1e-160 * RANDOM.normal(size=(40, 2)), np.arange(40) % 2
     made = cal.clustering(points, cluster, measures=["Calinski-Harabasz", "silhouette"])

@@ -128,6 +128,25 @@ def test_limits_come_from_leaving_rows_out(name: str, to: Any, back: Any) -> Non
     assert (e.low, e.high) == pytest.approx((back(value - t * se), back(value + t * se)), rel=1e-9)
 
 
+def test_one_row_that_holds_all_the_error_counts_as_one_event_below() -> None:
+    """Above, the limit is that of leaving it out; of fewer than ten rows, on both sides."""
+    random = np.random.default_rng(1)
+    for rows in (200, 10, 9):
+        truth = random.normal(size=rows)
+        said = truth + 0.3 * random.normal(size=rows)
+        said[7] += 13
+        made = cal.regression(truth, said, measures=["R2"])["R2"]
+        rest = [np.delete(x, row) for row in range(rows) for x in (truth, said)]
+        without = [metrics.r2_score(*pair) for pair in zip(rest[::2], rest[1::2], strict=True)]
+        moved = np.log1p(-made.value) - np.log1p(-np.array(without))
+        se = math.sqrt((rows - 1) / rows * np.square(moved).sum())
+        t, unexplained = stats.t.ppf(0.975, rows - 1), 1 - made.value
+        below = 1.0 if rows >= 10 else se
+        assert se > 1.5
+        assert made.low == pytest.approx(1 - unexplained * math.exp(t * below), rel=1e-9)
+        assert made.high == pytest.approx(1 - unexplained * math.exp(-t * se), rel=1e-9)
+
+
 def test_limits_of_ranks_come_from_the_slope_by_weights() -> None:
     """Central differences by the weight of each row, n/(n − 1), Fisher's z."""
     measure, n = cal.measure("Spearman"), len(TRUTH)

@@ -672,3 +672,21 @@ def test_clusters_of_points(name: str, options: dict[str, str]) -> None:
         found = cal.clustering(points, cluster, measures=[name], interval="none", **options)
         expected = getattr(metrics, name)(points, cluster, **options)
         assert found.estimates[0].value == pytest.approx(expected, rel=1e-10, abs=1e-10)
+
+
+def test_some_of_the_classes_beside_labels_of_scikit_learn() -> None:
+    """Rows of all classes stay, weights and cells with them; only what is averaged is chosen."""
+    truth, predicted = list("aabbccddaabbccabcd"), list("abbbccdcaababcabdd")
+    of = {"precision": metrics.precision_score, "recall": metrics.recall_score}
+    of["F1"], of["Jaccard"] = metrics.f1_score, metrics.jaccard_score
+    names = [(how, name) for how in ("macro", "micro", "weighted") for name in of]
+    for weight in (None, np.tile([1.0, 2.0, 3.0], 6)):
+        asked = [f"{how}-{name}(labels=[a, c])" for how, name in names]
+        ev = cal.classification(truth, predicted, weight=weight, measures=asked)
+        for (how, name), made in zip(names, ev, strict=True):
+            assert made.measure == f"{how}-{name}(labels=['a','c'])"
+            theirs = of[name](
+                truth, predicted, labels=["a", "c"], average=how, sample_weight=weight
+            )
+            assert made.value == pytest.approx(theirs, **CLOSE)
+            assert made.low < made.value < made.high

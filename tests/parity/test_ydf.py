@@ -319,3 +319,103 @@ def test_its_rankings_where_they_are_wrong() -> None:
         1.0,
         pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4),
     )
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "ours", "theirs"),
+    [
+        # Three of five relevant rows at the top, the fourth at the fifth place: 3.8/5, and of ydf
+        # 3.8/4, as if only those found were relevant.
+        ([3, 2, 3, 0, 1, 2], [6, 5, 4, 3, 2, 1], (1.0, 0.76, 1.0), (1.0, 0.95, 1.0)),
+        ([0, 1, 0], [3, 2, 1], (0.5, 0.5, 0.0), (0.5, 0.5, 0.0)),
+        # In a random order the first relevant row is the first or, one time in five, the second.
+        ([0, 1, 2, 3, 4], [1] * 5, (0.9, 0.864166666666667, 0.8), (1.0, 1.0, 1.0)),
+    ],
+)
+def test_relevant_rows_within_five(
+    labels: list[int], scores: list[int], ours: Any, theirs: Any
+) -> None:
+    made, ev = both(np.repeat([1, 2], len(labels)), labels * 2, scores * 2)
+    own = [ev[name].value for name in ("MRR@5", "MAP@5", "P@1")]
+    assert own == pytest.approx(ours, rel=1e-12)
+    assert (made.mrr.value, made.map.value, made.precision_at_1.value) == pytest.approx(theirs)
+    assert ev["NDCG@5"].value == pytest.approx(made.ndcg.value, rel=1e-6)
+
+
+# ------------------------------------------------------------------------ what its own tests assert
+
+THREE = np.array([[0.1, 0.8, 0.1], [0.3, 0.5, 0.2], [0.05, 0.05, 0.9], [0.6, 0.2, 0.2]])
+
+
+@pytest.mark.parametrize("weight", [[1, 1, 1, 1], [2.5, 1, 2, 4]])
+def test_three_classes(weight: list[float]) -> None:
+    truth, w = np.array([1, 2, 2, 1]), np.array(weight)
+    made = ydf.evaluate_predictions(
+        THREE.astype(np.float32), truth, ydf.Task.CLASSIFICATION,
+        weights=w.astype(np.float32), label_classes=["0", "1", "2"],
+    )  # fmt: skip
+    ev = cal.classification(
+        truth, probability=THREE, weight=w, labels=[0, 1, 2], measures=["accuracy", "log-loss"]
+    )
+    right = w[[0, 2]].sum() / w.sum()
+    assert ev["accuracy"].value == pytest.approx(right) == pytest.approx(made.accuracy)
+    loss = -(w * np.log([0.8, 0.2, 0.9, 0.2])).sum() / w.sum()
+    assert ev["log-loss"].value == pytest.approx(loss) == pytest.approx(made.loss, rel=1e-6)
+    ones = w[[0, 3]].sum() / w.sum()
+    assert ev["accuracy"].default == pytest.approx(max(ones, 1 - ones))
+    assert ev["log-loss"].default == pytest.approx(stats.entropy([ones, 1 - ones]))
+
+
+@pytest.mark.parametrize(
+    ("truth", "said", "weight", "rmse", "mae", "default"),
+    [
+        ([1, 2, 2, 1], [1, 1, 2, 0], [1] * 4, math.sqrt(0.5), 0.5, 0.5),
+        ([1, 2, 3], [1, 3, 4], [1] * 3, 0.816496580927726, 2 / 3, 0.816496580927726),
+        ([1, 2, 3], [1, 3, 4], [1, 2, 3], 0.9128709291752769, 5 / 6, 0.7453559924999299),
+        ([1, 2, 3, 4], [1, 2, 3, 4.5], [1] * 4, 0.25, 0.125, 1.118033988749895),
+    ],
+)
+def test_numbers(
+    truth: Any, said: Any, weight: Any, rmse: float, mae: float, default: float
+) -> None:
+    columns = [np.array(x, np.float32) for x in (said, truth, weight)]
+    made = ydf.evaluate_predictions(*columns[:2], ydf.Task.REGRESSION, weights=columns[2])
+    ev = cal.regression(truth, said, weight=weight, measures=["RMSE", "MAE"])
+    assert ev["RMSE"].value == pytest.approx(rmse) == pytest.approx(made.rmse)
+    assert ev["MAE"].value == pytest.approx(mae)
+    absolute = made._evaluation_proto.regression.sum_abs_error / sum(weight)
+    assert absolute == pytest.approx(mae)
+    assert ev["RMSE"].default == pytest.approx(default)
+
+
+def test_squared_logarithms_of_two_rows_in_three() -> None:
+    logs = np.square(np.log([1, 3 / 4, 4 / 5]))
+    for weight in (np.ones(3), np.array([1.0, 2, 3])):
+        ev = cal.regression([1, 2, 3], [1, 3, 4], weight=weight, measures=["MSLE"])
+        assert ev["MSLE"].value == pytest.approx((weight * logs).sum() / weight.sum())
+
+
+#: By what it expects of a curve of the two points (TP 160, FP 160) and (TP 100, FP 25), of 200
+#: rows of either class. Where it has no value we have the point with every row above it.
+AT = {
+    "precision@recall=0.9": (math.nan, 0.5),
+    "precision@recall=0.7": (0.5, 0.5),
+    "precision@recall=0.5": (0.8, 0.8),
+    "precision@recall=0.3": (0.8, 0.8),
+    "recall@precision=0.9": (math.nan, math.nan),
+    "recall@precision=0.6": (0.5, 0.5),
+    "recall@precision=0.4": (0.8, 1.0),
+    "recall@FPR=0.5": (0.5, 0.5),
+    "recall@FPR=0.9": (0.8, 0.8),
+    "FPR@recall=0.5": (0.125, 0.125),
+    "FPR@recall=0.2": (0.125, 0.125),
+}
+
+
+def test_values_at_a_constraint() -> None:
+    truth = np.repeat([1, 0, 1, 0, 1, 0], [100, 25, 60, 135, 40, 40])
+    score = np.repeat([2, 1, 0], [125, 195, 80])
+    ev = cal.classification(truth, score=score, measures=list(AT), interval="none")
+    assert [e.value for e in ev] == pytest.approx([own for _, own in AT.values()], nan_ok=True)
+    apart = [name for name, (theirs, own) in AT.items() if theirs != own and own == own]
+    assert apart == ["precision@recall=0.9", "recall@precision=0.4"]

@@ -276,7 +276,14 @@ def classes(
         names = tuple(name_of(label) for label in labels)
         if len(set(names)) < len(names):
             raise InputError(f"labels: {twice(names)!r} stands there more than once")
-    return Classes(names, Classes(names, column.codes).codes_of(column, what))
+    try:
+        codes = Classes(names, column.codes).codes_of(column, what)
+    except InputError as error:
+        if labels is None or len(names) < 2:
+            raise
+        some = "macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes"
+        raise InputError(f"{error} ({some})") from None
+    return Classes(names, codes)
 
 
 #: A truth of more distinct numbers is taken for one of classes only where they are whole, and most

@@ -84,7 +84,7 @@ class Passes:
             return None
         like, statistic = self.like[system], self.statistics[asked]
         own, settings = like.asked(measure)[1], settings or like.settings
-        made = of_statistic(own, statistic, settings, passed.rows)
+        made = of_statistic(own, statistic, settings, passed.rows, together=True)
         if made is None:
             return None
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)

@@ -9,7 +9,12 @@ import numpy as np
 
 from calipers.inference import dirichlet, intervals, proportions
 from calipers.inference.intervals import Interval
-from calipers.inference.limits import FEW_FOR_NORMAL, FEW_ROWS
+from calipers.inference.limits import (
+    ERROR_OF_ONE_ROW,
+    FEW_BESIDE_ONE_ROW,
+    FEW_FOR_NORMAL,
+    FEW_ROWS,
+)
 from calipers.inference.reading import Limits, Reading
 from calipers.inference.scales import SCALES
 from calipers.inference.spaces import Error
@@ -113,11 +118,16 @@ def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
     if not (0 < se < np.inf and scale.holds(value)):
         at_end = "area_at_its_limit" if reading.transform == "logit" else "no_spread"
         return intervals.missing(name, at_end if se >= 0 else "too_few_rows")
+    most = 1.0
+    rows = (reading.sizes() or (effective_number(reading),))[0]
+    if reading.transform == "rest" and rows >= FEW_BESIDE_ONE_ROW:
+        most = min(most, ERROR_OF_ONE_ROW / (se * scale.slope(value)))
     if reading.clusters is not None:
         name, se = reading.clusters.named(name), reading.clusters.widened(se, level)
     elif found.degrees is not None:
         se = intervals.as_student(se, found.degrees, level)
-    return replace(intervals.on_scale(scale, value, se, level, name), se=found.se)
+    low = intervals.on_scale(scale, value, most * se, level, name).low
+    return replace(intervals.on_scale(scale, value, se, level, name), low=low, se=found.se)
 
 
 def _bootstrap(reading: Reading) -> str:

@@ -361,6 +361,8 @@ def _arguments(text: str, arguments: str | None) -> dict[str, Any]:
 
 
 def _literal(node: ast.expr) -> Any:
+    if isinstance(node, ast.List):  # labels=[a, b]: a shell takes quotation marks away
+        return [x.id if isinstance(x, ast.Name) else ast.literal_eval(x) for x in node.elts]
     infinite = isinstance(node, ast.Name) and node.id.lower() == "inf"
     return math.inf if infinite else ast.literal_eval(node)
 

@@ -13,7 +13,7 @@ import numpy as np
 from calipers.inference import intervals
 from calipers.inference.contents import Contents, Drawn
 from calipers.inference.influence import STEP
-from calipers.inference.intervals import Interval
+from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import FEW_OF_CELL
 from calipers.inference.reading import Reading
 from calipers.inference.spaces import Error, Influence, Space
@@ -219,7 +219,9 @@ class Partition:
         found = self.spread(measure)
         if not np.isfinite(found.draws).all():
             return intervals.missing(METHOD, "undefined_replicates")
-        low, high = found.limits(level)
+        value = float(measure.apply(self.statistic))
+        # Of one cluster draws of most measures are what they are but for rounding.
+        low, high = (value if abs(end - value) <= ROUNDING else end for end in found.limits(level))
         return Interval(low, high, METHOD, se=float(np.std(found.draws)))
 
 

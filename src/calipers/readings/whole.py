@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 
 def of_statistic(
-    measure: Any, statistic: Statistic, settings: Settings, rows: int
+    measure: Any, statistic: Statistic, settings: Settings, rows: int, *, together: bool = False
 ) -> Reading | None:
     """The value of a measure over a statistic of so many rows, and what is known from it alone of
-    how it varies; None of other statistics."""
+    how it varies; None of other statistics. ``together`` takes areas as the core adds them up, in
+    no more memory; else they are added up as those of a slice are, so that equal tables have equal
+    areas to the last digit."""
     measure = applied(measure, statistic)
     if isinstance(statistic, LabelMatrices):
         return LabelCounts.of_matrices(measure, statistic, settings, rows)
@@ -40,7 +42,7 @@ def of_statistic(
     if isinstance(statistic, ScoreTable):
         if measure.definition.reads == "probabilities":
             return calibration.of_table(measure, statistic, settings, rows)
-        return scores.of_table(measure, statistic, settings, rows, together=True)
+        return scores.of_table(measure, statistic, settings, rows, together=together)
     if isinstance(statistic, SummedLogits):
         return calibration.of_sums(measure, statistic, settings, rows)
     if isinstance(statistic, Moments):
