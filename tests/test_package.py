@@ -195,7 +195,9 @@ def test_every_dependency_is_explained() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     explained = {(m[1], m[2]) for m in re.finditer(r"^\| `(\S+)` \| (\S+) \|", text, re.MULTILINE)}
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    required = re.findall(r'^    "([\w-]+(?:\[\w+\])?)>=([\d.]+)(?:; .*)?",$', project, re.MULTILINE)
+    required = re.findall(
+        r'^    "([\w-]+(?:\[\w+\])?)>=([\d.]+)(?:; .*)?",$', project, re.MULTILINE
+    )
     assert len(required) >= len(metadata.requires("calipers") or [])
     assert set(required) == explained
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.cutoffs import cutoffs
     from calipers.evaluate.gates import require
     from calipers.evaluate.kept import keep
+    from calipers.evaluate.merged import merge_states, save_state
     from calipers.evaluate.multilabel import multilabel
     from calipers.evaluate.operating import operating_point, rule_in_rule_out
     from calipers.evaluate.overlap import overlap, rbo
@@ -61,6 +62,7 @@ _HOMES = {
     "evaluate.cutoffs": "cutoffs",
     "evaluate.gates": "require",
     "evaluate.kept": "keep",
+    "evaluate.merged": "merge_states, save_state",
     "evaluate.multilabel": "multilabel",
     "evaluate.operating": "operating_point, rule_in_rule_out",
     "evaluate.overlap": "overlap, rbo",
@@ -96,6 +98,7 @@ __all__ = [
     "keep",
     "measure",
     "measures",
+    "merge_states",
     "multilabel",
     "operating_point",
     "order_agreement",
@@ -108,6 +111,7 @@ __all__ = [
     "require",
     "retrieval",
     "rule_in_rule_out",
+    "save_state",
     "topic_curves",
 ]
 

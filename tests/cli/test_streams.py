@@ -112,3 +112,48 @@ def test_several_classes_by_their_columns(tmp_path: Path) -> None:
         )
     ]
     assert len({table.splitlines()[1].split(",")[2][:12] for table in found}) == 1
+
+
+def test_days_are_kept_and_added_later(days: Path, tmp_path: Path) -> None:
+    line = ["--truth", "clicked", "--positive", "yes", "--score", "old", "--format", "csv"]
+    whole = invoke(["classification", str(days), *line]).stdout
+    for day in ("mon", "tue", "wed"):
+        part = str(days / f"day={day}" / "part.parquet")
+        kept = invoke(["classification", part, *line, "--save-state", str(tmp_path / day)])
+        assert kept.exit_code == 0, kept.stderr
+    files = [str(tmp_path / day) for day in ("wed", "mon", "tue")]
+    merged = invoke(["merge", *files, "--format", "csv"])
+    assert merged.exit_code == 0, merged.stderr
+
+    def numbers(text: str) -> list[float]:
+        return [float(x) for row in text.splitlines()[1:] for x in row.split(",")[2:5]]
+
+    assert numbers(merged.stdout) == pytest.approx(numbers(whole), rel=1e-12)
+    part = str(days / "day=mon" / "part.parquet")
+    more = ["--merge", files[0], "--merge", files[2], "--save-state", str(tmp_path / "all")]
+    added = invoke(["classification", part, *line, *more])
+    assert numbers(added.stdout) == pytest.approx(numbers(whole), rel=1e-12)
+    again = invoke(["merge", str(tmp_path / "all"), "--format", "csv", "-m", "AUC"])
+    assert numbers(again.stdout) == pytest.approx(numbers(whole)[:3], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--save-state", "a.state", "--engine", "memory"], "--save-state is about rows in"),
+        (["--merge", "a.state", "--engine", "memory"], "--merge is about rows in batches"),
+        (["--merge", "a.state", "--baseline", "old"], "no --baseline"),
+    ],
+)
+def test_states_are_of_streams(days: Path, more: list[str], words: str) -> None:
+    line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]
+    made = invoke([*line, "--score", "old", *more])
+    assert made.exit_code == 2
+    assert words in made.stderr
+
+
+def test_a_broken_state_is_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "a.state").write_text("y,p\n")
+    done = command(tmp_path, "merge", "a.state")
+    assert done.returncode == 3
+    assert "a.state: holds no statistics, or is damaged" in done.stderr

@@ -349,7 +349,7 @@ def test_nothing_reads_rows_that_a_stream_does_not_have(path: Path) -> None:
 
 def test_more_scores_than_the_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neighbours are taken together, and the areas lie between the bounds, which are near."""
-    import calipers.evaluate.streamed as module
+    import calipers.evaluate.stream_memory as module
 
     monkeypatch.setattr(streams, "ROWS", 4000)
     monkeypatch.setattr(module, "LEAST_SCORES", 12_000)
@@ -405,3 +405,38 @@ def test_a_batch_may_weigh_nothing(table: pa.Table) -> None:
     nothing = table.append_column("none", pa.array(np.zeros(ROWS)))
     with pytest.raises(InputError, match="all weights are 0"):
         cal.classification("y", score="near", data=nothing, weight="none", engine="stream")
+
+
+def test_one_class_of_several_in_any_order(path: Path) -> None:
+    """Classes are first met in another order than that of their names."""
+    for positive in ("cat", "dog", "emu"):
+        asked = {"positive": positive, "data": path, "measures": ["AUC", "recall"]}
+        ours, theirs = (
+            cal.classification("kind", probability=f"p_{positive}", engine=engine, **asked)
+            for engine in ("stream", "memory")
+        )
+        for a, b in zip(ours, theirs, strict=True):
+            assert a.value == pytest.approx(b.value, rel=1e-13)
+
+
+def test_clusters_have_the_intervals_of_memory(path: Path) -> None:
+    """Also where nobody asks for analytic ones: nothing can be drawn anew."""
+    asked = {"data": path, "cluster": "user", "measures": ["AUC", "accuracy", "F1", "Brier"]}
+    ours = cal.classification("y", probability="near", engine="stream", **asked)
+    theirs = cal.classification("y", probability="near", interval="analytic", **asked)
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.has_interval
+        if "Wilson" not in b.method:
+            assert a.standard_error == pytest.approx(b.standard_error, rel=1e-9)
+        assert "40 clusters" in a.method
+
+
+def test_a_row_may_move_a_number_without_bounds() -> None:
+    """Without one of three rows there is nothing left to explain."""
+    rows = pa.table({"y": [1.0, 2.0, 4.0], "p": [1.0, 3.0, 4.0]})
+    ours, theirs = (
+        cal.regression("y", "p", data=rows, engine=engine, measures=["R2"])["R2"]
+        for engine in ("stream", "memory")
+    )
+    assert ours.value == theirs.value
+    assert ours.no_interval == "no_spread"

@@ -46,6 +46,16 @@ def ranked() -> cal.Evaluation:
     return cal.retrieval(QRELS, runs, measures=["AP", "nDCG@2"], **QUICK)
 
 
+@functools.cache
+def streamed() -> cal.Evaluation:
+    rows = pa.table({"y": TRUTH, "p": SCORE})
+    return cal.classification("y", probability="p", data=rows, engine="stream")
+
+
+def states() -> list[cal.Evaluation]:
+    return [streamed()]
+
+
 #: A call that works, for every public verb; the first arguments by name as well.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "classification of labels": (
@@ -160,6 +170,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "compare": (cal.compare, {"evaluation": two_classes}),
     "keep": (cal.keep, {"evaluation": two_classes}),
+    "save_state": (cal.save_state, {"evaluation": streamed, "path": "a.state"}),
+    "merge_states": (cal.merge_states, {"states": states}),
     "require": (cal.require, {"evaluation": two_classes, "rules": "AUC >= 0.5"}),
     "compare topics": (cal.compare, {"evaluation": ranked}),
     "compare_splits": (
@@ -360,8 +372,11 @@ def test_hostile_arguments(called: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert not wrong, f"{len(wrong)} of {called}:\n" + "\n".join(wrong)
 
 
+MADE = (two_classes, ranked, streamed, states)
+
+
 def resolved_call(value: Any) -> Any:
-    return value() if value is two_classes or value is ranked else value
+    return value() if any(value is made for made in MADE) else value
 
 
 def test_every_public_verb_is_attacked() -> None:

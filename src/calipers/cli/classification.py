@@ -14,8 +14,8 @@ from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.streams import States, engine_options, is_stream
 from calipers.cli.streams import by_name as columns_of_stream
-from calipers.cli.streams import engine_options, is_stream
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -136,25 +136,21 @@ def command(
             raise click.UsageError(f"--cells says what is predicted, and how often: no --{name}")
     kinds = "score", "probability", "predicted"
     systems = Systems.take(options, kinds, needed=not cells)
+    states = States.take(options)
     if threshold is not None and not (systems.columns["score"] or systems.columns["probability"]):
         raise click.UsageError("--threshold is about --score and --probability")
     names = None if labels is None else labels.split(",")
     _check_classes(names, options["positive"], systems)
     from calipers.data.columns import by_name
     from calipers.evaluate.classification import classification
-    from calipers.evaluate.shared import DEFAULT, at_prevalence
 
     asked_for = measures
     others = systems.columns["probability"] or systems.columns["predicted"]
-    if cutoffs is not None and threshold is None and not others:
-        # Of scores without a threshold these are of the cut-offs alone.
-        of_counts = _of_counts(measures)
-        rest = tuple(name for name in measures if name not in of_counts)
-        measures = rest or (("AUC",) if of_counts else ())
-    elif prevalence is not None:
-        measures = tuple(map(str, at_prevalence(measures or (DEFAULT,), prevalence)))
+    alone = cutoffs is not None and threshold is None and not others
+    measures = _measured(measures, prevalence, alone=alone)
     if is_stream(table, truth, systems, options):
-        evaluation = classification(
+        evaluation = states.of(
+            classification,
             truth,
             **columns_of_stream(table, systems, options, names, cells=cells, cutoffs=cutoffs),
             labels=names if options["positive"] is None or len(names or ()) == 2 else None,
@@ -188,6 +184,22 @@ def command(
     if cutoffs is not None:
         evaluation = _with_cutoffs(evaluation, cutoffs, asked_for, prevalence)
     _finish(evaluation, output, confusion, orientation, by_class=by_class)
+
+
+def _measured(
+    measures: tuple[str, ...], prevalence: float | None, *, alone: bool
+) -> tuple[str, ...]:
+    """The measures that are asked for; where cut-offs stand ``alone``, without a threshold, those
+    of counts are of the cut-offs."""
+    from calipers.evaluate.shared import DEFAULT, at_prevalence
+
+    if alone:
+        of_counts = _of_counts(measures)
+        rest = tuple(name for name in measures if name not in of_counts)
+        return rest or (("AUC",) if of_counts else ())
+    if prevalence is not None:
+        return tuple(map(str, at_prevalence(measures or (DEFAULT,), prevalence)))
+    return measures
 
 
 def _with_cutoffs(

@@ -28,7 +28,7 @@ from calipers.cli.output import (
 if TYPE_CHECKING:
     from calipers.results import Evaluation
 
-inference_options = stacked(
+interval_options = stacked(
     preset("--level", 0.95, "Level of the intervals.", type=SHARE),
     preset(
         "--interval",
@@ -37,6 +37,10 @@ inference_options = stacked(
         "jeffreys,hanley, each used where it applies.",
         metavar="NAMES",
     ),
+)
+
+inference_options = stacked(
+    interval_options,
     preset("--resamples", 2000, "Bootstrap replicates.", type=click.IntRange(min=100)),
     preset("--seed", 0, "Seed of resampling.", type=click.IntRange(0, 2**63 - 1)),
 )
@@ -149,6 +153,8 @@ _OF_OUTPUT = frozenset(
         "incomplete",
         "unfound",
         "max_grade",
+        "save_state",
+        "merge",
     }
 )
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "agreement": "Say how far raters agree about the same items, in a table.",
     "compare": "Say whether systems differ, with intervals and paired tests.",
     "check": "Run the evaluations of calipers.toml, and what they require.",
+    "merge": "Evaluate rows that were added up before, of days or shards, as one.",
     "overlap": "Say how much runs have in common, without judgments.",
     "show": "Show a result again that was written as JSON, in any format; or a page.",
     "diff": "Say what changed between two evaluations that were written as JSON.",

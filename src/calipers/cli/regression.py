@@ -12,8 +12,8 @@ from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
 from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.streams import States, engine_options, is_stream
 from calipers.cli.streams import by_name as columns_of_stream
-from calipers.cli.streams import engine_options, is_stream
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -67,6 +67,7 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
     output = Output.take(options)
     options["quantiles"] = [_named(spec) for spec in options["quantiles"]]
     systems = Systems.take(options, ("predicted", "quantiles"))
+    states = States.take(options)
     if systems.columns["predicted"] and systems.columns["quantiles"]:
         raise click.UsageError("--predicted and --quantiles are evaluated apart: give either")
     from calipers.data.outputs import width
@@ -75,7 +76,8 @@ def command(table: str, truth: str, measures: tuple[str, ...], **options: Any) -
     if is_stream(table, truth, systems, options):
         quantiles = systems.columns["quantiles"]
         said = columns_of_stream(table, systems, options, quantiles=quantiles)
-        output.finish(regression(truth, **said, measures=measures or None, **options))
+        evaluation = states.of(regression, truth, **said, measures=measures or None, **options)
+        output.finish(evaluation)
         return
     rows = read(table).rows
     with systems.located(table):

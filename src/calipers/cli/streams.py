@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase as fnmatch
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.files import DASH
-from calipers.cli.options import stacked, text
+from calipers.cli.files import DASH, InFile, OutFile
+from calipers.cli.options import stacked, text, texts
 from calipers.cli.process import with_pandas
 
 if TYPE_CHECKING:
     from calipers.cli.systems import Systems
     from calipers.engines.base import Engine
+    from calipers.results import Evaluation
 
 #: How rows may be read.
 ENGINES = ("memory", "stream", "spark", "dask")
@@ -36,6 +38,16 @@ _OF_ALL_ROWS = {
     "quantiles": "--quantiles",
 }
 
+memory_option = text(
+    "--memory", "SIZE", "Memory that may be taken, as in 2GB.  [default: half of what is free]"
+)
+state_option = text(
+    "--save-state",
+    "FILE",
+    "Keep what was added up of the rows in a file, for --merge and `calipers merge`.",
+    type=OutFile(),
+)
+
 engine_options = stacked(
     click.option(
         "--engine",
@@ -51,10 +63,57 @@ engine_options = stacked(
         "server of Spark Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as it "
         "is configured; for Dask this machine]",
     ),
-    text(
-        "--memory", "SIZE", "Memory that may be taken, as in 2GB.  [default: half of what is free]"
+    memory_option,
+    state_option,
+    texts(
+        "--merge",
+        "FILE",
+        "Add the rows of an earlier evaluation that --save-state kept; repeatable. What takes a "
+        "second look at rows, such as paired differences, is left out.",
+        type=InFile(),
     ),
 )
+
+
+@dataclass(frozen=True)
+class States:
+    """What becomes of the sums over the rows: the file that keeps them, and the files of others
+    that are added."""
+
+    path: str | None
+    others: tuple[str, ...]
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> States:
+        """Take them out of a command's options, of which they are the reason to stream."""
+        made = cls(options.pop("save_state"), options.pop("merge"))
+        given = (("--save-state", made.path), ("--merge", made.others))
+        for option in (name for name, value in given if value):
+            if options["engine"] == "memory":
+                raise click.UsageError(f"{option} is about rows in batches, not --engine memory")
+            options["engine"] = options["engine"] or "stream"
+        if made.others and (options["baseline"] or options["primary"]):
+            raise click.UsageError(
+                "--merge: systems are compared row by row, which takes all rows; no --baseline and "
+                "no --primary"
+            )
+        return made
+
+    def of(self, verb: Callable[..., Evaluation], *given: Any, **options: Any) -> Evaluation:
+        """The evaluation by a verb, with the rows of others, and written to its file."""
+        from calipers.evaluate.merged import merge_states, save_state
+
+        if not self.others:
+            evaluation = verb(*given, **options)
+        else:
+            # Errors are looked for when all rows are there.
+            own = verb(*given, **{**options, "interval": "none"})
+            asked = {key: options[key] for key in ("interval", "level", "memory")}
+            asked["curves"] = options.get("curves", True)
+            evaluation = merge_states([own, *self.others], **asked)
+        if self.path is not None:
+            save_state(evaluation, self.path)
+        return evaluation
 
 
 def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any]) -> bool:

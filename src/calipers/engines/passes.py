@@ -93,8 +93,10 @@ class Passes:
             found = self.influences.get(asked)
             clusters = None if found is None else found.space.clusters
             error = None if found is None else lambda: found.error
-        elif error is None and not self.engine.again:
-            error = _of_one_pass
+        if error is None and not self.engine.again:
+            # Of what has an influence, in which no row is looked up.
+            known = like.influence(measure, self.moving.whole[asked]) is not None
+            error = _of_one_pass if known else None
         return replace(
             made,
             influence=lambda: self.influences.get(asked),
@@ -118,7 +120,7 @@ class Passes:
     # --- Pass one --------------------------------------------------------------------------------
 
     @cached_property
-    def _asked(self) -> Mapping[Asked, int]:
+    def numbers(self) -> Mapping[Asked, int]:
         """A number for the statistic of each measure, the same where measures share one; nothing
         of measures that take more than one statistic."""
         asked = [(name, measure) for name in self.like for measure in self.measures]
@@ -133,7 +135,7 @@ class Passes:
     @cached_property
     def passed(self) -> Passed:
         """What the first pass finds."""
-        work = First(self.build, self._asked, self.beside)
+        work = First(self.build, self.numbers, self.beside)
         found: Passed = self._reduced(work, Bounded(self.bounded))
         return found.settled(self.bounded)
 
@@ -141,7 +143,7 @@ class Passes:
     def statistics(self) -> Mapping[Asked, Statistic]:
         """What each measure is a formula over, of all rows; nothing of measures that take more than
         one statistic."""
-        return {asked: self.passed.statistics[number] for asked, number in self._asked.items()}
+        return {asked: self.passed.statistics[number] for asked, number in self.numbers.items()}
 
     @cached_property
     def values(self) -> dict[Asked, float]:

@@ -73,8 +73,11 @@ class Reduced(Space):
 
     def error(self, column: FloatArray) -> float:
         """The norm."""
-        parts = np.abs(column) @ np.abs(self.products) @ np.abs(column)
-        squares = float(column @ self.products @ column)
+        used = column != 0
+        column_of, products = column[used], self.products[np.ix_(used, used)]
+        with np.errstate(invalid="ignore"):  # a row may move a number without bounds
+            parts = np.abs(column_of) @ np.abs(products) @ np.abs(column_of)
+            squares = float(column_of @ products @ column_of)
         if squares < CANCELS * parts:
             squares = self.again(column)
         return math.sqrt(squares)

@@ -13,18 +13,20 @@ import numpy as np
 from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch
+from calipers.data.trec import Origin
 from calipers.engines.base import Engine, itself
 from calipers.engines.passes import Passes
 from calipers.engines.work import Built
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, provenance
+from calipers.evaluate.states import Added, State
 from calipers.evaluate.stream_columns import Columns, Values
+from calipers.evaluate.stream_memory import Within
 from calipers.inference.clusters import Clusters
 from calipers.once import cached_property
 from calipers.results import Evaluation
-from calipers.statistics import FloatArray, NumberRows, ScoreTable
-from calipers.statistics.gathered import GatheredScores
+from calipers.statistics import FloatArray, ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
@@ -36,16 +38,6 @@ if TYPE_CHECKING:
     from calipers.measures import Measure
     from calipers.results import Estimate
     from calipers.systems.base import System
-
-#: Of the memory that may be taken, a table of scores gets this share while it is added up: two of
-#: them, and the one that they make, are there at once.
-_OF_TABLES = 0.15
-#: The share of rows that are gathered before they are sorted, and what one takes while they are.
-_OF_ROWS, _A_ROW = 0.25, 64
-#: So many distinct scores are kept anyway.
-LEAST_SCORES = 10_000
-#: What a distinct score takes in a table: itself and four sums.
-_A_SCORE = 40
 
 #: How messages tell a row.
 _ROW = re.compile(r"(?<=\brow )\d+")
@@ -124,30 +116,6 @@ class Builds:
             raise InputError(f"{batch.where}: {told}") from None
 
 
-@dataclass(frozen=True)
-class Within:
-    """Keeps a sum of statistics within the memory."""
-
-    memory: int
-
-    def __call__(self, statistic: Any) -> Any:
-        """The statistic, or one that takes less."""
-        if isinstance(statistic, GatheredScores):
-            few = statistic.rows * _A_ROW <= self.memory * _OF_ROWS
-            return statistic if few else self(statistic.settled())
-        if isinstance(statistic, ScoreTable):
-            most = max(LEAST_SCORES, int(self.memory * _OF_TABLES) // _A_SCORE)
-            return statistic.compress(most // 2) if len(statistic.scores) > most else statistic
-        if isinstance(statistic, NumberRows):
-            size = sum(of.nbytes for of in vars(statistic).values() if isinstance(of, np.ndarray))
-            if size > self.memory / 2:
-                raise InputError(
-                    f"measures of ranks and medians take all rows in memory, {size / 2**30:,.1f} "
-                    "GiB so far; leave them out, or allow more with memory="
-                )
-        return statistic
-
-
 @dataclass(frozen=True, eq=False)
 class Streamed:
     """What an evaluation of a stream keeps: how it is read, and how systems are made of it.
@@ -165,6 +133,8 @@ class Streamed:
     known: Callable[[Mapping[str, Any]], Any]
     #: Systems of the same kinds on any rows.
     like: Mapping[str, System]
+    #: What a file has to say of how systems are made.
+    plan: Mapping[str, Any] = field(default_factory=dict)
     _bounds: dict[tuple[str, Measure], tuple[float, ...]] = field(default_factory=dict)
 
     # --- What comparisons ask of a source --------------------------------------------------------
@@ -180,13 +150,37 @@ class Streamed:
         stream, lost = self.columns.stream, self.engine.passed.lost
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
-        read = f"{stream.name} was read in batches: intervals and tests are those of large samples."
+        how = "were added up" if isinstance(stream, Added) else "was read in batches"
+        read = f"{stream.name} {how}: intervals and tests are those of large samples."
         apart = max((high - low for low, high in self._bounds.values()), default=None)
         merged = (
             "There are more distinct scores than the memory holds: those that agree in their first "
             f"digits are taken together, and areas are known to {apart or 0:.1g}."
         )
         return (*((left,) if lost else ()), read, *((merged,) if self._bounds else ()))
+
+    @property
+    def clustering(self) -> dict[str, int]:
+        """How many clusters there are, as far as that is known."""
+        known = self.columns.cluster is not None and self.columns.stream.again
+        return {"clusters": len(self.rows.clusters)} if known else {}
+
+    @property
+    def origins(self) -> Sequence[Origin]:
+        """Where the rows came from, for the provenance."""
+        stream = self.columns.stream
+        return stream.state.origins if isinstance(stream, Added) else files_of(stream)
+
+    @cached_property
+    def kept(self) -> State:
+        """What a file keeps of the first pass."""
+        c, stream, engine = self.columns, self.columns.stream, self.engine
+        if isinstance(stream, Added):
+            return stream.state
+        said = {kind: dict(of) for kind, of in c.said.items()}
+        plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
+        asked = {(name, str(m)): number for (name, m), number in engine.numbers.items()}
+        return State({**plan, **self.plan}, asked, engine.passed, self.origins, where=stream.name)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -240,7 +234,7 @@ class Streamed:
     def _cluster_names(self) -> Any:
         """All clusters, in a pass of its own: sums by cluster need to know how many there are."""
         column = self.columns.cluster
-        if column is None:
+        if column is None or isinstance(self.columns.stream, Added):
             return None
         found = self.columns.stream.reduce(Values(column), [column], what="finding clusters")
         return found.values.drop_null()
@@ -314,7 +308,6 @@ def evaluated(
     primary: str | None,
     conventions: Mapping[str, Any],
     notes: Sequence[str] = (),
-    inputs: Sequence[Any] = (),
     shown: Callable[[Passes], Mapping[str, Any]] = itself,
 ) -> Evaluation:
     """The evaluation of a stream; ``shown`` gives what is drawn."""
@@ -340,7 +333,7 @@ def evaluated(
         **conventions,
         "weighted": source.columns.weight is not None,
         "engine": source.columns.stream.kind,
-        **({} if source.columns.cluster is None else {"clusters": len(source.rows.clusters)}),
+        **source.clustering,
     }
     return Evaluation(
         task=task,
@@ -358,15 +351,14 @@ def evaluated(
                 else []
             ),
         ),
-        provenance=provenance(task, settings, told, inputs),
+        provenance=provenance(task, settings, told, source.origins),
         sources=source,
         **shown(source.engine),
     )
 
 
-def files_of(stream: Engine) -> list[Any]:
+def files_of(stream: Engine) -> list[Origin]:
     """Where the rows came from, as provenance has it."""
-    from calipers.data.trec import Origin
 
     def origin(name: str) -> Origin:
         path = Path(name)  # pipes have no size, and neither do datasets that are elsewhere

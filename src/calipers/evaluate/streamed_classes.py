@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.scored import Scored
-from calipers.data.classes import Coded, check_classes, coded, name_of, place_of, positions
+from calipers.data.classes import Coded, check_classes, coded, place_of, positions
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
 from calipers.data.two_classes import Labels, two_classes
@@ -23,14 +23,14 @@ from calipers.evaluate.streamed import (
     Streamed,
     clusters_of,
     evaluated,
-    files_of,
     statistics_of,
     weights_of,
 )
-from calipers.evaluate.streamed_many import of_many_classes
+from calipers.evaluate.streamed_many import names_of_classes, of_many_classes
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import usual_measures
 from calipers.once import kept
+from calipers.results.estimate import UNNAMED
 from calipers.statistics import ConfusionMatrix, FloatArray, ScoreTable
 from calipers.systems.binary import System
 from calipers.systems.thresholds import Rule
@@ -73,19 +73,20 @@ def of_classes(
     two = labels is not None and len(labels) == 2 and said
     shared = (measures, undefined, baseline, primary)
     if two or (labels is None and (positive is not None or len(found.labels) <= 2)):
-        return _of_two(
-            columns, settings, _classes(found, positive, labels), threshold, *shared,
+        return of_two(
+            columns, settings, Known.of(found, positive, labels), threshold, *shared,
             curves=curves, memory=most,
         )  # fmt: skip
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
-    return of_many_classes(columns, settings, found, labels, *shared, memory=most)
+    names = names_of_classes(columns, found, labels)
+    return of_many_classes(columns, settings, names, *shared, memory=most)
 
 
-def _of_two(
+def of_two(
     columns: Columns,
     settings: Settings,
-    classes: _Classes,
+    classes: Known,
     threshold: Threshold,
     measures: MeasureNames | None,
     undefined: str,
@@ -111,6 +112,8 @@ def _of_two(
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
         constant=partial(_constant, build), known=_of_class, like=template,
+        plan={"task": TWO, "classes": classes.names, "known": dict(classes.positive),
+              "threshold": threshold, "undefined": undefined},
     )  # fmt: skip
     names = classes.names
 
@@ -146,23 +149,43 @@ def _of_two(
         notes=[f"{names[1]} is evaluated against all other classes: {collapsed}."]
         if classes.others
         else (),
-        inputs=files_of(columns.stream),
         shown=shown_of,
     )
 
+
+#: What states call it.
+TWO = "two classes"
 
 #: Curves are drawn from so many thresholds at most, each of which is a point of them.
 MOST_DRAWN = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class _Classes:
+class Known:
     """The classes of the whole: their names, and whether each label is the positive one."""
 
     names: tuple[str, str]
-    others: tuple[str, ...]
-    all: tuple[str, ...]
     positive: Mapping[str, bool]
+
+    @classmethod
+    def of(cls, found: Coded, positive: Any, labels: Sequence[Any] | None) -> Known:
+        """Of the labels that occur or are named."""
+        two = two_classes(found, positive, both=labels)
+        known = {name: name == two.names[1] for name in found.names}
+        # A class that has no row is known as well.
+        known |= {two.names[1]: True, two.names[0]: False} if not two.others else {}
+        return cls(two.names, known)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The names of all."""
+        return tuple(self.positive)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Those that are taken together, where there are more than two."""
+        negative = tuple(name for name, own in self.positive.items() if not own)
+        return negative if self.names[0] not in negative else ()
 
     def labels(self, truth: Any) -> Labels:
         """Of the rows of a batch."""
@@ -181,21 +204,12 @@ class _Classes:
         return Labels(self.names, is_positive[column.codes], self.others, self.all)
 
 
-def _classes(found: Coded, positive: Any, labels: Sequence[Any] | None) -> _Classes:
-    """The classes there are, of the labels that occur or are named."""
-    two = two_classes(found, positive, both=labels)
-    known = dict(zip(map(name_of, found.labels), two.positive[: len(found.labels)], strict=False))
-    # A class that has no row is known as well.
-    known |= {two.names[1]: True, two.names[0]: False} if not two.others else {}
-    return _Classes(two.names, two.others, two.classes, known)
-
-
 @dataclass(frozen=True, eq=False)
 class _Build:
     """Makes systems of the rows of a batch."""
 
     columns: Columns
-    classes: _Classes
+    classes: Known
     threshold: Any
     settings: Settings
     measures: tuple[Any, ...] = ()
@@ -211,7 +225,9 @@ class _Build:
             System, labels=own, weight=weights, settings=self.settings, clusters=clusters
         )
         called, score, probability = map(part.said.get, ("predicted", "score", "probability"))
-        made = systems_of_two(plain, labels, called, score, probability, self.threshold, repeats)
+        made = systems_of_two(
+            plain, labels, called, score, _alone(probability), self.threshold, repeats
+        )
         return {name: s.serving(self.measures) for name, s in made.items()}
 
     def like(self, weight: FloatArray) -> dict[str, System]:
@@ -229,7 +245,7 @@ class _Build:
         of_labels = self._labels()
         called = dict.fromkeys(said.get("predicted", ()), of_labels) or None
         return systems_of_two(
-            plain, labels, called, columns["score"], columns["probability"], self.threshold,
+            plain, labels, called, columns["score"], _alone(columns["probability"]), self.threshold,
             Repeats(2),
         )  # fmt: skip
 
@@ -238,6 +254,11 @@ class _Build:
         by_name = self.classes.positive
         negative = next((n for n, own in by_name.items() if not own), self.classes.names[0])
         return [negative, self.classes.names[1]]
+
+
+def _alone(given: Mapping[str, Any] | None) -> Any:
+    """The column of a system without a name: of several classes, names would be theirs."""
+    return given[UNNAMED] if given is not None and list(given) == [UNNAMED] else given
 
 
 def _constant(build: _Build, source: Streamed, system: str, measure: Measure) -> float:

@@ -21,7 +21,6 @@ from calipers.evaluate.streamed import (
     Streamed,
     clusters_of,
     evaluated,
-    files_of,
     statistics_of,
     weights_of,
 )
@@ -37,11 +36,14 @@ if TYPE_CHECKING:
     from calipers.results import Evaluation
 
 
+#: What states call it.
+MANY = "several classes"
+
+
 def of_many_classes(
     columns: Columns,
     settings: Settings,
-    truth: Coded,
-    labels: Sequence[Any] | None,
+    names: tuple[str, ...],
     measures: MeasureNames | None,
     undefined: str,
     baseline: Baseline,
@@ -49,9 +51,7 @@ def of_many_classes(
     *,
     memory: int,
 ) -> Evaluation:
-    """How well systems tell the classes apart, batch by batch; ``truth`` are the labels that occur,
-    each once."""
-    names = _names(columns, truth, labels)
+    """How well systems tell the classes apart, batch by batch."""
     build = _Build(columns, names, settings)
     template = build.like(np.ones(len(names)))
     usual = default_measures(template)
@@ -61,6 +61,7 @@ def of_many_classes(
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
         constant=partial(_constant, build), known=_sizes, like=template,
+        plan={"task": MANY, "classes": names, "undefined": undefined},
     )  # fmt: skip
 
     def shown(engine: Passes) -> dict[str, Any]:
@@ -77,13 +78,15 @@ def of_many_classes(
             "several_highest": "the first class",
             **agreed(undefined),
         },
-        inputs=files_of(columns.stream),
         shown=shown,
     )
 
 
-def _names(columns: Columns, truth: Coded, labels: Sequence[Any] | None) -> tuple[str, ...]:
-    """The classes: those named, or all that occur anywhere."""
+def names_of_classes(
+    columns: Columns, truth: Coded, labels: Sequence[Any] | None
+) -> tuple[str, ...]:
+    """The classes: those named, or all that occur anywhere; ``truth`` are the labels that occur in
+    it, each once."""
     if labels is not None:
         return classes(truth, labels).names
     also = {}

@@ -18,7 +18,6 @@ from calipers.evaluate.streamed import (
     Streamed,
     clusters_of,
     evaluated,
-    files_of,
     weights_of,
 )
 from calipers.measures.regression import weighted_mean
@@ -33,6 +32,10 @@ if TYPE_CHECKING:
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Evaluation
+
+
+#: What states call it.
+NUMBERS = "numbers"
 
 
 def of_numbers(
@@ -52,14 +55,14 @@ def of_numbers(
     for system in like.values():
         system.check(chosen)
     build = _Build(settings, tuple(chosen))
-    source = Streamed(columns, build, chosen, settings, most, _constant, _of_truth, like)
+    source = Streamed(columns, build, chosen, settings, most, _constant, _of_truth, like,
+                      plan={"task": NUMBERS})  # fmt: skip
     return evaluated(
         "regression",
         source,
         baseline=baseline,
         primary=primary,
         conventions={},
-        inputs=files_of(columns.stream),
         shown=lambda engine: {},
     )
 

@@ -458,7 +458,8 @@ def _first(reading: Reading, level: float) -> tuple[Row, Interval]:
         made = offered[row.method](level) if row.method in offered and row.when(reading) else None
         if made is not None and not (row.tries and (made.reason or _flat(reading, made))):
             return row, made
-    return _NOTHING
+    found = reading.found_error if reading.reduced else None
+    return (_NOTHING[0], found) if isinstance(found, Interval) else _NOTHING
 
 
 def of_both(reading: Reading, level: float) -> Interval:
@@ -506,7 +507,8 @@ def rows(reading: Reading) -> Sequence[Row]:
     settings, paired = reading.settings, reading.operands is not None
     known = DIFFERENCES.get(reading.kind, OF_UNITS) if paired else INTERVALS[reading.kind]
     # Where rows are gone, nothing can be drawn anew.
-    if settings.interval == "analytic" or (paired and reading.reduced):
+    gone = reading.reduced and (paired or reading.clusters is not None)
+    if settings.interval == "analytic" or gone:
         return [Row(method) for method in ANALYTIC[paired]]
     if not settings.prefers_bootstrap:
         return known

@@ -1,0 +1,54 @@
+"""``calipers merge``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.common import Output, interval_options, output_options
+from calipers.cli.completion import measure_names
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import texts
+from calipers.cli.streams import memory_option, state_option
+
+
+@click.command("merge", cls=Command)
+@click.argument("states", metavar="STATE...", nargs=-1, required=True, type=InFile())
+@texts(
+    "-m --measure measures",
+    "NAME",
+    "One of the measures that were kept; repeatable.  [default: all of them]",
+    shell_complete=measure_names,
+)
+@interval_options
+@memory_option
+@state_option
+@output_options
+def command(
+    states: tuple[str, ...], measures: tuple[str, ...], save_state: str | None, **options: Any
+) -> None:
+    """Evaluate rows that were added up before, of days or shards, as if they had been read at once.
+
+    Each STATE was written by --save-state of `calipers classification` or `calipers regression`,
+    with the same columns, classes, threshold and measures. Values are those of all rows, and so are
+    the intervals that follow from what is kept; paired differences, clusters, R2 and correlations
+    take a second look at the rows, and have none.
+
+    \b
+    Examples:
+      calipers classification monday.parquet --truth clicked --probability model \\
+        --save-state monday.state
+      calipers merge monday.state tuesday.state wednesday.state --report days.html
+      calipers merge may/*.state --save-state may.state -m AUC -m log-loss
+    """
+    output = Output.take(options)
+    from calipers.evaluate.merged import merge_states
+    from calipers.evaluate.merged import save_state as save
+
+    evaluation = merge_states(
+        list(states), measures=measures or None, curves=output.page.wanted, **options
+    )
+    if save_state is not None:
+        save(evaluation, save_state)
+    output.finish(evaluation)

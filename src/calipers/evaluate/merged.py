@@ -1,0 +1,154 @@
+"""Evaluations of rows that were added up before: of days or shards, each read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from calipers.data.errors import InputError, shown
+from calipers.data.streams import budget
+from calipers.engines.work import Bounded
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.regression import DEFAULT_MEASURES
+from calipers.evaluate.shared import MeasureNames, make_settings
+from calipers.evaluate.states import Added, State, added
+from calipers.evaluate.stream_columns import Columns
+from calipers.evaluate.stream_memory import Within
+from calipers.evaluate.streamed import Streamed
+from calipers.evaluate.streamed_classes import TWO, Known, of_two
+from calipers.evaluate.streamed_many import MANY, of_many_classes
+from calipers.evaluate.streamed_numbers import of_numbers
+from calipers.results import Evaluation
+
+
+@verb
+def save_state(evaluation: Evaluation, path: str | os.PathLike[str]) -> None:
+    """Write what an evaluation of a stream added up into a file, for :func:`merge_states`.
+
+    The file holds the statistics of all rows, such as counts, moments and every distinct score with
+    the weight of both classes; it holds no rows. It is a zip archive of plain arrays with a header
+    in JSON, and is written whole or not at all.
+
+    Parameters
+    ----------
+    evaluation
+        Of ``classification`` or ``regression`` with ``engine="stream"``, or of
+        :func:`merge_states`.
+    path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the rows were in memory, the evaluation was read from a file, or none can be written.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import pyarrow as pa, tempfile
+    >>> rows = pa.table({"y": [0, 1, 1, 0], "p": [0.2, 0.9, 0.4, 0.6]})
+    >>> monday = cal.classification("y", probability="p", data=rows, engine="stream")
+    >>> file = tempfile.mkdtemp() + "/monday.state"
+    >>> cal.save_state(monday, file)
+    >>> cal.merge_states([file])["AUC"].value
+    0.75
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path is {shown(path)}, expected the path of a file")
+    state = _state(evaluation, "save_state")
+    try:
+        state.write(path)
+    except OSError as error:
+        raise InputError(f"{os.fspath(path)}: {error.strerror}") from None
+    except ValueError:
+        raise InputError(f"path is {shown(path)}, which no file can be called") from None
+
+
+@verb
+def merge_states(
+    states: Sequence[Any],
+    *,
+    measures: MeasureNames | None = None,
+    interval: str | Sequence[str] = "auto",
+    level: float = 0.95,
+    curves: bool = True,
+    memory: int | str | None = None,
+) -> Evaluation:
+    """The evaluation of all rows behind several states, as if they had been read at once.
+
+    Values equal those of one evaluation of all rows up to rounding, in whatever order the states
+    come, and so do the intervals that follow from statistics alone: of counts, of means of losses,
+    of areas (DeLong) and of recalibration. Paired differences of systems, clusters, R² and
+    correlations take a second look at the rows, which a state does not have: their values come
+    without an interval, and say so.
+
+    Parameters
+    ----------
+    states
+        Files that ``save_state`` wrote, or evaluations of streams. Their tasks, classes, columns,
+        thresholds and measures have to agree, and no rows may be in two of them.
+    measures
+        Some of those that were kept; all of them unless given.
+    interval, level, curves, memory
+        As in :func:`calipers.classification`. ``memory`` bounds the tables of scores.
+
+    Raises
+    ------
+    InputError
+        If a file is no state, is damaged or of another version, or if states do not go together.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> import pyarrow as pa
+    >>> days = [
+    ...     cal.regression("y", "p", data=pa.table({"y": y, "p": p}), engine="stream")
+    ...     for y, p in (([1.0, 2.0, 4.0], [1.0, 3.0, 4.0]), ([3.0, 5.0], [2.0, 5.0]))
+    ... ]
+    >>> both = cal.merge_states(days)
+    >>> both["MAE"].value, both["MAE"].n
+    (0.4, 5)
+    """
+    settings = make_settings(interval, level, 2000, 0)
+    if isinstance(states, str) or not isinstance(states, Sequence):
+        raise InputError(f"states is {shown(states)}, expected a list of files or evaluations")
+    most = budget(memory)
+    state = added(_each(states), Bounded(Within(most)))
+    plan = state.plan
+    columns = Columns(Added(state), plan["truth"], plan["said"], plan["weight"], plan["cluster"])
+    asked = state.measures if measures is None else measures
+    if plan["task"] == TWO:
+        return of_two(
+            columns, settings, Known(tuple(plan["classes"]), plan["known"]), plan["threshold"],
+            asked, plan["undefined"], None, None, curves=curves, memory=most,
+        )  # fmt: skip
+    if plan["task"] == MANY:
+        return of_many_classes(
+            columns, settings, tuple(plan["classes"]), asked, plan["undefined"], None, None,
+            memory=most,
+        )  # fmt: skip
+    return of_numbers(
+        columns, settings=settings, measures=asked, default=DEFAULT_MEASURES, baseline=None,
+        primary=None, memory=most,
+    )  # fmt: skip
+
+
+def _each(states: Sequence[Any]) -> Iterator[State]:
+    for given in states:
+        if isinstance(given, Evaluation):
+            yield _state(given, "states")
+        elif isinstance(given, str | os.PathLike):
+            yield State.read(given)
+        else:
+            raise InputError(f"states: {shown(given)} is neither a file nor an evaluation")
+
+
+def _state(evaluation: Evaluation, what: str) -> State:
+    source = evaluation.sources
+    if not isinstance(source, Streamed):
+        raise InputError(
+            f"{what}: the evaluation has added nothing up that could be kept; expected one of a "
+            "table that is read in batches (engine='stream')"
+        )
+    return source.kept

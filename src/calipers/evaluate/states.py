@@ -1,0 +1,184 @@
+"""What one pass over a stream finds, as files keep it: sums of days or shards, added up later."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import uuid4
+
+from calipers import __version__
+from calipers.data.errors import FileError, InputError
+from calipers.data.trec import Origin
+from calipers.engines.adding import Sum, Weighed
+from calipers.engines.base import Engine, itself
+from calipers.engines.work import First, Passed
+from calipers.statistics import serialised
+
+#: What a file says that it is, and what that holds.
+KIND, VERSION = "a state of an evaluation", 1
+
+#: What has to be the same where states are added up, and what messages call it.
+_ALIKE = {
+    "task": "the task",
+    "truth": "the column of the truth",
+    "said": "the columns of the systems",
+    "weight": "the column of weights",
+    "cluster": "the column of clusters",
+    "classes": "the classes",
+    "threshold": "the threshold",
+    "undefined": "undefined=",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Sums over the rows of one stream, or of several.
+
+    ``plan`` says how its systems were made and what was measured of them, in plain values;
+    ``asked`` has the number of the statistic of each system and measure, by their names. ``parts``
+    tell the streams apart that went in, and ``origins`` are their files.
+    """
+
+    plan: Mapping[str, Any]
+    asked: Mapping[tuple[str, str], int]
+    passed: Passed
+    origins: Sequence[Origin] = ()
+    parts: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
+    where: str = "the evaluation"
+
+    @property
+    def measures(self) -> list[str]:
+        """The names of what was measured."""
+        return list(dict.fromkeys(measure for _, measure in self.asked))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a file, whole or not at all."""
+        from calipers.report.files import replacing
+
+        tree = {
+            "kind": KIND,
+            "version": VERSION,
+            "calipers": __version__,
+            "plan": self.plan,
+            "asked": [[*asked, number] for asked, number in self.asked.items()],
+            "passed": self.passed,
+            "origins": [[of.path or of.name, of.bytes] for of in self.origins],
+            "parts": list(self.parts),
+        }
+        with replacing(path) as stream:
+            serialised.write(stream, tree)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> State:
+        """What a file holds."""
+        where = os.fspath(path)
+        what = "was written by --save-state or save_state"
+        try:
+            with open(where, "rb") as stream:  # noqa: PTH123
+                tree = serialised.read(stream, also=(Passed, Weighed))
+        except OSError as error:
+            raise FileError(f"{where}: {error.strerror}") from None
+        except serialised.CorruptError as error:
+            raise FileError(f"{where}: {error}; expected a file that {what}") from None
+        if not isinstance(tree, dict) or tree.get("kind") != KIND:
+            raise FileError(f"{where}: holds other statistics; expected a file that {what}")
+        if tree.get("version") != VERSION:
+            raise FileError(
+                f"{where}: version {tree.get('version')} of states, expected {VERSION}; written by "
+                f"calipers {tree.get('calipers')}, this is {__version__}"
+            )
+        try:
+            return cls(
+                tree["plan"],
+                {(system, measure): number for system, measure, number in tree["asked"]},
+                tree["passed"],
+                [Origin("table", name, bytes=size) for name, size in tree["origins"]],
+                tuple(tree["parts"]),
+                where,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"{where}: is damaged ({error}); expected a file that {what}") from None
+
+
+class Added(Engine):
+    """Rows that have been added up: the first pass is known, and there is no second."""
+
+    kind, again = "stream", False
+
+    def __init__(self, state: State) -> None:
+        self.state, self.name, self.rows = state, state.where, state.passed.rows
+
+    def reduce(
+        self,
+        work: Callable[[Any], Any],
+        columns: Sequence[str] = (),
+        kept: Callable[[Any], Any] = itself,
+        what: str = "reading",
+    ) -> Any:
+        """What the first pass found."""
+        if not isinstance(work, First):
+            raise InputError(f"{self.name}: rows that have been added up cannot be read again")
+        known, passed = self.state.asked, self.state.passed
+        found = {}
+        for (name, measure), number in work.asked.items():
+            if (name, str(measure)) not in known:
+                raise InputError(
+                    f"{measure} has not been kept: {self.name} has {', '.join(self.state.measures)}"
+                )
+            found[number] = passed.statistics[known[name, str(measure)]]
+        return kept(replace(passed, statistics=found))
+
+
+def added(states: Iterable[State], kept: Callable[[Passed], Passed]) -> State:
+    """The state of the rows of all of them, checked to be of a kind; what is ``kept`` of sums keeps
+    within the memory."""
+    first: State | None = None
+    sums: Sum[Passed] = Sum(kept)
+    seen: dict[str, str] = {}
+    origins: list[Origin] = []
+    plan: dict[str, Any] = {}
+    number = 0
+    for state in states:
+        number += 1
+        if first is None:
+            first, plan = state, dict(state.plan)
+        else:
+            plan["known"] = _checked(plan, first, state)
+        for part in state.parts:
+            if part in seen:
+                raise InputError(f"{state.where}: holds rows that {seen[part]} holds as well")
+            seen[part] = state.where
+        origins += state.origins
+        here = state.passed.statistics
+        found = {number: here[state.asked[asked]] for asked, number in first.asked.items()}
+        sums.add(replace(state.passed, statistics=found))
+    if first is None:
+        raise InputError("states: expected at least one")
+    where = first.where if number == 1 else f"{first.where} and {number - 1} more"
+    return State(plan, first.asked, sums.total, origins, tuple(seen), where)
+
+
+def _checked(plan: Mapping[str, Any], first: State, other: State) -> dict[str, bool]:
+    """Which classes are positive in both, after a look at whether they may be added up."""
+    for name, what in _ALIKE.items():
+        one, two = plan.get(name), other.plan.get(name)
+        if one != two:
+            told = (
+                "; name the classes with labels= where parts of the rows do not have all of them"
+                if name == "classes"
+                else ""
+            )
+            raise InputError(f"{other.where}: {what}: {two!r}, but {first.where} has {one!r}{told}")
+    if set(first.asked) != set(other.asked):
+        apart = sorted({measure for _, measure in set(first.asked) ^ set(other.asked)})
+        raise InputError(
+            f"{other.where}: measures differ from those of {first.where}: {', '.join(apart)} "
+            "in one of them only"
+        )
+    known = {**plan.get("known", {})}
+    for name, positive in other.plan.get("known", {}).items():
+        if known.setdefault(name, positive) != positive:
+            raise InputError(f"{other.where}: {name!r} is positive in one state and not in another")
+    return known

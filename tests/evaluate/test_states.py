@@ -1,0 +1,214 @@
+"""States of streams: parts that are added up equal the whole, and what does not go together is
+refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+from calipers.data import streams
+from calipers.data.errors import InputError
+from calipers.statistics import serialised
+
+ROWS = 700
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "ROWS", 90)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    random = np.random.default_rng(7)
+    latent = random.normal(size=ROWS)
+    truth = random.random(ROWS) < 1 / (1 + np.exp(-latent))
+    near = latent + 0.4 * random.normal(size=ROWS)
+    kind = random.integers(0, 3, ROWS)
+    shares = random.dirichlet(np.ones(3), ROWS) / 2 + np.eye(3)[kind] / 2
+    return pa.table(
+        {
+            "y": truth.astype(np.int8),
+            "p": (1 / (1 + np.exp(-near.round(1)))).astype(np.float32),
+            "q": 1 / (1 + np.exp(-latent - random.normal(size=ROWS))),
+            "w": random.integers(0, 4, ROWS) / 3,
+            "user": random.integers(0, 30, ROWS),
+            "kind": np.array(["cat", "dog", "emu"])[kind],
+            **{f"p_{name}": shares[:, k] for k, name in enumerate(("cat", "dog", "emu"))},
+            "real": latent,
+            "guess": near,
+        }
+    )
+
+
+TASKS: dict[str, dict[str, Any]] = {
+    "two": {
+        "verb": "classification", "truth": "y", "probability": ["p", "q"],
+        "measures": ["AUC", "PR-AUC", "log-loss", "Brier", "accuracy", "F1", "MCC", "KS",
+                     "calibration-slope", "calibration-intercept", "ECE"],
+    },
+    "several": {
+        "verb": "classification", "truth": "kind", "probability": {"model": "p_*"},
+        "measures": ["accuracy", "macro-F1", "log-loss", "Brier", "AUC[emu]", "MCC"],
+    },
+    "numbers": {
+        "verb": "regression", "truth": "real", "predicted": {"one": "guess", "two": "p"},
+        "measures": ["RMSE", "MAE", "R2", "Pearson", "mean-error", "median-absolute-error"],
+    },
+}  # fmt: skip
+
+
+def evaluated(task: str, data: Any, **more: Any) -> cal.Evaluation:
+    given = {**TASKS[task], **more}
+    return getattr(cal, given.pop("verb"))(data=data, engine="stream", **given)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("task", TASKS)
+def test_parts_are_the_whole_in_any_order(
+    table: pa.Table, tmp_path: Path, task: str, weight: str | None
+) -> None:
+    whole = evaluated(task, table, weight=weight)
+    files = []
+    for k, (start, length) in enumerate([(0, 120), (120, 400), (520, 180)]):
+        files.append(tmp_path / f"{k}.state")
+        cal.save_state(evaluated(task, table.slice(start, length), weight=weight), files[-1])
+    near = {"rel": 1e-12, "abs": 1e-12, "nan_ok": True}
+    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
+        ours = cal.merge_states([files[k] for k in order])
+        assert [(e.system, e.measure, e.n) for e in ours] == [
+            (e.system, e.measure, e.n) for e in whole
+        ]
+        for a, b in zip(ours, whole, strict=True):
+            assert a.value == pytest.approx(b.value, **near), a.measure
+            if not np.isnan(a.default):
+                assert a.default == pytest.approx(b.default, **near), a.measure
+            if a.no_interval == "one_pass":
+                assert a.measure in ("R2", "Pearson")
+                continue
+            assert a.method == b.method
+            if b.has_interval:
+                assert (a.low, a.high) == pytest.approx((b.low, b.high), **near), a.measure
+        for one, other in zip(ours.confusions, whole.confusions, strict=True):
+            assert np.allclose(one.counts, other.counts, rtol=1e-14)
+            assert one.labels == other.labels
+        for one, other in zip(ours.curves, whole.curves, strict=True):
+            np.testing.assert_allclose(one.y, other.y, rtol=1e-12)
+
+
+def test_states_of_states_and_of_evaluations(table: pa.Table, tmp_path: Path) -> None:
+    days = [evaluated("two", table.slice(k * 100, 100)) for k in range(7)]
+    whole = evaluated("two", table)
+    first = cal.merge_states(days[:3])
+    cal.save_state(first, tmp_path / "first.state")
+    ours = cal.merge_states([tmp_path / "first.state", *days[3:]], level=0.9, measures=["AUC"])
+    assert [e.measure for e in ours] == ["AUC", "AUC"]
+    assert ours["p", "AUC"].value == pytest.approx(whole["p", "AUC"].value, rel=1e-13)
+    assert ours["p", "AUC"].level == 0.9
+    assert len(ours.provenance["inputs"]) == 7
+    assert ours.comparison is None
+    assert any("not compared" in note for note in ours.notes)
+    with pytest.raises(InputError, match=r"holds rows that .*first\.state holds as well"):
+        cal.merge_states([tmp_path / "first.state", days[1]])
+
+
+def test_what_a_state_has_no_interval_of_says_so(table: pa.Table) -> None:
+    part = evaluated("two", table, cluster="user")
+    assert part["p", "AUC"].has_interval
+    ours = cal.merge_states([part])
+    without = {e.measure for e in ours if e.no_interval == "no_analytic_interval"}
+    assert without == {"KS", "ECE"}
+    assert {e.no_interval for e in ours if e.measure not in without} == {"one_pass"}
+    assert ours["p", "AUC"].value == part["p", "AUC"].value
+
+
+def test_missing_rows_are_still_told(table: pa.Table) -> None:
+    holes = table["q"].to_pylist()
+    holes[5] = None
+    data = table.set_column(2, "q", pa.array(holes))
+    parts = [evaluated("two", data.slice(k, 350), missing="drop") for k in (0, 350)]
+    assert cal.merge_states(parts).notes[0] == (
+        "1 of 700 rows are left out because values are missing."
+    )
+
+
+def test_large_tables_of_scores_stay_within_the_memory(
+    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import calipers.evaluate.stream_memory as module
+
+    days = [evaluated("two", table.slice(k, 350)) for k in (0, 350)]
+    whole = cal.merge_states(days)["q", "AUC"].value
+    monkeypatch.setattr(module, "LEAST_SCORES", 300)
+    merged = cal.merge_states(days, memory=1, measures=["AUC", "accuracy"])
+    found = merged["q", "AUC"]
+    assert found.possible_low < whole < found.possible_high
+    cal.save_state(merged, tmp_path / "cells.state")
+    again = cal.merge_states([tmp_path / "cells.state"], measures=["AUC"])["q", "AUC"]
+    assert (again.value, again.possible_low) == (found.value, found.possible_low)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"truth": "kind", "positive": "cat", "probability": "p"}, "the column of the truth: 'kind', but"),
+        ({"probability": "p"}, "the columns of the systems"),
+        ({"measures": ["AUC"]}, "measures differ"),
+        ({"weight": "w"}, "the column of weights: 'w', but .* has None"),
+        ({"positive": 0}, "the classes: .*'0'.*name the classes"),
+        ({"threshold": 0.3}, "the threshold: 0.3"),
+        ({"undefined": "zero"}, "undefined=: 'zero'"),
+        ({"verb": "regression", "truth": "y", "predicted": "p", "probability": None},
+         "the task: 'numbers'"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(
+    table: pa.Table, other: dict[str, Any], words: str
+) -> None:
+    asked = {"verb": "classification", "truth": "y", "probability": ["p", "q"],
+             "measures": ["AUC", "F1"]}  # fmt: skip
+    given = {**asked, **other}
+    if given["verb"] == "regression":
+        given = {"verb": "regression", "truth": "y", "predicted": "p"}
+    found = []
+    for named in (asked, given):
+        verb = getattr(cal, named.pop("verb"))
+        found.append(verb(data=table, engine="stream", **named))
+    with pytest.raises(InputError, match=words):
+        cal.merge_states(found)
+
+
+def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
+    file = tmp_path / "a.state"
+    cal.save_state(evaluated("two", table), file)
+    whole = file.read_bytes()
+    for data, words in (
+        (whole[:-100], "is damaged"),
+        (whole[:3000] + b"?" + whole[3001:], "is damaged"),
+        (b"", "is damaged"),
+        (b"y,p\n1,0.5\n", "is damaged"),
+        (serialised.packed({"kind": "another"}), "holds other statistics"),
+        (serialised.packed({"kind": "a state of an evaluation", "version": 2}), "version 2"),
+        (serialised.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
+    ):
+        (tmp_path / "b.state").write_bytes(data)
+        with pytest.raises(InputError, match=f"b.state: .*{words}"):
+            cal.merge_states([tmp_path / "b.state"])
+    for given, words in (
+        ([tmp_path / "none.state"], "No such file"),
+        ([], "at least one"),
+        ("a.state", "expected a list"),
+        ([3], "neither a file nor an evaluation"),
+    ):
+        with pytest.raises(InputError, match=words):
+            cal.merge_states(given)
+    with pytest.raises(InputError, match=r"F2 has not been kept: .*AUC"):
+        cal.merge_states([file], measures=["F2"])
+    with pytest.raises(InputError, match="read in batches"):
+        cal.save_state(cal.classification([0, 1, 1], score=[0, 1, 2]), tmp_path / "c.state")
+    assert not (tmp_path / "c.state").exists()
