@@ -92,3 +92,75 @@ def test_nothing_is_told_of_no_rows(frame: Any) -> None:
 def test_what_it_does_not_have(frame: Any, more: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         cal.classification(**{"truth": "y", "score": "near", "data": frame, **more})
+
+
+# --- Rankings -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lists() -> dict[str, pa.Table]:
+    """Judgments of 30 topics, and two runs: one topic has most rows, some have none, some are not
+    judged, and scores tie."""
+    random = np.random.default_rng(7)
+    topics = [f"q{k}" for k in range(30)]
+    pool = [f"d{k}" for k in range(400)]
+    made: dict[str, dict[str, list[Any]]] = {
+        "qrels": {"query_id": [], "doc_id": [], "relevance": []},
+        "bm25": {"topic": [], "doc": [], "score": []},
+        "dense": {"topic": [], "doc": [], "score": []},
+    }
+    for topic in topics:
+        grades = random.integers(0, 3, 12)
+        rows = zip(random.permutation(pool)[:12], grades, strict=True)
+        for doc, grade in rows:
+            made["qrels"]["query_id"].append(topic)
+            made["qrels"]["doc_id"].append(doc)
+            made["qrels"]["relevance"].append(int(grade))
+    for name, left_out in (("bm25", "q4"), ("dense", "q9")):
+        for topic in [*topics, "x1", "x2"]:
+            if topic != left_out:
+                size = 400 if topic == "q0" else 40
+                for doc in random.permutation(pool)[:size]:
+                    made[name]["topic"].append(topic)
+                    made[name]["doc"].append(doc)
+                    made[name]["score"].append(float(random.integers(0, 30)))
+    return {name: pa.table(columns) for name, columns in made.items()}
+
+
+def test_retrieval_has_the_values_of_every_topic(
+    spark: Any, lists: dict[str, pa.Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bit for bit, and with them all that follows; judgments may be here or there."""
+    monkeypatch.setattr(streams, "ROWS", 100)
+    frames = {name: spark.createDataFrame(of).repartition(3) for name, of in lists.items()}
+    measures = ["nDCG@10", "AP", "P@5", "RR", "Recall@100", "NumRet"]
+    qrels, runs = lists["qrels"], {name: lists[name] for name in ("bm25", "dense")}
+    theirs = cal.retrieval(qrels, runs, measures=measures)
+    there = {name: frames[name] for name in runs}
+    for given in (frames["qrels"], qrels):
+        ours = cal.retrieval(given, there, measures=measures)
+        assert ours.per_unit.ids == theirs.per_unit.ids
+        for name, columns in theirs.per_unit.values.items():
+            for measure, column in columns.items():
+                np.testing.assert_array_equal(ours.per_unit.values[name][measure], column)
+        told = [json.loads(of.to_json()) for of in (ours, theirs)]
+        assert all(of.pop("provenance") for of in told)
+        assert told[0] == told[1]
+
+
+def test_what_is_wrong_with_runs(spark: Any, lists: dict[str, pa.Table]) -> None:
+    qrels = spark.createDataFrame(lists["qrels"])
+    twice = pa.concat_tables([lists["bm25"], lists["bm25"].slice(0, 1)])
+    for given, words in (
+        (spark.createDataFrame(twice), r"bm25: row \d+: document d\d+ retrieved twice for topic q"),
+        (spark.createDataFrame(lists["bm25"]).drop("score"), "holds no scores"),
+        (spark.createDataFrame(lists["bm25"]).drop("doc"), "bm25: no column 'doc'"),
+        (
+            spark.createDataFrame(lists["bm25"]).selectExpr("topic", "doc", "'x' AS score"),
+            "numbers",
+        ),
+    ):
+        with pytest.raises(InputError, match=words):
+            cal.retrieval(qrels, {"bm25": given}, measures=["AP"])
+    with pytest.raises(InputError, match="not data frames of Spark"):
+        cal.retrieval(qrels, qrels, measures=["alpha-nDCG@5"])

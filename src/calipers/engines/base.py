@@ -9,6 +9,7 @@ that no engine knows what it carries.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -31,18 +32,26 @@ class Partial:
         raise NotImplementedError
 
 
+#: Where partials may come from.
+_HOME = "calipers."
+
+
 def sent(part: Partial) -> bytes:
-    """As it travels from one process to another."""
+    """As it travels from one process to another: where it is defined, and what it holds."""
     from calipers.statistics.serialised import packed
 
-    return packed(part)
+    return type(part).__module__.encode() + b"\n" + packed(part)
 
 
 def received(data: bytes) -> Any:
     """What was sent."""
-    from calipers.statistics.serialised import unpacked
+    from calipers.statistics.serialised import CorruptError, unpacked
 
-    return unpacked(data, also=tuple(_kinds(Partial)))
+    home, _, packed = data.partition(b"\n")
+    if not home.startswith(_HOME.encode()):
+        raise CorruptError("holds nothing of calipers")
+    import_module(home.decode())
+    return unpacked(packed, also=tuple(_kinds(Partial)))
 
 
 def _kinds(of: type) -> Iterator[type]:

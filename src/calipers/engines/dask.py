@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, shown
+from calipers.data.frames import is_dask
 from calipers.engines.base import P, itself
-from calipers.engines.partitions import Found, Remote, Task
+from calipers.engines.partitions import Found, Merge, Remote, Task
 
 if TYPE_CHECKING:
     from dask.dataframe import DataFrame
@@ -43,7 +44,7 @@ class Dask(Remote):
         InputError
             When Dask is not installed, or it cannot read what is given.
         """
-        if is_frame(given):
+        if is_dask(given):
             return cls(given)
         paths = [given] if isinstance(given, str | os.PathLike) else given
         if not isinstance(paths, list | tuple) or not all(
@@ -70,22 +71,17 @@ class Dask(Remote):
 
         from calipers.data import streams
 
-        # Sent once, and not with every task.
+        # Sent once, and not with every partition.
         task = delayed(Task(work, kept, streams.ROWS, self.name), traverse=False)
+        merge = Merge(kept, self.name)
         partition, met = delayed(_partition), delayed(_met)
         named = dict(zip(self.names, self.frame.columns, strict=True))
         frames = self.frame[[named[name] for name in columns]].to_delayed()
         parts = [partition(task, place, frame) for place, frame in enumerate(frames)]
         while len(parts) > _MEET:
-            parts = [met(task, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
-        made, found = compute(task, parts)
-        return made.total(part for part in found if part is not None)  # type: ignore[no-any-return]
-
-
-def is_frame(given: Any) -> bool:
-    """Whether it is a data frame of Dask, which is told without importing it."""
-    module = type(given).__module__
-    return module.startswith("dask") and type(given).__name__ == "DataFrame"
+            parts = [met(merge, parts[k : k + _MEET]) for k in range(0, len(parts), _MEET)]
+        (found,) = compute(parts)
+        return merge.total(part for part in found if part is not None)  # type: ignore[no-any-return]
 
 
 def connect(scheduler: str | None) -> None:
@@ -132,6 +128,6 @@ def _partition(task: Task, place: int, frame: Any) -> Found | None:
     return task.partition(place, table.to_batches(max_chunksize=task.rows))
 
 
-def _met(task: Task, parts: Sequence[Found | None]) -> Found | None:
+def _met(merge: Merge, parts: Sequence[Found | None]) -> Found | None:
     found = [part for part in parts if part is not None]
-    return task.merged(found) if found else None
+    return merge.merged(found) if found else None

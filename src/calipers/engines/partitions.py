@@ -26,15 +26,15 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is done with the rows of a partition, and with what comes of them.
-
-    ``rows`` is how many make a batch, and ``name`` what messages call all of them.
-    """
+    """What is done with the rows of a partition: ``rows`` make a batch, and ``name`` is what
+    messages call all of them. Rows of one value of ``by``, which come one after the other, are all
+    in one batch."""
 
     work: Callable[[Any], Partial]
     kept: Callable[[Any], Any]
     rows: int
     name: str
+    by: str | None = None
 
     def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> Found | None:
         """Of the partition at a place; None where it has no rows."""
@@ -47,6 +47,48 @@ class Task:
         except InputError as error:
             return Found(wrong=str(error))
         return Found(sent(sums.total)) if found else None
+
+    def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
+        """As many rows to a batch as a process works on best, whatever they come in."""
+        held: list[pa.RecordBatch] = []
+        first = count = end = 0
+        for batch in given:
+            if not batch.num_rows:
+                continue
+            end = self._end(held, count, batch, end)
+            held.append(batch)
+            count += batch.num_rows
+            if count >= self.rows and end:
+                done, held = _cut(held, end)
+                yield _joined(done, first, where)
+                first, count, end = first + end, count - end, 0
+        if held:
+            yield _joined(held, first, where)
+
+    def _end(
+        self, held: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
+    ) -> int:
+        """How many of the rows held, and of one batch more, are of values of ``by`` that are there
+        with all their rows."""
+        if self.by is None:
+            return int(count + batch.num_rows)
+        import pyarrow.compute as pc
+
+        column = batch.column(self.by)
+        last = column[-1]
+        same = pc.sum(pc.equal(column, last)).as_py() or 0
+        if same < batch.num_rows:
+            return int(count + batch.num_rows - same)
+        goes_on: bool = bool(held) and held[-1].column(self.by)[-1] == last
+        return end if goes_on else count
+
+
+@dataclass(frozen=True, eq=False)
+class Merge:
+    """What is done with what comes of partitions."""
+
+    kept: Callable[[Any], Any]
+    name: str
 
     def merged(self, parts: Iterable[Found]) -> Found:
         """Of several, in their order; what is wrong with the first that is."""
@@ -70,19 +112,20 @@ class Task:
             raise InputError(all_of_them.wrong)
         return received(all_of_them.data)
 
-    def _batches(self, where: str, given: Iterable[pa.RecordBatch]) -> Iterator[Batch]:
-        """As many rows to a batch as a process works on best, whatever they come in."""
-        held: list[pa.RecordBatch] = []
-        first = count = 0
-        for batch in given:
-            if batch.num_rows:
-                held.append(batch)
-                count += batch.num_rows
-            if count >= self.rows:
-                yield _joined(held, first, where)
-                first, count, held = first + count, 0, []
-        if held:
-            yield _joined(held, first, where)
+
+def _cut(
+    held: Sequence[pa.RecordBatch], rows: int
+) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
+    """So many rows, and the others."""
+    before: list[pa.RecordBatch] = []
+    after: list[pa.RecordBatch] = []
+    for batch in held:
+        if rows > 0:
+            before.append(batch.slice(0, rows))
+        if rows < batch.num_rows:
+            after.append(batch.slice(max(rows, 0)))
+        rows -= batch.num_rows
+    return before, after
 
 
 def _joined(held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:

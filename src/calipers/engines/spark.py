@@ -11,8 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError, shown
+from calipers.data.frames import is_spark
 from calipers.engines.base import P, itself
-from calipers.engines.partitions import Found, Remote, Task
+from calipers.engines.partitions import Found, Merge, Remote, Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,13 +33,24 @@ class Spark(Remote):
 
     kind = "spark"
 
-    def __init__(self, frame: DataFrame, name: str = "the data frame", files: Sequence[str] = ()):
-        self.frame, self.name, self.files = frame, name, tuple(files)
+    def __init__(
+        self,
+        frame: DataFrame,
+        name: str = "the data frame",
+        files: Sequence[str] = (),
+        by: str | None = None,
+    ) -> None:
+        self.frame, self.name, self.files, self._by = frame, name, tuple(files), by
         self.names = tuple(frame.columns)
         if len(set(self.names)) < len(self.names):
             raise InputError(f"{name}: columns share a name: {', '.join(self.names)}")
         if frame.isStreaming:
             raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
+
+    @classmethod
+    def whole(cls, frame: DataFrame, by: str, name: str) -> Spark:
+        """A data frame of which rows with the same value of a column are worked on together."""
+        return cls(frame.repartition(by).sortWithinPartitions(by), name, by=by)
 
     @classmethod
     def of(cls, given: Any, session: SparkSession | None = None) -> Spark:
@@ -57,7 +69,7 @@ class Spark(Remote):
         InputError
             When PySpark is not installed, or it cannot read what is given.
         """
-        if is_frame(given):
+        if is_spark(given):
             return cls(given)
         paths = [given] if isinstance(given, str | os.PathLike) else given
         if not isinstance(paths, list | tuple) or not all(
@@ -84,7 +96,7 @@ class Spark(Remote):
 
         from calipers.data import streams
 
-        task = Task(work, kept, streams.ROWS, self.name)
+        task, merge = Task(work, kept, streams.ROWS, self.name, self._by), Merge(kept, self.name)
         names = [f.col("`" + name.replace("`", "``") + "`") for name in columns]
         found = self.frame.select(*names).mapInArrow(_mapped(task), _SCHEMA)
         for _ in range(_LEVELS):
@@ -93,16 +105,10 @@ class Spark(Remote):
                 found.select("*", group)
                 .repartition("group")
                 .sortWithinPartitions("group", "place", "piece")
-                .mapInArrow(_met(task), _SCHEMA)
+                .mapInArrow(_met(merge), _SCHEMA)
             )
         last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
-        return task.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
-
-
-def is_frame(given: Any) -> bool:
-    """Whether it is a data frame of Spark, which is told without importing it."""
-    module = type(given).__module__
-    return module.startswith("pyspark.sql") and type(given).__name__ == "DataFrame"
+        return merge.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
 
 
 def session_of(master: str | None = None) -> SparkSession:
@@ -160,11 +166,11 @@ def _mapped(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Reco
     return run
 
 
-def _met(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _met(merge: Merge) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         parts = _parts(given)
         for group, of in groupby(parts, lambda part: part[0] // _MEET):
-            yield from _rows(group, task.merged(part for _, part in of))
+            yield from _rows(group, merge.merged(part for _, part in of))
 
     return run
 

@@ -14,6 +14,7 @@ from calipers.curves.ranks import RankCurves
 from calipers.curves.topics import drawn_topics
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
+from calipers.data.frames import is_spark
 from calipers.data.run_names import named_runs
 from calipers.data.topic_costs import costs_of_topics
 from calipers.data.topic_table import TopicTable, read_topic_table
@@ -90,7 +91,7 @@ def retrieval(
         (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a data frame
         or a dict of such columns, or rows with ``query_id``, ``doc_id`` and ``relevance`` (those of
         ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of ir_datasets whose files are
-        already there.
+        already there. It may be a data frame of Spark, and so may runs.
     runs
         One run, a list of run files (named by their file names), or a dict from names to runs. A
         run is what judgments are, with scores for grades. Several are read at once. Ranks from 1 on
@@ -300,6 +301,8 @@ def _spelling(
     so."""
     if what == "topics":
         found = alike(read[name].unjudged_topic_names, topics)
+    elif is_spark(qrels) or is_spark(runs[name]):
+        return ""
     else:
         found = documents_alike(runs[name], qrels)
     if found is None:
@@ -345,6 +348,10 @@ def _judged(
 ) -> tuple[dict[str, Run], dict[str, Statistics], Origin]:
     """The runs as the judgments see them, in the statistics that the measures read."""
     wanted = {measure.definition.on for measure in measures}
+    if any(map(is_spark, (qrels, *runs.values()))):
+        from calipers.engines.rankings import judged as judged_in_spark
+
+        return judged_in_spark(qrels, runs, wanted, float32=float32)
     systems: dict[str, Any] = {name: {} for name in runs}
     read: dict[str, Run] = {}
     for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):

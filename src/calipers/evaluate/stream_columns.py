@@ -9,6 +9,7 @@ from typing import Any
 
 from calipers.data.columns import system_name
 from calipers.data.errors import InputError, did_you_mean
+from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
 from calipers.engines import dask, spark
 from calipers.engines.adding import Distinct
@@ -40,7 +41,7 @@ def in_batches(
     if data is None:
         raise InputError("engine='stream' reads data=, which is not given")
     if _elsewhere(data):
-        kind = "spark" if spark.is_frame(data) else "dask"
+        kind = "spark" if is_spark(data) else "dask"
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
@@ -67,7 +68,7 @@ def _is_several(path: str) -> bool:
 
 def _elsewhere(data: Any) -> bool:
     """Whether it is a data frame whose rows lie in other processes."""
-    return spark.is_frame(data) or dask.is_frame(data)
+    return is_spark(data) or is_dask(data)
 
 
 def engine_of(data: Any, engine: str | None) -> Engine:
@@ -76,9 +77,9 @@ def engine_of(data: Any, engine: str | None) -> Engine:
         return data
     if data is None:
         raise InputError(f"engine={engine!r} reads data=, which is not given")
-    if engine == "spark" or (engine is None and spark.is_frame(data)):
+    if engine == "spark" or (engine is None and is_spark(data)):
         return spark.Spark.of(data)
-    if engine == "dask" or (engine is None and dask.is_frame(data)):
+    if engine == "dask" or (engine is None and is_dask(data)):
         return dask.Dask.of(data)
     return Streams(Stream.of(data))
 

@@ -1,0 +1,90 @@
+"""What a process does with a partition, without the engine that gives it one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from calipers.data.errors import InputError
+from calipers.data.streams import Batch
+from calipers.engines.base import Partial, received, sent
+from calipers.engines.partitions import Found, Merge, Task
+from calipers.engines.work import Norm
+from calipers.statistics.serialised import CorruptError
+
+
+@dataclass(frozen=True)
+class Seen(Partial):
+    """The values of each batch, and the number of its first row."""
+
+    batches: tuple[tuple[int, str], ...]
+
+    def __add__(self, other: Seen) -> Seen:
+        return Seen(self.batches + other.batches)
+
+
+def look(batch: Batch) -> Seen:
+    return Seen(((batch.first, "".join(batch.columns["topic"].to_pylist())),))
+
+
+def seen(given: str, size: int, by: str | None, rows: int = 3) -> list[tuple[int, str]]:
+    """What batches a partition of these topics makes, which come so many at a time."""
+    parts = [list(given[k : k + size]) for k in range(0, len(given), size)]
+    arrow = [pa.record_batch([pa.array(part, pa.string())], ["topic"]) for part in parts]
+    task = Task(look, lambda part: part, rows, "rows", by)
+    found: list[tuple[int, str]] = []
+    kept: Callable[[Batch], Seen] = task.work  # type: ignore[assignment]
+    for batch in task._batches("rows", arrow):
+        found += kept(batch).batches
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 11])
+def test_topics_are_not_cut(size: int) -> None:
+    """However rows come, in order, each once, and as many as wanted where topics allow it."""
+    for given in ("aabbbbbccdefghh", "aaaaaaaa", "abcdefgh", "a"):
+        for by in (None, "topic"):
+            found = seen(given, size, by)
+            assert "".join(of for _, of in found) == given
+            assert [first for first, _ in found] == [
+                sum(len(of) for _, of in found[:k]) for k in range(len(found))
+            ]
+            assert all(len(of) >= 3 or by for _, of in found[:-1])
+        topics = [topic for _, of in found for topic, _ in groupby(of)]
+        assert len(topics) == len(set(topics))
+
+
+def test_what_is_sent_arrives_in_a_process_that_has_seen_nothing() -> None:
+    data = sent(Norm(float(np.float64(2.5))))
+    told = "import sys\nfrom calipers.engines.base import received\nprint(received(sys.stdin.buffer.read()).squares)"
+    done = subprocess.run([sys.executable, "-c", told], input=data, capture_output=True, check=True)
+    assert float(done.stdout) == 2.5
+    assert received(data) == Norm(2.5) or received(data).squares == 2.5
+    with pytest.raises(CorruptError):
+        received(b"os\n" + data.partition(b"\n")[2])
+
+
+def wrong(batch: Batch) -> Norm:
+    raise InputError(f"{batch.where}: row {batch.first} is wrong")
+
+
+def test_the_first_that_is_wrong_is_told() -> None:
+    batch = pa.record_batch([[1, 2]], ["x"])
+    task = Task(wrong, lambda part: part, 10, "rows")
+    found = [task.partition(place, [batch]) for place in (3, 5)]
+    assert found[0] == Found(wrong="rows, partition 3: row 0 is wrong")
+    merge = Merge(lambda part: part, "rows")
+    good = Found(sent(Norm(1.0)))
+    with pytest.raises(InputError, match="partition 3"):
+        merge.total([good, *(part for part in found if part is not None), good])
+    assert merge.total([good, good]).squares == 2.0
+    with pytest.raises(InputError, match="rows: the table has no rows"):
+        merge.total([])
+    assert task.partition(0, []) is None
