@@ -72,7 +72,6 @@ def test_a_stream_and_memory_print_the_same_value(days: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--slice", "day"], "--slice takes all rows in memory"),
         (["--count", "old"], "--count takes all rows in memory"),
         (["--cutoffs", "0,1"], "--cutoffs takes all rows in memory"),
         (["--threshold", "youden"], "takes a number"),
@@ -157,3 +156,15 @@ def test_a_broken_state_is_bad_input(tmp_path: Path) -> None:
     done = command(tmp_path, "merge", "a.state")
     assert done.returncode == 3
     assert "a.state: holds no statistics, or is damaged" in done.stderr
+
+
+def test_slices_of_a_stream(days: Path) -> None:
+    line = ["classification", str(days), "--truth", "clicked", "--positive", "yes"]
+    made = invoke([*line, "--score", "old", "--slice", "day", "--slice", "new", "--format", "json"])
+    assert made.exit_code == 0, made.stderr
+    told = json.loads(made.stdout)
+    names = [s["slice"] for s in told["slices"]["rows"] if s["column"] == "day"]
+    assert list(dict.fromkeys(names)) == ["mon", "tue", "wed"]
+    assert any("new is cut at its quartiles" in note for note in told["notes"])
+    bins = invoke([*line, "--score", "old", "--slice", "new", "--slice-bins", "new=0"])
+    assert "below 0" in bins.stdout

@@ -279,7 +279,10 @@ def test_rows_of_a_later_batch_are_named_by_their_number(table: pa.Table, tmp_pa
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ({"slices": "user"}, "slices= takes all rows in memory"),
+        ({"slices": "usr"}, "no column 'usr'; did you mean 'user'"),
+        ({"slices": "far", "slice_bins": {"near": [0.5]}}, "bins for 'near', which is no slice"),
+        ({"slices": "word", "slice_bins": {"word": [0.5]}}, "bins need a column of numbers"),
+        ({"slices": "user*word*kind"}, "slices, expected at most 50"),
         ({"count": "w"}, "count= takes all rows in memory"),
         ({"threshold": "youden"}, "a rule"),
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),

@@ -13,6 +13,7 @@ import click
 from calipers.cli.files import DASH, InFile, OutFile
 from calipers.cli.options import stacked, text, texts
 from calipers.cli.process import with_pandas
+from calipers.cli.slices import named_slices
 
 if TYPE_CHECKING:
     from calipers.cli.systems import Systems
@@ -31,8 +32,6 @@ _STDIN = (DASH, "/dev/stdin")
 _OF_ALL_ROWS = {
     "cost": "--cost",
     "count": "--count",
-    "slices": "--slice",
-    "slice_bins": "--slice-bins",
     "cells": "--cells",
     "cutoffs": "--cutoffs",
     "quantiles": "--quantiles",
@@ -167,7 +166,7 @@ def by_name(
         options.pop(key, None)
     stream = _rows(table, options["engine"], options.pop("master"))
     options["engine"] = None
-    made: dict[str, Any] = {"data": stream, "inputs": ()}
+    made: dict[str, Any] = {"data": stream, "inputs": (), **named_slices(options)}
     for kind, specs in systems.columns.items():
         found: dict[str, Any] = {}
         for spec in specs:

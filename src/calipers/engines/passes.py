@@ -113,6 +113,14 @@ class Passes:
             jackknife=None,
         )
 
+    def lacks_error(self, system: str, measure: Measure) -> bool:
+        """Whether the error of a number takes a second look at the rows."""
+        like, whole = self.like[system], self.statistics[system, measure]
+        made = of_statistic(like.asked(measure)[1], whole, like.settings, self.passed.rows)
+        if made is None or made.error is not None:
+            return False
+        return like.influence(measure, self.moving.whole[system, measure]) is not None
+
     def _reduced(self, work: Callable[[Any], Any], kept: Callable[[Any], Any] = itself) -> Any:
         self._made.append("pass")
         return self.engine.reduce(work, self.columns, kept, f"pass {len(self._made)}")

@@ -92,7 +92,9 @@ class Reduced(Space):
 
     @cached_property
     def _root(self) -> FloatArray:
-        values, sides = np.linalg.eigh(self.products)
+        # Of a number that a row moves without bounds nothing is to be said.
+        bounded = np.isfinite(self.products)
+        values, sides = np.linalg.eigh(np.where(bounded, self.products, 0.0))
         return np.asarray(sides * np.sqrt(np.maximum(values, 0.0)))
 
     def like(self, other: Space) -> bool:

@@ -198,11 +198,11 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "count": count, "slices": slices, "id": id, "y": y,
-                   "cost": cost}  # fmt: skip
+        refused = {"confusion": confusion, "count": count, "id": id, "y": y, "cost": cost}
+        cut = slice_columns(slices), slice_bins
         return of_classes(
-            Columns.of(data, truth, named, weight, cluster, missing, refused, engine), settings,
-            positive, labels, threshold, measures, undefined, baseline, primary,
+            Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
+            settings, positive, labels, threshold, measures, undefined, baseline, primary,
             curves=curves, memory=memory,
         )  # fmt: skip
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)

@@ -89,12 +89,17 @@ def cuts(
             notes += note
         cut = _crossed(name, found) if len(found) > 1 else found[0]
         if len(cut.names) > MOST_SLICES:
-            raise InputError(
-                f"slice {name!r}: has {len(cut.names):,} slices, expected at most {MOST_SLICES}; "
-                "give a coarser column, or bins of its numbers"
-            )
+            raise InputError(too_many(name, len(cut.names)))
         made.append(cut)
     return made, list(dict.fromkeys(notes))
+
+
+def too_many(name: str, number: int, about: str = "") -> str:
+    """That a column has too many slices."""
+    return (
+        f"slice {name!r}: has {about}{number:,} slices, expected at most {MOST_SLICES}; give a "
+        "coarser column, or bins of its numbers"
+    )
 
 
 def _parts(name: str, given: Any) -> dict[str, Any]:
@@ -152,17 +157,17 @@ def _binned(
         for label in values.labels
     )
     if bins is not None:
-        edges = _edges(name, bins)
+        edges = edges_of(name, bins)
         if not numeric:
             raise InputError(f"slice {name!r}: holds {values.labels[0]!r}, bins need numbers")
-        return _at(name, values, edges), [f"{name} is cut as asked: {_listed(edges)}."]
+        return _at(name, values, edges), [f"{name} is cut as asked: {listed(edges)}."]
     if not numeric or values.ordered or len(values.labels) <= MOST_VALUES:
         return Cut(name, values.names, values.codes), []
     counts = np.bincount(values.codes)
     usual = int(counts.argmax())
     if counts[usual] <= len(values.codes) / 2:
         edges = _quartiles(values)
-        return _at(name, values, edges), [f"{name} is cut at its quartiles: {_listed(edges)}."]
+        return _at(name, values, edges), [f"{name} is cut at its quartiles: {listed(edges)}."]
     return _around(name, values, usual, unit)
 
 
@@ -180,14 +185,20 @@ def _around(name: str, values: Coded, usual: int, unit: str) -> tuple[Cut, list[
     else:
         edges = _quartiles(rest)
         cut = _at(name, rest, edges)
-        how = f"{share}; the others are cut at their quartiles: {_listed(edges)}."
-        around = _between(edges)[int(np.searchsorted(np.array(edges), number, side="right"))]
-        # Where the value lies, a slice has to say that it is without it.
-        names = tuple(f"{x}, not {one}" if x == around else x for x in cut.names)
-        cut = Cut(name, names, cut.codes)
+        how = f"{share}; the others are cut at their quartiles: {listed(edges)}."
+        told = dict(zip(between(edges), named_around(edges, number), strict=True))
+        cut = Cut(name, tuple(told[x] for x in cut.names), cut.codes)
     whole = np.zeros(len(values.codes), np.intp)
     whole[others] = cut.codes + 1
     return Cut(name, (one, *cut.names), whole), [how]
+
+
+def named_around(edges: Sequence[float], number: float) -> tuple[str, ...]:
+    """The names between edges where a number is a slice of its own: where it lies, a slice has to
+    say that it is without it."""
+    around = int(np.searchsorted(np.array(edges), number, side="right"))
+    names = enumerate(between(edges))
+    return tuple(f"{x}, not {_number(number)}" if k == around else x for k, x in names)
 
 
 def _quartiles(values: Coded) -> list[float]:
@@ -202,12 +213,13 @@ def _at(name: str, values: Coded, edges: list[float]) -> Cut:
     """A column of numbers cut at these; what holds no row is no slice."""
     place = np.searchsorted(np.array(edges), np.asarray(values.labels, np.float64), side="right")
     occurs = np.unique(place)
-    names = _between(edges)
+    names = between(edges)
     codes = np.searchsorted(occurs, place)[values.codes]
     return Cut(name, tuple(names[k] for k in occurs), codes)
 
 
-def _edges(name: str, bins: Sequence[float]) -> list[float]:
+def edges_of(name: str, bins: Sequence[float]) -> list[float]:
+    """Where a column is to be cut, checked."""
     edges = [float(edge) for edge in as_numbers(bins, f"bins of {name!r}")]
     if (np.diff(edges) <= 0).any():
         raise InputError(
@@ -216,7 +228,8 @@ def _edges(name: str, bins: Sequence[float]) -> list[float]:
     return edges
 
 
-def _listed(edges: Sequence[float]) -> str:
+def listed(edges: Sequence[float]) -> str:
+    """Numbers as they are written."""
     return ", ".join(map(_number, edges))
 
 
@@ -224,7 +237,7 @@ def _number(x: float) -> str:
     return f"{int(x)}" if x.is_integer() and abs(x) < 1e15 else repr(x)
 
 
-def _between(edges: Sequence[float]) -> list[str]:
+def between(edges: Sequence[float]) -> list[str]:
     """``below 40``, ``40 to below 65``, ``65 and above``."""
     shown = [_number(x) for x in edges]
     inner = [f"{low} to below {high}" for low, high in pairwise(shown)]

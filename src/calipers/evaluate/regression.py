@@ -96,11 +96,12 @@ def regression(
     """
     settings = make_settings(interval, level, resamples, seed)
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
-        refused = {"quantiles": quantiles, "outputs": outputs, "count": count, "slices": slices,
-                   "id": id, "y": y, "cost": cost}  # fmt: skip
+        refused = {"quantiles": quantiles, "outputs": outputs, "count": count, "id": id, "y": y,
+                   "cost": cost}  # fmt: skip
+        cut = slice_columns(slices), slice_bins
         said = {"predicted": predicted}
         return streamed(
-            Columns.of(data, truth, said, weight, cluster, missing, refused, engine),
+            Columns.of(data, truth, said, weight, cluster, missing, refused, engine, *cut),
             settings=settings, measures=measures, default=DEFAULT_MEASURES, baseline=baseline,
             primary=primary, memory=memory,
         )  # fmt: skip

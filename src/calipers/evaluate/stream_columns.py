@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from calipers.data.columns import system_name
@@ -109,6 +109,9 @@ class Columns:
     weight: str | None
     cluster: str | None
     missing: str = "error"
+    #: The columns of each way to cut the rows, and where those of numbers are cut.
+    slices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    bins: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -121,6 +124,8 @@ class Columns:
         missing: str,
         unsupported: Mapping[str, Any],
         engine: str | None = None,
+        slices: Mapping[str, Mapping[str, Any]] | None = None,
+        bins: Mapping[str, Any] | None = None,
     ) -> Columns:
         """As a verb is given them, all by their names."""
         stream = engine_of(data, engine)
@@ -139,11 +144,26 @@ class Columns:
         named = {what: _one(given, what, stream) for what, given in one.items()}
         if named["truth"] is None:
             raise InputError("truth: names no column of data=")
-        return cls(stream, named["truth"], columns, named["weight"], named["cluster"], missing)
+        cuts: dict[str, dict[str, str]] = {}
+        for name, of in (slices or {}).items():
+            found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
+            cuts[name] = {part: column for part, column in found.items() if column is not None}
+        others = named["weight"], named["cluster"], missing, cuts, bins
+        return cls(stream, named["truth"], columns, *others)
 
     @property
     def names(self) -> list[str]:
         """All that are read, each once."""
+        return list(dict.fromkeys([*self.needed, *self.of_slices]))
+
+    @property
+    def of_slices(self) -> list[str]:
+        """Those that the rows are cut by."""
+        return list(dict.fromkeys(column for of in self.slices.values() for column in of.values()))
+
+    @property
+    def needed(self) -> list[str]:
+        """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
         others = (self.truth, *_flat(said), self.weight, self.cluster)
         return list(dict.fromkeys(name for name in others if name is not None))

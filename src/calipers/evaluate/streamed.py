@@ -2,118 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
 from calipers.data.errors import InputError
-from calipers.data.streams import Batch
 from calipers.data.trec import Origin
 from calipers.engines.base import Engine, itself
 from calipers.engines.passes import Passes
-from calipers.engines.work import Built
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import glossary, names_asked, provenance
 from calipers.evaluate.states import Added, State
 from calipers.evaluate.stream_columns import Columns, Values
+from calipers.evaluate.stream_cuts import Slicing, slicings
 from calipers.evaluate.stream_memory import Within
-from calipers.inference.clusters import Clusters
+from calipers.evaluate.stream_rows import Builds, Part, Read
+from calipers.evaluate.streamed_slices import Group, of_slices
 from calipers.once import cached_property
 from calipers.results import Evaluation
-from calipers.statistics import FloatArray, ScoreTable
+from calipers.statistics import ScoreTable
 from calipers.statistics.scores import USUAL_AREAS
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from calipers.evaluate.kept import Baseline
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Estimate
     from calipers.systems.base import System
-
-#: How messages tell a row.
-_ROW = re.compile(r"(?<=\brow )\d+")
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows of the columns: Arrow arrays, and the cluster of each row."""
-
-    truth: Any
-    said: Mapping[str, Mapping[str, Any]]
-    weight: Any
-    clusters: tuple[Any, int] | None
-    rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class Read:
-    """Makes parts of batches, here or in another process."""
-
-    columns: Columns
-    #: The names of all clusters.
-    clusters: Any
-
-    def __call__(self, batch: Batch) -> Part:
-        """The rows of a batch, by what they are."""
-        c = self.columns
-        columns = self._complete(batch) if c.missing == "drop" else batch.columns
-        truth = columns[c.truth]
-        return Part(
-            truth,
-            {k: {n: _found(columns, name) for n, name in of.items()} for k, of in c.said.items()},
-            None if c.weight is None else columns[c.weight],
-            None if c.cluster is None else self._clusters(columns[c.cluster]),
-            len(truth),
-        )
-
-    @staticmethod
-    def _complete(batch: Batch) -> dict[str, Any]:
-        """The rows without missing values."""
-        import pyarrow as pa
-
-        lost = np.zeros(batch.rows, bool)
-        for name, column in batch.columns.items():
-            lost |= missing_rows(column, name)
-        if not lost.any():
-            return batch.columns
-        kept = pa.array(~lost)
-        return {name: column.filter(kept) for name, column in batch.columns.items()}
-
-    def _clusters(self, column: Any) -> tuple[Any, int]:
-        import pyarrow.compute as pc
-
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InputError(f"cluster: is missing in row {row}")
-        names = self.clusters
-        return pc.index_in(column, value_set=names).to_numpy().astype(np.uint32), len(names)
-
-
-@dataclass(frozen=True, eq=False)
-class Builds:
-    """Makes systems of batches, here or in another process."""
-
-    read: Read
-    build: Callable[[Part], Mapping[str, System]]
-
-    def __call__(self, batch: Batch) -> Built:
-        """Of a batch."""
-        try:
-            part = self.read(batch)
-            return Built(self.build(part), batch.rows - part.rows)
-        except InputError as error:
-            # Rows of a batch are told by their number in the whole.
-            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
-            raise InputError(f"{batch.where}: {told}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +133,10 @@ class Streamed:
     @cached_property
     def engine(self) -> Passes:
         """Both passes."""
+        return self._plain if self.group is None else self.group.whole
+
+    @cached_property
+    def _plain(self) -> Passes:
         return Passes(
             self.columns.stream,
             self.like,
@@ -224,6 +146,19 @@ class Streamed:
             Within(self.memory),
             self.known,
         )
+
+    @cached_property
+    def group(self) -> Group | None:
+        """The passes over all rows and their slices, where there are any."""
+        if not self.columns.slices:
+            return None
+        builds = Builds(self.rows, self.build)
+        return Group(self, builds, self._plain, self.slicings[0], self.memory)
+
+    @cached_property
+    def slicings(self) -> tuple[list[Slicing], list[str]]:
+        """The ways to cut the rows, and what a reader has to know of them."""
+        return slicings(self.columns, self.memory)
 
     @cached_property
     def rows(self) -> Read:
@@ -252,11 +187,12 @@ class Streamed:
                         f"{measure} takes all rows in memory, which engine={kind!r} does not have"
                     )
                 statistic = self.engine.statistics[name, measure]
-                beside = self._beside(name, measure, statistic, made.value)
+                beside = self.beside(name, measure, statistic, made.value)
                 default = self.constant(self, name, measure)
                 yield estimate_of(made, str(measure), name, default, **beside)
 
-    def _beside(self, name: str, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
+    def beside(self, name: str, measure: Measure, statistic: Any, value: float) -> dict[str, Any]:
+        """What an estimate has beside its interval."""
         if not isinstance(statistic, ScoreTable):
             return {}
         area, found = measure.definition.area, dict[str, Any]()
@@ -273,31 +209,6 @@ class Streamed:
         if measure.definition.place is not None:
             found["threshold"] = float(measure.threshold(statistic))
         return found
-
-
-def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
-    """One column, or one for each class."""
-    if isinstance(named, str):
-        return columns[named]
-    return {name: columns[column] for name, column in named.items()}
-
-
-def weights_of(values: Any, rows: int) -> tuple[FloatArray | None, npt.NDArray[np.intp] | None]:
-    """The weights of a batch, checked, and the rows that weigh anything where not all do; all of
-    them may weigh nothing."""
-    if values is not None and not np.any(given := as_numbers(values, "weight")):
-        same_length(given, rows, "weight")
-        return np.zeros(rows), np.zeros(0, np.intp)
-    weight = as_weights(values, rows)
-    return weight, None if weight is None or weight.all() else np.flatnonzero(weight > 0)
-
-
-def clusters_of(part: Part, kept: Any, weight: FloatArray | None) -> Clusters | None:
-    """The clusters of the rows of a batch that are kept."""
-    if part.clusters is None:
-        return None
-    code, size = part.clusters
-    return Clusters(code if kept is None else code[kept], size, weight)
 
 
 def evaluated(
@@ -329,6 +240,7 @@ def evaluated(
     again = source.columns.stream.again
     comparison = comparison_if_several(source, baseline, settings, primary) if again else None
     several = len(source.systems) > 1
+    cut = of_slices(source.group)
     told = {
         **conventions,
         "weighted": source.columns.weight is not None,
@@ -345,6 +257,8 @@ def evaluated(
         notes=(
             *notes,
             *source.notes,
+            *(source.slicings[1] if cut else ()),
+            *cut.get("notes", ()),
             *(
                 ["Systems are not compared: that takes a second look at the input."]
                 if several and not again
@@ -352,6 +266,7 @@ def evaluated(
             ),
         ),
         provenance=provenance(task, settings, told, source.origins),
+        slices=cut.get("slices"),
         sources=source,
         **shown(source.engine),
     )

@@ -18,14 +18,8 @@ from calipers.data.two_classes import Labels, two_classes
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
 from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct
-from calipers.evaluate.streamed import (
-    Part,
-    Streamed,
-    clusters_of,
-    evaluated,
-    statistics_of,
-    weights_of,
-)
+from calipers.evaluate.stream_rows import Part, clusters_of, weights_of
+from calipers.evaluate.streamed import Streamed, evaluated, statistics_of
 from calipers.evaluate.streamed_many import names_of_classes, of_many_classes
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import usual_measures

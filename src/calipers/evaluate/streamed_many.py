@@ -16,14 +16,8 @@ from calipers.evaluate.confusions import confusion
 from calipers.evaluate.multiclass import default_measures, systems_of_classes
 from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
 from calipers.evaluate.stream_columns import Columns, distinct
-from calipers.evaluate.streamed import (
-    Part,
-    Streamed,
-    clusters_of,
-    evaluated,
-    statistics_of,
-    weights_of,
-)
+from calipers.evaluate.stream_rows import Part, clusters_of, weights_of
+from calipers.evaluate.streamed import Streamed, evaluated, statistics_of
 from calipers.once import kept
 from calipers.statistics import ConfusionMatrix, FloatArray
 from calipers.systems.classes import ClassSystem, Problem

@@ -12,14 +12,8 @@ from calipers.data.arrays import as_quantities
 from calipers.engines.base import Partial
 from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns, allowed
-from calipers.evaluate.streamed import (
-    Part,
-    Read,
-    Streamed,
-    clusters_of,
-    evaluated,
-    weights_of,
-)
+from calipers.evaluate.stream_rows import Part, Read, clusters_of, weights_of
+from calipers.evaluate.streamed import Streamed, evaluated
 from calipers.measures.regression import weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments

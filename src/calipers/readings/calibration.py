@@ -182,7 +182,8 @@ def influence_of_line(
     their logits, where these are a batch of them."""
     fit: Fit | Line | None
     if isinstance(whole, SummedLogits):
-        fit = whole.line(both=measure.parameters.get("slope") != "one")
+        defined = whole.undefined is None and not whole.separated
+        fit = whole.line(both=measure.parameters.get("slope") != "one") if defined else None
         if fit is None:
             return None
         to, sizes = fit.variance[measure.definition.coefficient or 0], whole.sizes
