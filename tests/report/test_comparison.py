@@ -280,7 +280,7 @@ def test_a_one_sided_test_decides_its_own_side_only() -> None:
 
 
 def test_unadjusted_p_values_are_called_so() -> None:
-    assert "not adjusted for the number of 12 differences" in adjustment_text(
+    assert "not adjusted for the number of differences (12)" in adjustment_text(
         compared(adjust="none")
     )
     assert adjustment_text(compared(values(systems=2, measures=1))) == ""

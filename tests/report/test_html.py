@@ -18,6 +18,12 @@ import pytest
 from samples import HOSTILE, binary, difference, hostile, regression, retrieval, undefined
 
 from calipers.report import bundle
+from calipers.report.figures.figure import (
+    FIRST_PICTURES,
+    MOST_PICTURES,
+    Figure,
+    some_later,
+)
 from calipers.report.figures.page import figures
 from calipers.report.figures.rendering import beside
 from calipers.report.files import write_text
@@ -348,3 +354,13 @@ def test_a_curve_with_undefined_values_can_be_drawn() -> None:
     for script in scripts(text):
         text = text.replace(script, "")
     assert "NaN" not in text
+
+
+def test_of_many_charts_to_choose_from_only_the_first_have_pictures_and_numbers() -> None:
+    one = Figure("t", "l", "c", {}, ("x",), (("1",),), choice="q", chosen_from="topics")
+    plain = replace(one, choice="", chosen_from="")
+    for number, full in ((MOST_PICTURES, MOST_PICTURES), (MOST_PICTURES + 1, FIRST_PICTURES)):
+        made = list(some_later([plain, *[one] * number, plain]))
+        assert [f.later for f in made] == [False] * (1 + full) + [True] * (number - full) + [False]
+        assert all(bool(f.rows) != f.later for f in made)
+    assert "script" in made[-2].svg

@@ -24,7 +24,7 @@ from calipers.measures.parameters import PARAMETERS
 from calipers.readings.counts import ClassCounts
 from calipers.report.numbers import count
 from calipers.results import Evaluation, LabelTable
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import ALL_RATERS
 from calipers.systems.raters import Raters
 
 SCALES = PARAMETERS["scale"].choices
@@ -110,7 +110,7 @@ def agreement(
     settings = make_settings(interval, level, resamples, seed)
     cut_by = slice_columns(slices) or {}
     named = [part for parts in cut_by.values() for part in parts.values() if isinstance(part, str)]
-    sets = dict(raters) if isinstance(raters, Mapping) else {UNNAMED: raters}
+    sets = dict(raters) if isinstance(raters, Mapping) else {ALL_RATERS: raters}
     if not sets:
         raise InputError("raters: an empty dict, expected sets of raters by name")
     long = {"item": item, "rater": rater, "rating": rating}
@@ -146,7 +146,7 @@ def _notes(systems: Iterable[Raters], measure: Measure) -> list[str]:
     """How many items tell nothing, and what has no table."""
     notes = []
     for system in systems:
-        who = "" if system.name == UNNAMED else f"{system.name}: "
+        who = "" if system.name == ALL_RATERS else f"{system.name}: "
         r = system.over(measure).statistic
         alone = len(r) - len(r.shared)
         if alone:

@@ -129,12 +129,13 @@ def fifths(
     weight: FloatArray | None,
     clusters: Clusters | None,
     level: float,
+    ends: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[Valued, Valued]:
     """The mean of a value per row in the lowest and in the highest fifth by rank, from 0 to 1, with
-    Student's interval."""
+    Student's interval between the ``ends`` that the value has."""
     low, high = max(0.2, float(ranks.min())), min(0.8, float(ranks.max()))
     first, last = (
-        _mean(of, rows, weight, clusters, level) for rows in (ranks <= low, ranks >= high)
+        _mean(of, rows, weight, clusters, level, ends) for rows in (ranks <= low, ranks >= high)
     )
     return first, last
 
@@ -145,10 +146,12 @@ def _mean(
     weight: FloatArray | None,
     clusters: Clusters | None,
     level: float,
+    ends: tuple[float, float],
 ) -> Valued:
     moments = Moments.from_rows(of[rows], None if weight is None else weight[rows])
     n, se = moments.effective_size, moments.standard_error
     if clusters is not None:
         own = clusters.taken(rows)
         n, se = own.number, own.mean_error(of[rows])
-    return Valued.within(moments.mean, intervals.student(moments.mean, se, n, level))
+    made = intervals.student(moments.mean, se, n, level).within(*ends)
+    return Valued.within(moments.mean, made)

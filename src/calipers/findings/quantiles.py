@@ -83,7 +83,7 @@ def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Said]:
         found = line(ranks, hits, weight, clusters)
         if found is None or not found.p < 1 - s.level:
             return
-        low, high = fifths(hits, ranks, weight, clusters, s.level)
+        low, high = fifths(hits, ranks, weight, clusters, s.level, (0, 1))
         if abs(high.value - low.value) < APART:
             return
         yield Said(

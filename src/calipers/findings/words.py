@@ -10,7 +10,7 @@ from calipers.inference import intervals
 from calipers.inference.intervals import Interval
 from calipers.report import numbers
 from calipers.report.names import joined, short
-from calipers.results.estimate import UNNAMED, Difference, Estimate
+from calipers.results.estimate import ALL_RATERS, UNNAMED, Difference, Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Valued:
 
 def who(system: str) -> str:
     """A system at the start of a sentence."""
-    return "The system" if system == UNNAMED else short(system)
+    return {UNNAMED: "The system", ALL_RATERS: "The raters"}.get(system, short(system))
 
 
 def quoted(label: object) -> str:

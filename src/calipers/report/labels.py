@@ -11,7 +11,7 @@ from calipers.report import numbers
 from calipers.report.columns import aligned
 from calipers.report.names import labels as told_apart
 from calipers.report.names import short
-from calipers.results.estimate import UNNAMED
+from calipers.results.estimate import ALL_RATERS, UNNAMED
 from calipers.results.labels import COUNTED
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def label_sections(tables: Sequence[LabelTable]) -> list[dict[str, Any]]:
     kinds = {table.of: plural(table).capitalize() for table in tables}
     made, told = [], set[str]()
     for table in tables:
-        named = "" if table.system == UNNAMED else short(table.system)
+        named = "" if table.system in (UNNAMED, ALL_RATERS) else short(table.system)
         kind = kinds[table.of] + (" of" if named else "") if len(kinds) > 1 else ""
         head, rows = grid(table)
         made.append(

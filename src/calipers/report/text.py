@@ -65,7 +65,8 @@ def estimate_sentence(estimate: Estimate) -> str:
     parts = [f"{short(e.system)}:"] if e.system else []
     parts += [short(e.called), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
-        parts.append(f"{numbers.percent(e.level)} {short(e.method)}")
+        # After what speaks against a method comes a pause.
+        parts.append(f"{numbers.percent(e.level)} {short(e.method)}" + "," * (", but " in e.method))
     if not math.isnan(e.value):
         parts.append(f"over {numbers.count(e.n, short(e.unit))}")
     if judged := judgments(e, digits):

@@ -229,11 +229,12 @@ def adjustment_text(comparison: Comparison) -> str:
     if len(comparison) < 2:
         return ""
     if not is_adjusted(comparison):
-        text = "p-values and intervals are not adjusted for the number of"
         if comparison.primary is not None and comparison.adjustment != "none":
             return ""
-        number = f" {len(comparison):,} differences: some small p-values are to be expected"
-        return f"{text}{number} by chance."
+        return (
+            "p-values and intervals are not adjusted for the number of differences "
+            f"({len(comparison):,}): some small p-values are to be expected by chance."
+        )
     what = "p-values and intervals hold" if _simultaneous(comparison) else "p-values are adjusted"
     text = (
         f"{what} {_families(comparison, measures)} ({short(comparison.adjustment)}, which controls "

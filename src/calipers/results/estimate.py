@@ -12,6 +12,8 @@ from calipers.results.written import Written
 
 #: The name of a system that was given without one.
 UNNAMED = "system"
+#: The only set of raters, where it has none.
+ALL_RATERS = "raters"
 
 #: What each reason for a missing interval means.
 NO_INTERVAL = {

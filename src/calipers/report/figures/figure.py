@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from calipers.report.figures.pictures import drawing, packed
@@ -22,6 +22,9 @@ Numbers = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]
 
 #: So many charts of the same kind, one a system or a measure, are all in sight.
 SIDE_BY_SIDE = 2
+#: Where a reader chooses among more than so many, those behind the first few have neither a picture
+#: nor a table of numbers before they are chosen: of 100 topics these would be half of the page.
+MOST_PICTURES, FIRST_PICTURES = 30, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Figure:
     name: str = "figure"
     #: What a user asks for it by; several charts that a reader chooses from have one.
     kind: str = ""
+    #: Whether only the page's script draws it, where it is chosen.
+    later: bool = False
     #: The picture, where it is already being drawn.
     begun: Future[str] | None = field(default=None, compare=False, repr=False)
 
@@ -52,6 +57,10 @@ class Figure:
         """The picture that is there without JavaScript."""
         from markupsafe import Markup
 
+        if self.later:
+            return Markup(
+                "<p>The script of the page draws this chart; its CSV has the numbers.</p>"
+            )
         made = picture(still(self.spec)) if self.begun is None else self.begun.result()
         return Markup(drawing(made, self.name))
 
@@ -87,6 +96,21 @@ def by_choice(drawn: Sequence[Figure]) -> list[Choice]:
     """The places of a page for figures."""
     together = groupby(drawn, lambda f: f.chosen_from if f.choice else f.name)
     return [Choice(tuple(group)) for _, group in together]
+
+
+def some_later(made: Iterable[Figure]) -> Iterator[Figure]:
+    """The figures as they are made; of many to choose from only the first few with pictures and
+    numbers."""
+    for choice, those in groupby(made, lambda f: f.chosen_from if f.choice else ""):
+        group = iter(those)
+        if not choice:
+            yield from group
+            continue
+        yield from islice(group, FIRST_PICTURES)
+        rest = list(islice(group, MOST_PICTURES - FIRST_PICTURES))
+        beyond = list(group)
+        for figure in [*rest, *beyond]:
+            yield replace(figure, later=True, rows=()) if beyond else figure
 
 
 def numbered(made: Iterable[Figure]) -> list[Figure]:

@@ -10,7 +10,7 @@ from calipers.report.figures.clusters import cluster_figures
 from calipers.report.figures.confusions import confusion_figures
 from calipers.report.figures.curves import curve_figures
 from calipers.report.figures.differences import difference_figures
-from calipers.report.figures.figure import Figure, numbered
+from calipers.report.figures.figure import Figure, numbered, some_later
 from calipers.report.figures.fronts import front_figures
 from calipers.report.figures.pairs import pair_figures
 from calipers.report.figures.ranks import rank_figures
@@ -31,8 +31,11 @@ def figures(
     """
 
     def begun(made: Iterable[Figure]) -> Iterator[Figure]:
-        for figure in made:
-            yield (figure if begin is None else replace(figure, begun=begin(still(figure.spec))))
+        for figure in some_later(made):
+            if begin is None or figure.later:
+                yield figure
+            else:
+                yield replace(figure, begun=begin(still(figure.spec)))
 
     of = evaluation.comparison
     compared = [] if of is None else comparison_figures(of, evaluation.definitions)

@@ -123,7 +123,7 @@
     group.replaceChildren();
     for (const [at, x] of [[low, 0], [high, 1]])
       drawn("text", { x: px(x), y: H - B + 14, "text-anchor": x ? "end" : "start" }, group)
-        .textContent = number(at);
+        .textContent = number(Number(at.toPrecision(3)));
     drawn("text", { x: L - 4, y: py(1) + 9, "text-anchor": "end" }, group).textContent = top;
     drawn("text", { x: L - 4, y: py(0), "text-anchor": "end" }, group).textContent = "0";
   }
