@@ -31,7 +31,6 @@ _STDIN = (DASH, "/dev/stdin")
 #: Options that need all rows, by what they are called where they are taken.
 _OF_ALL_ROWS = {
     "cost": "--cost",
-    "count": "--count",
     "cells": "--cells",
     "cutoffs": "--cutoffs",
     "quantiles": "--quantiles",

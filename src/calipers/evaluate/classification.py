@@ -198,8 +198,8 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "count": count, "id": id, "y": y, "cost": cost}
-        cut = slice_columns(slices), slice_bins
+        refused = {"confusion": confusion, "id": id, "y": y, "cost": cost}
+        cut = slice_columns(slices), slice_bins, count
         return of_classes(
             Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
             settings, positive, labels, threshold, measures, undefined, baseline, primary,

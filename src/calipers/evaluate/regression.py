@@ -96,9 +96,9 @@ def regression(
     """
     settings = make_settings(interval, level, resamples, seed)
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
-        refused = {"quantiles": quantiles, "outputs": outputs, "count": count, "id": id, "y": y,
+        refused = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
                    "cost": cost}  # fmt: skip
-        cut = slice_columns(slices), slice_bins
+        cut = slice_columns(slices), slice_bins, count
         said = {"predicted": predicted}
         return streamed(
             Columns.of(data, truth, said, weight, cluster, missing, refused, engine, *cut),

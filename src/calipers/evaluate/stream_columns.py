@@ -16,6 +16,7 @@ from calipers.engines.adding import Distinct
 from calipers.engines.base import Engine
 from calipers.engines.local import Streams
 from calipers.engines.partitions import Remote
+from calipers.evaluate.stream_counts import Counted
 from calipers.results.estimate import UNNAMED
 
 #: The engines that a verb may be told, and what they are.
@@ -86,7 +87,8 @@ def engine_of(data: Any, engine: str | None) -> Engine:
 
 def allowed(memory: int | str | None, rows: Engine) -> int:
     """How many bytes each process may take."""
-    return _ELSEWHERE if memory is None and isinstance(rows, Remote) else budget(memory)
+    inner = rows.inner if isinstance(rows, Counted) else rows
+    return _ELSEWHERE if memory is None and isinstance(inner, Remote) else budget(memory)
 
 
 def _flat(given: Any) -> list[str]:
@@ -112,6 +114,8 @@ class Columns:
     #: The columns of each way to cut the rows, and where those of numbers are cut.
     slices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     bins: Mapping[str, Any] | None = None
+    #: How many rows each stands for.
+    count: str | None = None
 
     @classmethod
     def of(
@@ -126,6 +130,7 @@ class Columns:
         engine: str | None = None,
         slices: Mapping[str, Mapping[str, Any]] | None = None,
         bins: Mapping[str, Any] | None = None,
+        count: Any = None,
     ) -> Columns:
         """As a verb is given them, all by their names."""
         stream = engine_of(data, engine)
@@ -140,7 +145,7 @@ class Columns:
             for kind, given in said.items()
             if given is not None
         }
-        one = {"truth": truth, "weight": weight, "cluster": cluster}
+        one = {"truth": truth, "weight": weight, "cluster": cluster, "count": count}
         named = {what: _one(given, what, stream) for what, given in one.items()}
         if named["truth"] is None:
             raise InputError("truth: names no column of data=")
@@ -148,7 +153,9 @@ class Columns:
         for name, of in (slices or {}).items():
             found = {part: _one(given, f"slice {part!r}", stream) for part, given in of.items()}
             cuts[name] = {part: column for part, column in found.items() if column is not None}
-        others = named["weight"], named["cluster"], missing, cuts, bins
+        others = named["weight"], named["cluster"], missing, cuts, bins, named["count"]
+        if named["count"] is not None:
+            stream = Counted(stream, named["count"], drop=missing == "drop")
         return cls(stream, named["truth"], columns, *others)
 
     @property
@@ -165,7 +172,7 @@ class Columns:
     def needed(self) -> list[str]:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
-        others = (self.truth, *_flat(said), self.weight, self.cluster)
+        others = (self.truth, *_flat(said), self.weight, self.cluster, self.count)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property

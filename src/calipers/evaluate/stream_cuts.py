@@ -206,7 +206,8 @@ def _looked_at(
     others = tuple(name for name in columns if name not in numbers)
     share = Within(memory // (2 * len(columns)))
     needed = tuple(c.needed) if c.missing == "drop" else ()
-    read = list(dict.fromkeys([*columns, *needed, *([c.weight] if c.weight else [])]))
+    counted = [name for name in (c.weight, c.count) if name is not None]
+    read = list(dict.fromkeys([*columns, *needed, *counted]))
     look = _Look(numbers, others, c.weight, needed)
     looked = rows.reduce(look, read, _Few(share), "finding slices")
     found: dict[str, Labels | Numbers] = {}
