@@ -128,3 +128,17 @@ def test_names_stay_text(name: str) -> None:
     for line in bare.splitlines()[1:]:
         assert "%" not in line
         assert "#" not in line
+
+
+def test_costs_have_a_table_of_their_own_in_a_paper_and_in_a_notebook() -> None:
+    random = np.random.default_rng(0)
+    truth = np.arange(60) % 2
+    score = {"a": truth + random.normal(size=60), "b": truth + random.normal(size=60) / 4}
+    cost = {"ms": {"a": random.gamma(2, 5, 60), "b": random.gamma(2, 50, 60)}}
+    ev = cal.classification(truth, score=score, measures="AUC", cost=cost)
+    tables = ev.to_latex().split("% needs")
+    assert len(tables) == 3
+    assert "cost-mean[ms]" in tables[2]
+    assert "AUC against cost-mean[ms]: a and b are on the Pareto front." in tables[2]
+    assert "cost-mean" not in tables[1]
+    assert re.search("a and b are on the Pareto front.*cost-median", ev._repr_html_(), re.DOTALL)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import joined, short
+from calipers.report.names import LIMIT, joined, method_text, short
 from calipers.report.verdict import (
     Outcome,
     Show,
@@ -187,7 +187,8 @@ def estimate_verdict(estimate: Estimate, show: Show = short) -> str:
         return f"{show(e.measure)} is undefined{why}."
     digits = numbers.single(e.value, e.low, e.high)
     units = numbers.count(e.n, e.unit)
-    how = f"{numbers.percent(e.level)} {show(e.method)}; {units}" if e.has_interval else units
+    method = (show if len(e.method) <= LIMIT else method_text)(e.method)
+    how = f"{numbers.percent(e.level)} {method}; {units}" if e.has_interval else units
     scores = f"; the best constant answer scores {digits(e.default)}"
     known = "" if math.isnan(e.default) else scores
     return f"{show(e.measure)} is {digits.triple(e.value, e.low, e.high)} ({how}){known}."

@@ -187,7 +187,8 @@ def _unshown(comparison: Comparison, missing: int) -> str:
 @in_names_asked
 def fragment(evaluation: Evaluation) -> str:
     """The verdict and the tables, for a notebook: scoped style, no JavaScript."""
-    return rendered("fragment.html.j2", **_content(evaluation), css=_markup(resource("table.css")))
+    content = _content(evaluation) | {"costs": _costs(evaluation)}
+    return rendered("fragment.html.j2", **content, css=_markup(resource("table.css")))
 
 
 @in_names_asked

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from calipers.report import letters, wide
 from calipers.report.asked import in_names_asked
 from calipers.report.cutoffs import caption, columns
+from calipers.report.fronts import sentences
 from calipers.report.names import short, visible
 from calipers.report.numbers import UNDEFINED
 from calipers.report.wide import Cell, Wide
@@ -36,8 +38,13 @@ def escape(text: str) -> str:
 
 @in_names_asked
 def evaluation_table(evaluation: Evaluation, *, intervals: bool = True) -> str:
-    """Systems by measures."""
-    return _table(wide.of_evaluation(evaluation, intervals=intervals), intervals=intervals)
+    """Systems by measures; then by costs, with the Pareto fronts of both."""
+    made = _table(wide.of_evaluation(evaluation, intervals=intervals), intervals=intervals)
+    if evaluation.costs is None:
+        return made
+    costs = wide.of_evaluation(evaluation.costs, intervals=intervals)
+    told = tuple(line for front in evaluation.fronts for line in sentences(front))
+    return made + _table(replace(costs, tests=(*costs.tests, *told)), intervals=intervals)
 
 
 @in_names_asked

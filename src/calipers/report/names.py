@@ -51,6 +51,11 @@ def short(text: object) -> str:
     return shorten(visible(text))
 
 
+def method_text(text: object) -> str:
+    """What an interval was made by, with what speaks against it, which is longer than a name."""
+    return shorten(visible(text), 2 * LIMIT)
+
+
 def labels(names: Iterable[str], limit: int = LIMIT) -> dict[str, str]:
     """A label for each name: visible, short, and different from all the others; of none ``''``."""
     out: dict[str, str] = {}

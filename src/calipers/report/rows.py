@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.report import numbers
 from calipers.report.grouping import grouped
-from calipers.report.names import labels, short, visible
+from calipers.report.names import labels, method_text, short, visible
 from calipers.report.verdict import (
     Outcome,
     detectable_text,
@@ -93,7 +93,7 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         interval=digits.interval(e.low, e.high),
         judgments=judgments(e, digits),
         bounds=bounds(e),
-        method=short(e.method) if e.has_interval else "",
+        method=method_text(e.method) if e.has_interval else "",
         n=used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
         optimism=optimism(e),

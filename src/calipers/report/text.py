@@ -22,7 +22,7 @@ from calipers.report.headlines import (
     other_measures,
     others,
 )
-from calipers.report.names import short, visible
+from calipers.report.names import method_text, short, visible
 from calipers.report.rows import (
     bounds,
     call_of,
@@ -66,7 +66,9 @@ def estimate_sentence(estimate: Estimate) -> str:
     parts += [short(e.called), digits.triple(e.value, e.low, e.high)]
     if e.has_interval:
         # After what speaks against a method comes a pause.
-        parts.append(f"{numbers.percent(e.level)} {short(e.method)}" + "," * (", but " in e.method))
+        parts.append(
+            f"{numbers.percent(e.level)} {method_text(e.method)}" + "," * (", but " in e.method)
+        )
     if not math.isnan(e.value):
         parts.append(f"over {numbers.count(e.n, short(e.unit))}")
     if judged := judgments(e, digits):
