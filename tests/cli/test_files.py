@@ -18,19 +18,22 @@ from calipers.cli.files import Command, Group, InFile, NamedFile, OutFile, OutFo
 #: Each command with inputs, which are called IN1, IN2, …, and the options that write.
 #: What evaluations write.
 WRITTEN = ("-o", "--report", "--junit")
+#: And those that can be read in batches.
+STREAMED = (*WRITTEN, "--save-state")
 LINES = {
     "retrieval": ("retrieval IN1 IN2 IN3", WRITTEN),
-    "classification": ("classification IN1 --truth y --predicted p", WRITTEN),
+    "classification": ("classification IN1 --truth y --predicted p", STREAMED),
     "classification, joined": (
         "classification IN1 --truth y --predicted p --id i --system a=IN2 --system b=IN3",
-        WRITTEN,
+        STREAMED,
     ),
     "multilabel": ("multilabel IN1 --truth y --predicted p", WRITTEN),
     "multilabel, joined": (
         "multilabel IN1 --truth y --predicted p --id i --system a=IN2",
         WRITTEN,
     ),
-    "regression": ("regression IN1 --truth y --predicted p", WRITTEN),
+    "regression": ("regression IN1 --truth y --predicted p", STREAMED),
+    "merge": ("merge IN1 IN2", STREAMED),
     "clustering": ("clustering IN1 --labels p --truth y", WRITTEN),
     "agreement": ("agreement IN1 --raters p,q", WRITTEN),
     "ranking": ("ranking IN1 --group q --truth y --score s", WRITTEN),
