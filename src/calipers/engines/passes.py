@@ -21,6 +21,7 @@ from calipers.engines.work import Bounded, Built, First, Moving, Norm, Passed, S
 from calipers.inference import intervals
 from calipers.inference.spaces import Influence
 from calipers.once import cached_property
+from calipers.readings.redrawn import with_replicates
 from calipers.readings.whole import applied, of_statistic
 from calipers.statistics import ScoreTable
 from calipers.statistics.base import kish
@@ -87,6 +88,8 @@ class Passes:
         made = of_statistic(own, statistic, settings, passed.rows, together=True)
         if made is None:
             return None
+        if isinstance(statistic, ScoreTable) and not passed.clustered:
+            made = with_replicates(applied(own, statistic), made, statistic)
         sizes = made.sizes() or (kish(passed.weight.total, passed.weight.squares),)
         error, clusters = made.error, None
         if passed.clustered:

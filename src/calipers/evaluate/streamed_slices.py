@@ -270,6 +270,7 @@ class _Of:
     system: str
     columns: Any = None
     measures: Sequence[Measure] = ()
+    settings: Settings | None = None
 
     @property
     def engine(self) -> Passes:
@@ -278,7 +279,7 @@ class _Of:
 
     def reading(self, measure: Measure) -> Reading:
         """The value of a measure there, and how it varies."""
-        made = self.passes.reading(self.system, measure)
+        made = self.passes.reading(self.system, measure, self.settings)
         assert made is not None
         return made
 
@@ -326,7 +327,11 @@ class _Halves:
         """What is outside of it; None where nothing is."""
         if len(self.places) < 2:
             return None
-        return _Outside(_Of(self.group.rest(self.places[part]), self.system))
+        # What is drawn of it has nothing to do with what is drawn of the slice.
+        own = self.group.source.settings
+        apart = replace(own, seed=(own.seed + 2**62) % 2**63)
+        rest = self.group.rest(self.places[part])
+        return _Outside(_Of(rest, self.system, settings=apart))
 
     def forget(self, part: int) -> None:
         """Tables of slices stay, for the rests of others."""

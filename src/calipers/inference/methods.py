@@ -133,6 +133,7 @@ def _on_scale(reading: Reading, found: Error, level: float) -> Interval:
 def _bootstrap(reading: Reading) -> str:
     """What its bootstrap is called."""
     name = "bootstrap [B]" if reading.clusters is None else reading.clusters.bootstrap
+    name = reading.drawn_as or name
     if reading.operands is None:
         return name
     return f"{'pivotal ' * reading.pivotal}paired {name}"

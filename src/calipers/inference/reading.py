@@ -156,6 +156,8 @@ class Reading:
     #: For its own interval, where these are drawn in another way: of scores by place in the table,
     #: as drawing a million rows each by its number takes 1.4 to 1.5 times as long.
     alone: Callable[[], FloatArray] | None = None
+    #: What these are called, if not the bootstrap.
+    drawn_as: str = ""
     #: In draws of what may be behind the data, where their law says that.
     likely: Callable[[], FloatArray] | None = None
     #: The same as replicates, every true class keeping its number of rows.

@@ -108,7 +108,8 @@ def _compared(
 def _draws(first: Reading, second: Reading) -> tuple[FloatArray | None, str]:
     """First minus second in draws of either: of what may be behind their counts, which varies where
     the counts do not, else of the bootstrap."""
-    name = "bootstrap [B]" if first.clusters is None else "cluster bootstrap [B]"
+    name = first.drawn_as or "bootstrap [B]"
+    name = name if first.clusters is None else "cluster bootstrap [B]"
     found = difference_of(lambda: first.own_replicates, lambda: second.own_replicates)
     if first.likely and second.likely and not first.settings.prefers_bootstrap:
         found, name = difference_of(first.likely, second.likely), "Jeffreys, of the cells"

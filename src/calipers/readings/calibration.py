@@ -118,25 +118,31 @@ class ProbableRows:
 def _turned(
     rows: ScoredRows, measure: MeasureLike, reading: Reading, level: float
 ) -> Interval | None:
-    name = "bootstrap [B]"
-    if rows.clusters is not None:
-        name = rows.clusters.bootstrap
-        if rows.clusters.number < 2:
-            return intervals.missing(name, "too_few_clusters")
+    if rows.clusters is None:
+        return turned(measure, reading, rows.table, "bootstrap [B]", level)
+    name = rows.clusters.bootstrap
+    if rows.clusters.number < 2:
+        return intervals.missing(name, "too_few_clusters")
+    return turned(measure, reading, None, name, level)
+
+
+def turned(
+    measure: MeasureLike, reading: Reading, table: ScoreTable | None, name: str, level: float
+) -> Interval:
+    """By replicates that are turned about the value; ``table`` has the probabilities of rows that
+    are independent, of which a test may find that they are calibrated."""
     name = f"{'pivotal ' * reading.pivotal}{name}"
     made = intervals.percentile(reading.drawn, level, name).within(*reading.bounds)
     error = made.reason is None and reading.pivotal and measure.definition.perfect == 0
-    if error and _may_be_calibrated(rows, level):
+    if error and table is not None and _may_be_calibrated(table, level):
         # Of what is calibrated even turned replicates are above 0 six times of ten.
         return replace(made, low=0.0, method=f"{name}, and 0 by Spiegelhalter's test")
     return made
 
 
-def _may_be_calibrated(rows: ScoredRows, level: float) -> bool:
+def _may_be_calibrated(table: ScoreTable, level: float) -> bool:
     """Whether a test at this level leaves it possible; it knows no clusters."""
-    if rows.clusters is not None:
-        return False
-    p = parse("Spiegelhalter-p", ("calibration",)).apply(rows.table)
+    p = parse("Spiegelhalter-p", ("calibration",)).apply(table)
     return bool(p > 1 - level)
 
 

@@ -1,0 +1,101 @@
+"""Measures without influence: drawn from the table of scores, as near the bootstrap of rows as two
+sets of draws are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import calipers as cal
+from calipers.readings import redrawn
+
+MEASURES = ["KS", "max-F1", "EER", "recall@FPR=0.1", "PR-11pt", "Brier-skill", "ECE", "reliability"]
+
+#: Points of curves, of which only some are left where scores are put together.
+POINTS = ("EER", "recall@FPR=0.1", "PR-11pt")
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    random = np.random.default_rng(0)
+    latent = random.normal(size=3000)
+    return pa.table(
+        {
+            "y": (random.random(3000) < 1 / (1 + np.exp(-latent))).astype(np.int8),
+            "p": 1 / (1 + np.exp(-1.5 * latent - random.normal(size=3000) / 2)),
+            "w": random.integers(1, 5, 3000) / 2,
+            "user": random.integers(0, 100, 3000),
+            "arm": random.integers(0, 2, 3000),
+        }
+    )
+
+
+@pytest.mark.parametrize("cells", [400, 4096])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_intervals_are_those_of_drawn_rows(
+    table: pa.Table, weight: str | None, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where scores are put together before they are drawn."""
+    monkeypatch.setattr(redrawn, "MOST_CELLS", cells)
+    asked = {"data": table, "weight": weight, "measures": MEASURES, "curves": False}
+    ours = cal.classification("y", probability="p", engine="stream", **asked)
+    theirs = cal.classification("y", probability="p", engine="memory", **asked)
+    for a, b in zip(ours, theirs, strict=True):
+        if cells == 400 and a.measure in POINTS:
+            assert a.no_interval == "no_analytic_interval"
+            continue
+        assert a.method == b.method.replace("bootstrap", "Poisson bootstrap")
+        length = b.high - b.low
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.12 * length), a.measure
+
+
+def test_any_number_of_replicates_at_a_time_is_the_same(
+    table: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for at_once in (10_000, 10_000, 300_000):
+        monkeypatch.setattr(redrawn, "AT_A_TIME", at_once)
+        asked = {"data": table, "measures": ["KS"], "resamples": 300, "engine": "stream"}
+        found.append(cal.classification("y", probability="p", **asked)["KS"])
+    assert (found[0].low, found[0].high) == (found[1].low, found[1].high)
+    assert found[0].low == pytest.approx(found[2].low, abs=0.01)
+
+
+def test_slices_and_states_are_drawn_too(table: pa.Table) -> None:
+    asked = {"measures": ["KS"], "data": table, "slices": ["arm"], "resamples": 500}
+    ours, theirs = (
+        cal.classification("y", probability="p", engine=engine, **asked)
+        for engine in ("stream", "memory")
+    )
+    assert ours.slices is not None
+    assert theirs.slices is not None
+    for a, b in zip(ours.slices, theirs.slices, strict=True):
+        assert a.estimate.method == b.estimate.method.replace("boot", "Poisson boot")
+        assert "Poisson bootstrap [B] of both" in a.to_rest.method
+        length = b.to_rest.high - b.to_rest.low
+        limits = pytest.approx((b.to_rest.low, b.to_rest.high), abs=0.15 * length)
+        assert (a.to_rest.low, a.to_rest.high) == limits
+    merged = cal.merge_states([ours])["KS"]
+    assert "Poisson" in merged.method
+
+
+def test_few_rows_are_drawn_as_well(table: pa.Table) -> None:
+    """Of few scores there is an error by differences, which says too little."""
+    few = table.slice(0, 300)
+    for measure in ("KS", "EER"):
+        ours, theirs = (
+            cal.classification("y", probability="p", data=few, engine=engine, measures=[measure])
+            for engine in ("stream", "memory")
+        )
+        a, b = ours[measure], theirs[measure]
+        assert a.method == b.method.replace("bootstrap", "Poisson bootstrap")
+        assert (a.low, a.high) == pytest.approx((b.low, b.high), abs=0.12 * (b.high - b.low))
+
+
+@pytest.mark.parametrize("how", [{"cluster": "user"}, {"interval": "analytic"}])
+def test_what_is_not_drawn(table: pa.Table, how: dict[str, str]) -> None:
+    found = cal.classification(
+        "y", probability="p", data=table, engine="stream", measures=["KS"], **how
+    )
+    assert found["KS"].no_interval == "no_analytic_interval"
