@@ -37,8 +37,8 @@ def look(batch: Batch) -> Seen:
 def seen(given: str, size: int, by: str | None, rows: int = 3) -> list[tuple[int, str]]:
     """What batches a partition of these topics makes, which come so many at a time."""
     parts = [list(given[k : k + size]) for k in range(0, len(given), size)]
-    arrow = [pa.record_batch([pa.array(part, pa.string())], ["topic"]) for part in parts]
-    task = Task(look, lambda part: part, rows, "rows", by)
+    arrow = [pa.record_batch([pa.array(part, pa.string())], ["c0"]) for part in parts]
+    task = Task(look, lambda part: part, rows, "rows", ("topic",), by)
     found: list[tuple[int, str]] = []
     kept: Callable[[Batch], Seen] = task.work  # type: ignore[assignment]
     for batch in task._batches("rows", arrow):
@@ -77,7 +77,7 @@ def wrong(batch: Batch) -> Norm:
 
 def test_the_first_that_is_wrong_is_told() -> None:
     batch = pa.record_batch([[1, 2]], ["x"])
-    task = Task(wrong, lambda part: part, 10, "rows")
+    task = Task(wrong, lambda part: part, 10, "rows", ("x",))
     found = [task.partition(place, [batch]) for place in (3, 5)]
     assert found[0] == Found(wrong="rows, partition 3: row 0 is wrong")
     merge = Merge(lambda part: part, "rows")

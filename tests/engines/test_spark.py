@@ -20,8 +20,13 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
 from same import CALLS, called, same
 
-# PySpark says so of every pandas that is newer than itself.
-pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas")
+pytestmark = [
+    # PySpark says so of every pandas that is newer than itself.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    # It leaves sockets for Python to close.
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +78,18 @@ def test_what_is_wrong_with_rows_is_told_by_their_partition(spark: Any, table: p
     ours = cal.classification("y", score="holes", data=frame, missing="drop", measures=["AUC"])
     assert ours["AUC"].n == len(wrong) - 9
     assert ours.notes[0] == "9 of 900 rows are left out because values are missing."
+
+
+def test_a_state_of_spark_is_that_of_a_stream(frame: Any, path: Path, tmp_path: Path) -> None:
+    """What was added up there is kept in a file, and added to what is added up here."""
+    asked = {"score": "near", "measures": ["AUC"]}
+    here = cal.classification("y", data=path, engine="stream", **asked)
+    there = cal.classification("y", data=frame, **asked)
+    for name, of in (("here", here), ("there", there)):
+        cal.save_state(of, tmp_path / name)
+    both = cal.merge_states([tmp_path / "there", tmp_path / "here"])
+    assert both["AUC"].value == pytest.approx(here["AUC"].value, rel=1e-12)
+    assert both["AUC"].n == 2 * here["AUC"].n
 
 
 def test_nothing_is_told_of_no_rows(frame: Any) -> None:
@@ -164,3 +181,33 @@ def test_what_is_wrong_with_runs(spark: Any, lists: dict[str, pa.Table]) -> None
             cal.retrieval(qrels, {"bm25": given}, measures=["AP"])
     with pytest.raises(InputError, match="not data frames of Spark"):
         cal.retrieval(qrels, qrels, measures=["alpha-nDCG@5"])
+
+
+def test_ranking_has_the_values_of_every_group(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of any size, some of which have nothing relevant, with ties."""
+    monkeypatch.setattr(streams, "ROWS", 60)
+    random = np.random.default_rng(3)
+    group = np.concatenate([np.zeros(200, int), random.integers(1, 40, 500)])
+    truth = np.where(group % 7 == 0, 0, random.integers(0, 4, 700))
+    rows = pa.table(
+        {
+            "q.id": pa.array([f"q{k}" for k in group]),
+            "grade": truth,
+            "old": random.integers(0, 9, 700) + truth,
+            "new": random.normal(size=700) + truth,
+        }
+    )
+    frame = spark.createDataFrame(rows).repartition(3)
+    asked: dict[str, Any] = {"measures": ["nDCG@5", "RR@5", "P@1", "AP@5"], "curves": False}
+    ours, theirs = (
+        cal.ranking("q.id", "grade", ["old", "new"], data=data, **asked) for data in (frame, rows)
+    )
+    told = [json.loads(of.to_json()) for of in (ours, theirs)]
+    for of in told:
+        del of["provenance"]
+        of.pop("findings", None)
+    assert told[0] == told[1]
+    with pytest.raises(InputError, match="weight= takes all rows in memory"):
+        cal.ranking("q.id", "grade", "old", data=frame, weight="new")
+    with pytest.raises(InputError, match=r"partition \d+: truth: grade -1 in row"):
+        cal.ranking("q", "grade", "old", data=frame.selectExpr("`q.id` AS q", "-1 AS grade", "old"))

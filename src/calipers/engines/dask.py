@@ -72,7 +72,7 @@ class Dask(Remote):
         from calipers.data import streams
 
         # Sent once, and not with every partition.
-        task = delayed(Task(work, kept, streams.ROWS, self.name), traverse=False)
+        task = delayed(Task(work, kept, streams.ROWS, self.name, tuple(columns)), traverse=False)
         merge = Merge(kept, self.name)
         partition, met = delayed(_partition), delayed(_met)
         named = dict(zip(self.names, self.frame.columns, strict=True))

@@ -27,13 +27,15 @@ class Found:
 @dataclass(frozen=True, eq=False)
 class Task:
     """What is done with the rows of a partition: ``rows`` make a batch, and ``name`` is what
-    messages call all of them. Rows of one value of ``by``, which come one after the other, are all
-    in one batch."""
+    messages call all of them. ``columns`` are the names of their columns, whatever these are called
+    on the way. Rows of one value of ``by``, which come one after the other, are all in one
+    batch."""
 
     work: Callable[[Any], Partial]
     kept: Callable[[Any], Any]
     rows: int
     name: str
+    columns: tuple[str, ...]
     by: str | None = None
 
     def partition(self, place: int, given: Iterable[pa.RecordBatch]) -> Found | None:
@@ -60,10 +62,10 @@ class Task:
             count += batch.num_rows
             if count >= self.rows and end:
                 done, held = _cut(held, end)
-                yield _joined(done, first, where)
+                yield self._joined(done, first, where)
                 first, count, end = first + end, count - end, 0
         if held:
-            yield _joined(held, first, where)
+            yield self._joined(held, first, where)
 
     def _end(
         self, held: Sequence[pa.RecordBatch], count: int, batch: pa.RecordBatch, end: int
@@ -74,13 +76,25 @@ class Task:
             return int(count + batch.num_rows)
         import pyarrow.compute as pc
 
-        column = batch.column(self.by)
+        place = self.columns.index(self.by)
+        column = batch.column(place)
         last = column[-1]
         same = pc.sum(pc.equal(column, last)).as_py() or 0
         if same < batch.num_rows:
             return int(count + batch.num_rows - same)
-        goes_on: bool = bool(held) and held[-1].column(self.by)[-1] == last
+        goes_on: bool = bool(held) and held[-1].column(place)[-1] == last
         return end if goes_on else count
+
+    def _joined(self, held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
+        import pyarrow as pa
+
+        from calipers.data.streams import Batch
+
+        columns = {
+            name: pa.concat_arrays([of.column(k) for of in held])
+            for k, name in enumerate(self.columns)
+        }
+        return Batch(columns, first, where)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +140,6 @@ def _cut(
             after.append(batch.slice(max(rows, 0)))
         rows -= batch.num_rows
     return before, after
-
-
-def _joined(held: Sequence[pa.RecordBatch], first: int, where: str) -> Batch:
-    import pyarrow as pa
-
-    from calipers.data.streams import Batch
-
-    names = held[0].schema.names
-    columns = {
-        name: pa.concat_arrays([of.column(k) for of in held]) for k, name in enumerate(names)
-    }
-    return Batch(columns, first, where)
 
 
 class Elsewhere(Engine):

@@ -17,7 +17,7 @@ from calipers.engines.partitions import Found, Merge, Remote, Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 #: What travels: of the partition at a place (later of a group of such) its data in pieces.
 _SCHEMA = "place long, piece int, data binary, wrong string"
@@ -50,7 +50,8 @@ class Spark(Remote):
     @classmethod
     def whole(cls, frame: DataFrame, by: str, name: str) -> Spark:
         """A data frame of which rows with the same value of a column are worked on together."""
-        return cls(frame.repartition(by).sortWithinPartitions(by), name, by=by)
+        column = _column(by)
+        return cls(frame.repartition(column).sortWithinPartitions(column), name, by=by)
 
     @classmethod
     def of(cls, given: Any, session: SparkSession | None = None) -> Spark:
@@ -96,9 +97,11 @@ class Spark(Remote):
 
         from calipers.data import streams
 
-        task, merge = Task(work, kept, streams.ROWS, self.name, self._by), Merge(kept, self.name)
-        names = [f.col("`" + name.replace("`", "``") + "`") for name in columns]
-        found = self.frame.select(*names).mapInArrow(_mapped(task), _SCHEMA)
+        task = Task(work, kept, streams.ROWS, self.name, tuple(columns), self._by)
+        merge = Merge(kept, self.name)
+        # Names of any letters are not for all of Spark.
+        taken = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
+        found = self.frame.select(*taken).mapInArrow(_mapped(task), _SCHEMA)
         for _ in range(_LEVELS):
             group = f.floor(f.col("place") / _MEET).alias("group")
             found = (
@@ -109,6 +112,13 @@ class Spark(Remote):
             )
         last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
         return merge.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
+
+
+def _column(name: str) -> Column:
+    """A column of this name, whatever letters it has."""
+    from pyspark.sql.functions import col
+
+    return col("`" + name.replace("`", "``") + "`")
 
 
 def session_of(master: str | None = None) -> SparkSession:

@@ -14,11 +14,13 @@ from calipers.data.arrays import as_numbers, same_length, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
+from calipers.data.frames import is_spark
 from calipers.data.ranking_rows import RankingRows
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
-from calipers.evaluate.kept import Baseline, Common, earlier, with_topics
+from calipers.evaluate.groups import knows_ties, notes_of, scores_of
+from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -31,12 +33,10 @@ from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
 from calipers.evaluate.topics import TopicScores
 from calipers.measures import Measure, canonical_name
-from calipers.report.numbers import count
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
 
 if TYPE_CHECKING:
-    from calipers.inference.settings import Settings
     from calipers.results import Curve
     from calipers.statistics import FloatArray
 
@@ -98,7 +98,7 @@ def ranking(
     cost
         As in :func:`calipers.classification`, of columns with one value for each group.
     data, id, missing
-        As in :func:`calipers.classification`.
+        As in :func:`calipers.classification`; ``data`` may be a data frame of Spark.
     measures
         Measures of :func:`calipers.retrieval`. A row is a document that is both judged and
         retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
@@ -141,6 +141,15 @@ def ranking(
     chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
+    if is_spark(data):
+        from calipers.evaluate.groups_in_spark import ranking_in_spark
+
+        refused = {"weight": weight, "slices": slices, "cost": cost, "id": id}
+        order = {"order": ORDER[ties], "undefined": undefined, **asked}
+        return ranking_in_spark(
+            data, group, truth, score, refused, chosen, settings, order, baseline,
+            _meant(primary, asked), missing, rel=rel, zero=zero,
+        )  # fmt: skip
     found = gather(
         {
             "group": group,
@@ -166,7 +175,7 @@ def ranking(
     given: dict[str, Statistics] = {name: {JudgedRankings: of} for name, of in systems.items()}
     given, against = with_topics(given, baseline, "ranking", rows.groups, common)
     rankings = {name: of[JudgedRankings] for name, of in given.items()}
-    whole = _scores(rows, rankings, chosen, settings, common, zero=zero)
+    whole = scores_of(rows.groups, rankings, chosen, settings, common, zero=zero)
     source = whole.weighted(_weights(rows, weight))
     made, how = cuts(_of_groups(rows, cut_by, source), slice_bins, len(source.topics), "groups")
     by_slice = sliced_topics(source, made)
@@ -175,7 +184,7 @@ def ranking(
         {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
         inputs,
         comparison=comparison_if_several(source, against, settings, _meant(primary, asked)),
-        notes=(*found.notes, *_notes(source, next(iter(systems.values())), rel, zero=zero), *how),
+        notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),
         cut_by=made,
@@ -206,39 +215,9 @@ def _check(measure: Measure) -> None:
         measure.definition.bind({**measure.parameters, "ties": "average"})
 
 
-def _knows_ties(measure: Measure) -> bool:
-    """Whether it is quickly told what equal scores for all rows get, and that is good or bad."""
-    d, ties = measure.definition, measure.parameters.get("ties")
-    exact = d.ties is not None if ties in ("id", "average") else d.monotone
-    return exact and d.higher_is_better is not None and d.weight is None
-
-
 def _meant(primary: str | None, asked: Mapping[str, Any]) -> str | None:
     """The primary measure by its full name."""
     return primary and (canonical_name(primary, asked) or primary)
-
-
-def _scores(
-    rows: RankingRows,
-    systems: Mapping[str, JudgedRankings],
-    chosen: list[Measure],
-    settings: Settings,
-    common: Common,
-    *,
-    zero: bool,
-) -> TopicScores:
-    """The values of each group, and those of a system that tells no row from another."""
-    statistics: dict[str, Statistics] = {n: {JudgedRankings: of} for n, of in systems.items()}
-    made = TopicScores.of(
-        rows.groups, statistics, chosen, settings, zero=zero, unit="groups", common=common
-    )
-    same: dict[str, Statistics] = {"": {JudgedRankings: next(iter(systems.values())).unordered()}}
-    known = [m for m in chosen if _knows_ties(m)]
-    constant = np.full((len(rows.groups), len(chosen)), np.nan)
-    if known:
-        own = TopicScores.of(rows.groups, same, known, settings, zero=zero)
-        constant[:, [chosen.index(m) for m in known]] = own.values[""]
-    return replace(made, constant=constant)
 
 
 def _curves(
@@ -248,7 +227,7 @@ def _curves(
     for measure in source.measures:
         d = measure.definition
         cut = measure.parameters.get("cutoff") is not None
-        if cut and d.summary == "mean" and _knows_ties(measure):
+        if cut and d.summary == "mean" and knows_ties(measure):
             return CutoffCurves(**source.of_curves(systems, zero=zero), measure=measure)
     return ()
 
@@ -285,13 +264,7 @@ def _of_groups(rows: RankingRows, cut_by: Any, source: TopicScores) -> Any:
     }
 
 
-def _notes(source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool) -> list[str]:
-    """How many groups have nothing relevant."""
+def _none(source: TopicScores, ranked: JudgedRankings, rel: int, *, zero: bool) -> list[str]:
     relevant = ranked.relevant(rel)
     none = int(np.count_nonzero(relevant[source.kept if source.kept is not None else ...] == 0))
-    if not none:
-        return []
-    groups = count(len(source.topics), "groups")
-    them = f"{none} of {groups} {'have' if none > 1 else 'has'} no row of grade {rel} or more."
-    what = "score 0" if zero else "have no value"
-    return [f"{them} Measures of what is relevant {what} there."]
+    return notes_of(none, len(source.topics), rel, zero=zero)
