@@ -68,6 +68,7 @@ def table() -> pa.Table:
             "near": (1 / (1 + np.exp(-near.round(1)))).astype(np.float32),
             "far": (1 / (1 + np.exp(-far.round(1)))).astype(np.float32),
             "w": random.integers(0, 4, ROWS) / 3,
+            "often": random.integers(0, 3, ROWS),
             "user": np.char.add("u", user.astype(str)),
             "kind": np.array(["cat", "dog", "emu"])[kind],
             **{f"p_{name}": shares[:, k] for k, name in enumerate(("cat", "dog", "emu"))},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,13 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
             "measures": ["AUC", "log-loss", "F1"],
         },
     ),
+    "counted slices": (
+        "classification",
+        {
+            "truth": "y", "probability": ["near", "far"], "count": "often", "slices": "kind",
+            "measures": ["AUC", "log-loss"],
+        },
+    ),
     "several classes": (
         "classification",
         {"truth": "kind", "probability": {"model": "p_*"}, "weight": "w"},
@@ -47,6 +55,15 @@ def called(name: str, **more: Any) -> cal.Evaluation:
     return made
 
 
+def _numbers(told: Any) -> list[float]:
+    """All numbers of what JSON holds, in their order."""
+    if isinstance(told, dict):
+        return [x for key, of in told.items() if key != "p_adjusted" for x in _numbers(of)]
+    if isinstance(told, list):
+        return [x for of in told for x in _numbers(of)]
+    return [float(told)] if isinstance(told, int | float) else []
+
+
 def same(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
     """Values, defaults, errors, intervals and differences, to 1e-12; tests and what is drawn as far
     as that goes."""
@@ -58,6 +75,10 @@ def same(ours: cal.Evaluation, theirs: cal.Evaluation) -> None:
         assert (a.value, a.default) == pytest.approx((b.value, b.default), **exact), a.measure
         limits = a.standard_error, a.low, a.high
         assert limits == pytest.approx((b.standard_error, b.low, b.high), **near), a.measure
+    assert (ours.slices is None) == (theirs.slices is None)
+    if ours.slices is not None and theirs.slices is not None:
+        told = [_numbers(json.loads(of.slices.to_json())) for of in (ours, theirs)]
+        assert told[0] == pytest.approx(told[1], rel=1e-9, abs=1e-13)
     for one, other in zip(ours.confusions, theirs.confusions, strict=True):
         np.testing.assert_allclose(one.counts, other.counts, rtol=1e-12)
     assert (ours.comparison is None) == (theirs.comparison is None)

@@ -100,7 +100,7 @@ def test_nothing_is_told_of_no_rows(frame: Any) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"count": "w"}, "count= takes all rows in memory"),
+        ({"id": "user"}, "id= takes all rows in memory"),
         ({"score": "nearly"}, "no column 'nearly'; did you mean 'near'"),
         ({"interval": "bootstrap"}, "draws rows anew"),
         ({"engine": "stream"}, "'spark'"),

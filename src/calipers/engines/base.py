@@ -8,11 +8,12 @@ that no engine knows what it carries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from typing_extensions import Self
 
 P = TypeVar("P", bound="Partial")
@@ -40,17 +41,29 @@ def sent(part: Partial) -> bytes:
     """As it travels from one process to another: where it is defined, and what it holds."""
     from calipers.statistics.serialised import packed
 
-    return type(part).__module__.encode() + b"\n" + packed(part)
+    return ",".join(sorted(set(_homes(part)))).encode() + b"\n" + packed(part)
+
+
+def _homes(value: Any) -> Iterator[str]:
+    """The modules of all partials that it holds."""
+    if isinstance(value, Partial):
+        yield type(value).__module__
+        value = vars(value)
+    if isinstance(value, Mapping):
+        value = tuple(value.values())
+    for each in value if isinstance(value, tuple | list) else ():
+        yield from _homes(each)
 
 
 def received(data: bytes) -> Any:
     """What was sent."""
     from calipers.statistics.serialised import CorruptError, unpacked
 
-    home, _, packed = data.partition(b"\n")
-    if not home.startswith(_HOME.encode()):
-        raise CorruptError("holds nothing of calipers")
-    import_module(home.decode())
+    homes, _, packed = data.partition(b"\n")
+    for home in homes.decode().split(","):
+        if not home.startswith(_HOME):
+            raise CorruptError("holds nothing of calipers")
+        import_module(home)
     return unpacked(packed, also=tuple(_kinds(Partial)))
 
 
@@ -86,6 +99,11 @@ class Engine:
     rows: int | None = None
     again: bool = True
     files: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        raise NotImplementedError
 
     def reduce(
         self,

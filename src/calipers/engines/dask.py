@@ -10,8 +10,10 @@ from calipers.data.errors import InputError, shown
 from calipers.data.frames import is_dask
 from calipers.engines.base import P, itself
 from calipers.engines.partitions import Found, Merge, Remote, Task
+from calipers.once import cached_property
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from dask.dataframe import DataFrame
 
 #: So many meet in one process, which makes one of them.
@@ -57,6 +59,13 @@ class Dask(Remote):
         files = [os.fspath(path) for path in paths]
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         return cls(_read(files, name), name, files)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        import pyarrow as pa
+
+        return pa.Schema.from_pandas(self.frame._meta, preserve_index=False)
 
     def reduce(
         self,

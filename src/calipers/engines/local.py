@@ -15,6 +15,8 @@ from calipers.engines.base import Engine, P, itself
 from calipers.progress import over_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from calipers.data.streams import Stream
 
 #: Threads, if there are as many processors.
@@ -56,6 +58,11 @@ class Streams(Local):
         self.stream = stream
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
         self.again, self.files = stream.again, stream.files
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        return self.stream.schema
 
     def reduce(
         self,

@@ -14,6 +14,7 @@ from calipers.data.errors import InputError, shown
 from calipers.data.frames import is_spark
 from calipers.engines.base import P, itself
 from calipers.engines.partitions import Found, Merge, Remote, Task
+from calipers.once import cached_property
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +84,11 @@ class Spark(Remote):
         files = [os.fspath(path) for path in paths]
         name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         return cls(_read(session or session_of(), files, name), name, files)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        return self.frame.limit(0).toArrow().schema
 
     def reduce(
         self,

@@ -145,11 +145,10 @@ def ranking(
         from calipers.evaluate.groups_in_spark import ranking_in_spark
 
         refused = {"weight": weight, "slices": slices, "cost": cost, "id": id}
-        order = {"order": ORDER[ties], "undefined": undefined, **asked}
+        how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
         return ranking_in_spark(
-            data, group, truth, score, refused, chosen, settings, order, baseline,
-            _meant(primary, asked), missing, rel=rel, zero=zero,
-        )  # fmt: skip
+            data, group, truth, score, refused, chosen, settings, how_told, baseline,
+            _meant(primary, asked), missing, rel=rel, zero=zero)  # fmt: skip
     found = gather(
         {
             "group": group,

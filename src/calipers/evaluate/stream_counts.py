@@ -18,6 +18,7 @@ from calipers.engines.base import Engine, P, Partial, itself
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
 
     from calipers.data.streams import Batch
 
@@ -36,7 +37,11 @@ class Counted(Engine):
         self.inner, self.count, self.drop = rows, count, drop
         self.kind, self.name, self.names = rows.kind, rows.name, rows.names
         self.rows, self.again, self.files = rows.rows, rows.again, rows.files
-        self.stream = getattr(rows, "stream", None)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow types of the columns."""
+        return self.inner.schema
 
     def reduce(
         self,

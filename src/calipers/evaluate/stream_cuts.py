@@ -232,10 +232,7 @@ def _number(rows: Engine, name: str) -> Any:
     """The type of a column of numbers; None of others."""
     import pyarrow as pa
 
-    schema = getattr(getattr(rows, "stream", None), "schema", None)
-    if schema is None:
-        raise InputError(f"slices= takes engine='memory' or 'stream', not {rows.kind!r}")
-    kind = schema.field(name).type
+    kind = rows.schema.field(name).type
     return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else None
 
 
