@@ -127,7 +127,7 @@ def test_classes_without_a_row() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'?"),
+        (lambda: classes(WORDS, ["woman", "men", "child"]), "truth: 'man' in row 0 is no class; did you mean 'woman'? (macro-F1(labels=['a', 'b']) and recall[a] are of some of the classes)"),
         (lambda: classes(WORDS, ["a", "b", "a"]), "labels: 'a' stands there more than once"),
         (lambda: classes(WORDS).codes_of([*WORDS[:4], "dog"], "predicted"), "predicted: 'dog' in row 4 is no class; there are 'child', 'man', 'woman'"),
         (lambda: classes(WORDS).codes_of(WORDS[:4], "predicted"), "predicted: has 4 rows, truth has 5"),

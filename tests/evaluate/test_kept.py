@@ -196,7 +196,7 @@ def test_ratings_in_words_and_damaged_ones(tmp_path: Path) -> None:
     }.items():  # fmt: skip
         for wrong in (damage, [[9, 0]] * 27):
             data = json.loads(kept.to_json())
-            data["kept"]["systems"]["system"][name] = wrong
+            data["kept"]["systems"]["raters"][name] = wrong
             last.write_text(json.dumps(data))
             with pytest.raises(cal.InputError, match=r"what was kept.* is damaged"):
                 cal.agreement(now, baseline=last, **three)
