@@ -90,6 +90,19 @@ def test_computing_a_measure_needs_numpy_only() -> None:
     assert loaded(f"import calipers; {compute}") == {"numpy"}
 
 
+#: Arrow itself brings pandas where it makes columns of lists, but not where it reads them.
+TABLE = """
+import calipers, io
+from pyarrow import csv
+rows = csv.read_csv(io.BytesIO(b"truth,says,score\\n1,1,0.9\\n0,0,0.4\\n1,0,0.6\\n"))
+calipers.classification("truth", "says", score="score", data=rows, interval="none", curves=False)
+"""
+
+
+def test_columns_of_arrow_do_not_bring_pandas() -> None:
+    assert "pandas" not in loaded(TABLE)
+
+
 RETRIEVAL = """
 import calipers
 qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}

@@ -131,12 +131,27 @@ def nulls(values: Any) -> Any:
     """Where a column of pandas, polars or Arrow says itself that a value is missing."""
     module = type(values).__module__.split(".")[0]
     if module == "pyarrow" and values.null_count:
-        return values.is_null().to_numpy(zero_copy_only=False)
+        return of_arrow(values.is_null())
     if module == "polars" and values.null_count():
         return values.is_null().to_numpy()
     if module == "pandas":
         return np.asarray(values.isna())
     return ()
+
+
+def of_arrow(array: Any) -> Array:
+    """An array of Arrow as one of NumPy. Plain numbers are not copied, and cannot be
+    written to; nor is pandas imported for them, which ``to_numpy`` does wherever there is one."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if not array.null_count:
+        if pa.types.is_boolean(array.type):
+            return np.from_dlpack(array.cast(pa.uint8())).astype(np.bool_)
+        if pa.types.is_integer(array.type) or pa.types.is_floating(array.type):
+            return np.from_dlpack(array)
+    return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _converted(values: Any, what: str) -> Array:
@@ -147,12 +162,12 @@ def _converted(values: Any, what: str) -> Array:
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
                 values = values.combine_chunks()
-            return np.asarray(_decoded(values).to_numpy(zero_copy_only=False))
+            return of_arrow(_decoded(values))
         return np.asarray(values.to_numpy())
     if hasattr(values, "__arrow_c_array__"):
         import pyarrow as pa
 
-        return np.asarray(_decoded(pa.array(values)).to_numpy(zero_copy_only=False))
+        return of_arrow(_decoded(pa.array(values)))
     if hasattr(values, "__array__"):
         return np.asanyarray(values)
     if hasattr(values, "__dlpack__"):

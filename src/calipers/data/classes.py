@@ -15,6 +15,7 @@ from calipers.data.arrays import (
     check_column,
     is_missing,
     nulls,
+    of_arrow,
     same_length,
     values_missing,
 )
@@ -169,7 +170,7 @@ def _dictionary(values: Any) -> pa.DictionaryArray | None:
 def _indices(column: pa.DictionaryArray) -> Codes:
     if column.indices.null_count:
         raise InputError("a label is missing")
-    return np.asarray(column.indices.to_numpy(zero_copy_only=False), np.intp)
+    return np.asarray(of_arrow(column.indices), np.intp)
 
 
 def _distinct(array: Array) -> tuple[list[Any], Codes]:

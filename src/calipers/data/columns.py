@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calipers.data.arrays import column_names, is_frame, missing_rows, taken
+from calipers.data.arrays import column_names, is_frame, missing_rows, of_arrow, taken
 from calipers.data.costs import NO_COSTS, Costs
 from calipers.data.errors import InputError, did_you_mean, several
 from calipers.data.label_columns import missing_lists
@@ -191,7 +191,7 @@ class _Join:
 
     def _refuse_twice(self, ids: pa.Array, where: str) -> None:
         if ids.null_count:
-            row = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
+            row = int(np.argmax(of_arrow(ids.is_null())))
             raise InputError(f"{where}: {ids.null_count} ids are missing, the first in row {row}")
         twice = _repeated(ids)
         if len(twice):
@@ -211,14 +211,14 @@ class _Join:
         if not self.drop:
             self._refuse_twice(ids, what)
         found = pc.index_in(wanted, value_set=ids)
-        absent = found.is_null().to_numpy(zero_copy_only=False)
+        absent = of_arrow(found.is_null())
         extra = pc.unique(ids.filter(pc.invert(pc.is_in(ids, value_set=wanted))))
         if not self.drop and absent.any():
             raise InputError(f"{what}: {_several(wanted.filter(pa.array(absent)), 'id')} missing")
         if not self.drop and len(extra):
             raise InputError(f"{what}: {_several(extra, 'id')} there that data do not have")
         if len(twice):
-            absent |= pc.is_in(wanted, value_set=twice).to_numpy(zero_copy_only=False)
+            absent |= of_arrow(pc.is_in(wanted, value_set=twice))
         for ids_of, said in (
             (wanted.filter(pa.array(absent)), "missing or there more than once"),
             (extra, "there that data do not have"),

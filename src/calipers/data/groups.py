@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers import _core
 from calipers.data import trec_tables
-from calipers.data.arrays import is_missing
+from calipers.data.arrays import is_missing, of_arrow
 from calipers.data.errors import InputError, shown
 from calipers.data.trec import Origin, Qrels, Run, TrecSource, noted, placed, read_run, taken
 from calipers.data.trec_tables import buffers, text_of
@@ -255,10 +255,10 @@ def numbered(column: Any) -> tuple[Any, Any]:
     import pyarrow.compute as pc
 
     encoded = column.dictionary_encode()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
+    order = of_arrow(pc.sort_indices(encoded.dictionary))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return encoded.dictionary.take(order), place[encoded.indices.to_numpy()]
+    return encoded.dictionary.take(order), place[of_arrow(encoded.indices)]
 
 
 def _text(column: Any, row: int) -> str:

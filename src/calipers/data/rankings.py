@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers import _core
+from calipers.data.arrays import of_arrow
 from calipers.data.trec import Origin, TrecSource, read_rows
 from calipers.data.trec_tables import buffers, text_of
 
@@ -50,7 +51,7 @@ def read_whole_run(name: str, source: TrecSource) -> WholeRun:
     """A run from any source; :class:`InputError` says what is wrong with it."""
     table, origin = read_rows(name, source, "run")
     topics, documents = (buffers(table.column(column).chunk(0)) for column in ("topic", "doc"))
-    rows = topics, documents, table.column("score").to_numpy()
+    rows = topics, documents, of_arrow(table.column("score"))
     numbered = _core.Judgments.from_columns(topics, documents, np.arange(table.num_rows))
     own = numbered.rank_columns(*rows)
     by_number = np.empty((3, table.num_rows), np.int64)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from calipers import _core
 from calipers.data import tables, trec_tables
+from calipers.data.arrays import of_arrow
 from calipers.data.errors import InputError
 from calipers.data.irds import PREFIX, dataset_rows
 from calipers.data.pipes import begin, settled
@@ -359,7 +360,7 @@ def _check_rows(table: pa.Table, kind: Kind, path: str = "", lines: Any = None) 
     """That no document stands there twice and no score is NaN; rows are told by their lines where
     these are given."""
     topics, documents = (buffers(table.column(name).chunk(0)) for name in ("topic", "doc"))
-    values = table.column(trec_tables.VALUES[kind][0]).to_numpy()
+    values = of_arrow(table.column(trec_tables.VALUES[kind][0]))
     try:
         if kind == "qrels":
             _core.Judgments.from_columns(topics, documents, values)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from calipers.data.arrays import of_arrow
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.irds import ROWS
 from calipers.data.tables import as_arrow, joined
@@ -103,7 +104,7 @@ def _without_letters(table: pa.Table, name: str) -> pa.Table:
 
 def _of_ranks(topics: Any, ranks: Any) -> Any:
     """Scores that give these ranks, which begin at 1 in every topic and are distinct."""
-    codes = topics.dictionary_encode().indices.to_numpy()
+    codes = of_arrow(topics.dictionary_encode().indices)
     order = np.lexsort((ranks, codes))
     topic, rank = codes[order], ranks[order]
     first = np.ones(len(topic), bool)
@@ -241,7 +242,7 @@ def numbers(table: pa.Table, name: str) -> Any:
         first = next((row for row, v in enumerate(column.to_pylist()) if not _is_number(v)), None)
         example = "" if first is None else f": {column[first].as_py()!r} in row {first}"
         raise InputError(f"column {name!r} is of type {column.type}, expected numbers{example}")
-    return column.to_numpy()
+    return of_arrow(column)
 
 
 def _is_number(value: Any) -> bool:
