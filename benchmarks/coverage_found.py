@@ -47,6 +47,32 @@ EXPLAINED: Mapping[tuple[str, str], str] = {
         "PR-AUC",
         "areas: *",
     ): "The share of positives is fixed in these data; the interval allows for one that varies.",
+    (
+        "*",
+        "labels: all but perfect*",
+    ): "Near 1 a share of so few rows has few values, and Wilson's coverage jumps.",
+    (
+        "*AUC",
+        "averages: *",
+    ): "Where few rows decide, one more is added that may stand anywhere.",
+    (
+        "max-*",
+        "points: *",
+    ): "A maximum of few rows is too high by more than replicates show.",
+    ("D2-Tweedie*", "numbers: *"): "Counts are skewed, and the largest decide.",
+    ("AP", "weights: *"): "The heaviest rows rank highest, which this error does not know.",
+    ("AP", "pairs: binormal*"): "Near 1 the difference is skewed.",
+    ("MI", "partitions: *nearly perfect*"): "Few points lie where the clusterings differ.",
+    (
+        "*",
+        "pairs: clusters, noisy*",
+    ): "Of cells with few points the spread comes out a little small.",
+    ("ARI", "pairs: clusters*"): "What chance adds to either is allowed for.",
+    (
+        "*",
+        "pairs: raters, nearly perfect*",
+    ): "Few items are disagreed on, and half an item is added at either end.",
+    ("cost-*", "costs: *"): "The limits are costs of rows, and hold at least what is asked.",
     ("AP", "clusters: *"): "Few users have the rows that rank highest.",
     ("PR-AUC", "weights: *"): "The heaviest rows rank highest, which this error does not know.",
     (
