@@ -59,6 +59,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Agreement of raters",
         "Three raters say the true category of an item so often, and else any category by its share.",
     ),
+    "costs": (
+        "Costs",
+        "What a row costs is drawn from a lognormal distribution, as latencies and prices often are.",
+    ),
     "quantiles": (
         "Predicted quantiles",
         "The spread of rows is lognormal and known to the systems, whose quantiles are normal.",
@@ -142,7 +146,7 @@ ADVICE = """## Which to trust when
 - **Other measures of labels** (F1, MCC, likelihood ratios, macro averages): the default.
 - **AUC**: the default.
 - **Areas under precision-recall curves**: the default; in some cases it is longer than it needs
-  to be. Of weighted rows that of PR-AUC was short once.
+  to be. Of weighted rows those of PR-AUC and AP are a little short.
 - **Points of curves** (X@Y): the bootstrap, unless its method says “but it ends at 1” (or at 0):
   where the value is at, or next to, its limit on the data there is no telling from so few errors.
 - **Maxima over thresholds** (KS, max-F1, max-accuracy) flatter, and their default does not take all
