@@ -187,7 +187,7 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     missed = [row for row in asked if row.verdict]
     sets = [world["sets"] for world in result["worlds"] if not world["dear"]]
     dear = [world["sets"] for world in result["worlds"] if world["dear"]]
-    fewer = f"; those of several systems, whole pages, findings and slices from {_range(dear)}"
+    fewer = f"; those of several systems, whole pages, findings and slices from {_range(dear)}, which is a check and no proof"
     check = "" if min(sets) >= ENOUGH else " That is a check, and no proof."
     return "\n".join(
         [
