@@ -1,6 +1,8 @@
 //! Cells of neighbouring scores that agree in their first bits. Cells of more bits lie inside those of
 //! fewer, so that tables of different ones add up.
 
+#![allow(clippy::float_cmp)] // ends of cells are scores themselves, and no sums
+
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 
@@ -96,7 +98,9 @@ fn together(crew: Crew, tables: &[Table<'_>], shift: u32, least: f64) -> Vec<Vec
     // The last cell that takes in more.
     let mut open = None;
     for _ in crew.watched(0..most) {
-        let Some((low, high)) = next.step() else { break };
+        let Some((low, high)) = next.step() else {
+            break;
+        };
         let own = cell(low, shift);
         let inside = open == Some(own);
         let covered = inside && out[0].last().is_some_and(|&lowest| lowest < low);

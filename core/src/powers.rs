@@ -1,5 +1,7 @@
 //! Sums of powers: what a smooth function of one number adds up to over many rows follows from them.
 
+#![allow(clippy::cast_possible_wrap)] // nothing has 2^63 bins
+
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
