@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: Rows of a batch: few enough to stay near the processor, many enough to cost nothing each.
 ROWS = 1 << 18
 
+#: How messages tell a row.
+_ROW = re.compile(r"(?<=\brow )\d+")
+
 T = TypeVar("T")
 
 
@@ -58,6 +61,11 @@ class Batch:
     def rows(self) -> int:
         """How many there are."""
         return len(next(iter(self.columns.values())))
+
+    def told(self, error: InputError) -> InputError:
+        """What is wrong with its rows, which are told by their number in the whole."""
+        told = _ROW.sub(lambda found: str(int(found[0]) + self.first), str(error))
+        return InputError(f"{self.where}: {told}")
 
 
 class Stream:

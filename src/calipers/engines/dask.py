@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError
 from calipers.data.frames import is_dask
 from calipers.engines.base import P, itself
-from calipers.engines.partitions import Found, Merge, Remote, Task
+from calipers.engines.partitions import (
+    Found,
+    Merge,
+    Remote,
+    Task,
+    check_unique,
+    files_of,
+    kind_of,
+)
 from calipers.once import cached_property
 
 if TYPE_CHECKING:
@@ -28,8 +35,7 @@ class Dask(Remote):
     def __init__(self, frame: DataFrame, name: str = "the data frame", files: Sequence[str] = ()):
         self.frame, self.name, self.files = frame, name, tuple(files)
         self.names = tuple(map(str, frame.columns))
-        if len(set(self.names)) < len(self.names):
-            raise InputError(f"{name}: columns share a name: {', '.join(self.names)}")
+        check_unique(name, self.names)
 
     @classmethod
     def of(cls, given: Any) -> Dask:
@@ -48,16 +54,7 @@ class Dask(Remote):
         """
         if is_dask(given):
             return cls(given)
-        paths = [given] if isinstance(given, str | os.PathLike) else given
-        if not isinstance(paths, list | tuple) or not all(
-            isinstance(path, str | os.PathLike) for path in paths
-        ):
-            raise InputError(
-                f"{shown(given)} is no table of Dask; expected a data frame of Dask, a path, or "
-                "a list of paths"
-            )
-        files = [os.fspath(path) for path in paths]
-        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        files, name = files_of(given, "Dask")
         return cls(_read(files, name), name, files)
 
     @cached_property
@@ -113,12 +110,7 @@ def _read(files: Sequence[str], name: str) -> DataFrame:
     _installed()
     import dask.dataframe as dd
 
-    from calipers.data import tables
-
-    kinds = {tables.extension(path)[0] for path in files}
-    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
-    if kinds or kind not in ("parquet", "csv", "tsv", "jsonl"):
-        raise InputError(f"{name}: Dask reads paths of one kind: Parquet, CSV, TSV or JSON Lines")
+    kind = kind_of(files, name, "Dask")
     given = files[0] if len(files) == 1 else list(files)
     try:
         if kind == "parquet":

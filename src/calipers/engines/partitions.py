@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.errors import InputError
+from calipers.data import tables
+from calipers.data.errors import InputError, shown
 from calipers.engines.adding import Sum
 from calipers.engines.base import Engine, Partial, itself, received, sent
 
@@ -165,3 +167,38 @@ class Remote(Engine):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Elsewhere, (self.kind, self.name, self.names)
+
+
+#: The kinds of tables that are read where the rows are.
+_KINDS = ("parquet", "csv", "tsv", "jsonl")
+
+
+def check_unique(name: str, columns: Sequence[str]) -> None:
+    """That no two columns are called alike."""
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{name}: columns share a name: {', '.join(columns)}")
+
+
+def files_of(given: Any, engine: str) -> tuple[list[str], str]:
+    """One path or several, and what messages call them; ``engine`` as messages call it."""
+    paths = [given] if isinstance(given, str | os.PathLike) else given
+    if not isinstance(paths, list | tuple) or not all(
+        isinstance(path, str | os.PathLike) for path in paths
+    ):
+        raise InputError(
+            f"{shown(given)} is no table of {engine}; expected a data frame of {engine}, a path, "
+            "or a list of paths"
+        )
+    files = [os.fspath(path) for path in paths]
+    return files, files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
+def kind_of(files: Sequence[str], name: str, engine: str) -> str:
+    """The kind of the tables under paths; without an extension it is Parquet."""
+    kinds = {tables.extension(path)[0] for path in files}
+    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
+    if kinds or kind not in _KINDS:
+        raise InputError(
+            f"{name}: {engine} reads paths of one kind: Parquet, CSV, TSV or JSON Lines"
+        )
+    return kind

@@ -5,15 +5,22 @@ Only data frames are asked for anything, never their RDDs, so that Spark Connect
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from calipers.data.errors import InputError, shown
+from calipers.data.errors import InputError
 from calipers.data.frames import is_spark
 from calipers.engines.base import P, itself
-from calipers.engines.partitions import Found, Merge, Remote, Task
+from calipers.engines.partitions import (
+    Found,
+    Merge,
+    Remote,
+    Task,
+    check_unique,
+    files_of,
+    kind_of,
+)
 from calipers.once import cached_property
 
 if TYPE_CHECKING:
@@ -43,8 +50,7 @@ class Spark(Remote):
     ) -> None:
         self.frame, self.name, self.files, self._by = frame, name, tuple(files), by
         self.names = tuple(frame.columns)
-        if len(set(self.names)) < len(self.names):
-            raise InputError(f"{name}: columns share a name: {', '.join(self.names)}")
+        check_unique(name, self.names)
         if frame.isStreaming:
             raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
 
@@ -73,16 +79,7 @@ class Spark(Remote):
         """
         if is_spark(given):
             return cls(given)
-        paths = [given] if isinstance(given, str | os.PathLike) else given
-        if not isinstance(paths, list | tuple) or not all(
-            isinstance(path, str | os.PathLike) for path in paths
-        ):
-            raise InputError(
-                f"{shown(given)} is no table of Spark; expected a data frame of Spark, a path, "
-                "or a list of paths"
-            )
-        files = [os.fspath(path) for path in paths]
-        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        files, name = files_of(given, "Spark")
         return cls(_read(session or session_of(), files, name), name, files)
 
     @cached_property
@@ -151,12 +148,7 @@ def _read(session: SparkSession, files: Sequence[str], name: str) -> DataFrame:
     """The tables under paths, which are of the kind that the first says it is."""
     from pyspark.errors import AnalysisException
 
-    from calipers.data import tables
-
-    kinds = {tables.extension(path)[0] for path in files}
-    kind = tables.TEXTS.get(extension := kinds.pop(), tables.BINARIES.get(extension, "parquet"))
-    if kinds or kind not in ("parquet", "csv", "tsv", "jsonl"):
-        raise InputError(f"{name}: Spark reads paths of one kind: Parquet, CSV, TSV or JSON Lines")
+    kind = kind_of(files, name, "Spark")
     reader, paths = session.read, list(files)
     try:
         if kind == "parquet":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 AT_ONCE = 1 << 19
 #: A row counts no more often: each of them takes its time.
 MOST = 10**9
-
-_ROW = re.compile(r"(?<=\brow )\d+")
 
 
 class Counted(Engine):
@@ -113,8 +110,7 @@ class _Written:
         try:
             counts[there] = given = whole_numbers(column, "count")
         except InputError as error:
-            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
-            raise InputError(f"{batch.where}: {told}") from None
+            raise batch.told(error) from None
         if len(given) and given.max() > MOST:
             row = batch.first + int(np.argmax(counts))
             raise InputError(f"{batch.where}: count: is {given.max():,.0f} in row {row}, expected "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 
     from calipers.statistics import FloatArray
     from calipers.systems.base import System
-
-#: How messages tell a row.
-_ROW = re.compile(r"(?<=\brow )\d+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +102,7 @@ class Builds:
             part = self.read(batch)
             return part, Built(self.build(part), batch.rows - part.rows)
         except InputError as error:
-            # Rows of a batch are told by their number in the whole.
-            told = _ROW.sub(lambda found: str(int(found[0]) + batch.first), str(error))
-            raise InputError(f"{batch.where}: {told}") from None
+            raise batch.told(error) from None
 
 
 def _found(columns: Mapping[str, Any], named: str | Mapping[str, str]) -> Any:
