@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from typing import Any
 
+    from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import order_agreement, rank_correlation
     from calipers.evaluate.classification import classification
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 
 _HOMES = {
+    "campaign.store": "Campaign",
     "data.errors": "InputError",
     "evaluate.agreement": "order_agreement, rank_correlation",
     "evaluate.raters": "agreement",
@@ -77,6 +79,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Campaign",
     "Comparison",
     "Difference",
     "Estimate",

@@ -69,9 +69,18 @@ LINES = {
     "show": ("show IN1", ("-o", "--report")),
     "diff": ("diff IN1 IN2", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
+    "campaign status": ("campaign status IN1", ("-o",)),
 }
 #: Those that read no file, or write none.
-WITHOUT = {"check", "trec_eval", "measures", "demo", "completion", "plan assumed"}
+WITHOUT = {
+    "check",
+    "trec_eval",
+    "measures",
+    "demo",
+    "completion",
+    "plan assumed",
+    "campaign create",
+}
 
 ALIASES: dict[str, Callable[[Path], Path]] = {
     "the same name": lambda path: path,

@@ -26,6 +26,7 @@ COMMANDS = {
     "show": "Show a result again that was written as JSON, in any format; or a page.",
     "diff": "Say what changed between two evaluations that were written as JSON.",
     "plan": "Say how many topics or rows are needed, or what those at hand could show.",
+    "campaign": "Build a test collection: topics, pools, assessors, judgments.",
     "convert": "Convert judgments or a run to another format.",
     "trec_eval": "Evaluate a run with trec_eval's options, output and exit codes.",
     "measures": "List the measures, or explain one.",

@@ -1,0 +1,182 @@
+"""Recording what assessors do: once, in order, and only upon what they saw."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import astuple, fields, replace
+from datetime import datetime, timezone
+
+from calipers.campaign.records import Conflict, Event, Recorded
+from calipers.campaign.schema import KINDS
+from calipers.data.errors import InputError, shown
+
+#: Kinds with a grade, and the view that says what stands of each.
+_VIEWS = {"grade": "grades", "preference": "preferences", "adjudication": "adjudications"}
+
+#: Longer names are none.
+_LONGEST_NAME, _LONGEST_NOTE = 1000, 100_000
+
+_COLUMNS = tuple(field.name for field in fields(Event))
+
+
+def now() -> str:
+    """The time, in UTC."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> Recorded:
+    """Record an event within a transaction; :class:`Conflict` where it rests on what no longer
+    stands."""
+    _check(event, grades)
+    before = connection.execute(
+        "SELECT event, assessor, topic, document, other, kind, grade, again FROM events "
+        "WHERE id = ?",
+        (event.id,),
+    ).fetchone()
+    if before is not None:
+        same = (event.assessor, event.topic, event.document, event.other, event.kind)
+        if before[1:] != (*same, event.grade, event.again):
+            raise InputError(f"the id {shown(event.id)} belongs to another event")
+        return Recorded(before[0], new=False)
+    _check_known(connection, event)
+    if event.kind == "undo":
+        _check_undo(connection, event)
+    else:
+        _check_fresh(connection, event)
+    event = replace(event, time=event.time or now())
+    made = connection.execute(
+        f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
+        "ON CONFLICT (id) DO NOTHING",
+        astuple(event),
+    )
+    assert made.lastrowid is not None
+    return Recorded(made.lastrowid, new=True)
+
+
+def _check(event: Event, grades: Mapping[int, str]) -> None:
+    """That the event makes sense by itself."""
+    for name in ("id", "assessor", "topic", "document"):
+        check_name(getattr(event, name), name)
+    if event.kind not in KINDS:
+        raise InputError(f"kind {shown(event.kind)}, expected one of {', '.join(KINDS)}")
+    if event.other is not None:
+        check_name(event.other, "other")
+    if event.kind == "preference" or (event.kind == "import" and event.other is not None):
+        if event.other is None or event.other == event.document:
+            raise InputError("a preference is between two documents")
+        allowed = {-1: "", 0: "", 1: ""}
+    else:
+        allowed = dict(grades) if event.kind in ("grade", "adjudication", "import") else {}
+        if event.other is not None:
+            raise InputError(f"{event.kind}: only a preference has another document")
+    if (event.grade is not None or allowed) and event.grade not in allowed:
+        expected = ", ".join(map(str, sorted(allowed))) or "none"
+        raise InputError(f"grade {shown(event.grade)}, expected {expected}")
+    if event.note is not None and not _is_text(event.note):
+        raise InputError("the note holds what is no character")
+    if event.note is not None and len(event.note) > _LONGEST_NOTE:
+        raise InputError(f"the note has more than {_LONGEST_NOTE} characters")
+    seconds = event.seconds
+    if seconds is not None and (not math.isfinite(seconds) or seconds < 0):
+        raise InputError(f"seconds {shown(seconds)}, expected a number from 0")
+    for number in (event.shown, event.replaces):
+        if number is not None and not 0 <= number < 2**63:
+            raise InputError(f"{shown(number)} is no number of an event or a place")
+
+
+def check_name(name: object, what: str) -> str:
+    """That an id, or a name, is text that can be kept."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"{what} {shown(name)}, expected a name")
+    if len(name) > _LONGEST_NAME:
+        raise InputError(f"{what} {shown(name)} has more than {_LONGEST_NAME} characters")
+    if not _is_text(name):
+        raise InputError(f"{what} {shown(name)} holds what is no character")
+    return name
+
+
+def _is_text(text: str) -> bool:
+    """Whether SQLite can keep it whole."""
+    return "\0" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _check_known(connection: sqlite3.Connection, event: Event) -> None:
+    for table, column, value in (
+        ("assessors", "assessor", event.assessor),
+        ("topics", "topic", event.topic),
+    ):
+        found = connection.execute(f"SELECT 1 FROM {table} WHERE {column} = ?", (value,))
+        if found.fetchone() is None:
+            raise InputError(f"{column} {shown(value)} is not of this campaign")
+    if event.kind == "adjudication":
+        role = connection.execute(
+            "SELECT role FROM assessors WHERE assessor = ?", (event.assessor,)
+        ).fetchone()[0]
+        if role != "adjudicator":
+            raise InputError(f"assessor {shown(event.assessor)} is no adjudicator")
+
+
+def _check_fresh(connection: sqlite3.Connection, event: Event) -> None:
+    """That what the event replaces is what stands."""
+    view = _VIEWS.get(_counts_as(event.kind, event.other))
+    if view is None:
+        return
+    event_number, grade = _standing(connection, event, view)
+    if event_number != event.replaces:
+        now_is = "nothing stands" if event_number is None else f"grade {grade} stands"
+        raise Conflict(
+            f"topic {shown(event.topic)}, document {shown(event.document)}: changed since it was "
+            f"shown; {now_is} now",
+            event_number,
+            grade,
+        )
+
+
+def _counts_as(kind: str, other: str | None) -> str:
+    if kind == "import":
+        return "grade" if other is None else "preference"
+    return kind
+
+
+def _standing(
+    connection: sqlite3.Connection, event: Event, view: str
+) -> tuple[int | None, int | None]:
+    """The event that stands where this one would, and its grade."""
+    where, values = "topic = ? AND document = ?", [event.topic, event.document]
+    if view == "preferences":
+        assert event.other is not None
+        where = "topic = ? AND min(document, other) = ? AND max(document, other) = ?"
+        values = [event.topic, *sorted((event.document, event.other), key=str.encode)]
+    if view != "adjudications":
+        where += f" AND assessor = ? AND again = {int(event.again)}"
+        values.append(event.assessor)
+    found = connection.execute(f"SELECT event, grade FROM {view} WHERE {where}", values).fetchone()
+    return (None, None) if found is None else found
+
+
+def _check_undo(connection: sqlite3.Connection, event: Event) -> None:
+    """That the event that is taken back is the assessor's own, and stands."""
+    if event.replaces is None:
+        raise InputError("an undo has to say which event it takes back")
+    undone = connection.execute(
+        "SELECT assessor, topic, document, other, kind, again FROM events WHERE event = ?",
+        (event.replaces,),
+    ).fetchone()
+    if undone is None or undone[:3] != (event.assessor, event.topic, event.document):
+        raise InputError(f"event {event.replaces} is none of this assessor and document")
+    kind = undone[4]
+    if kind == "undo":
+        raise InputError("an undo cannot be taken back; judge again")
+    stands = connection.execute("SELECT 1 FROM standing WHERE event = ?", (event.replaces,))
+    view = _VIEWS.get(_counts_as(kind, undone[3]))
+    last: tuple[int | None, int | None] = (event.replaces, None)
+    if view is not None:
+        last = _standing(connection, replace(event, other=undone[3], again=bool(undone[5])), view)
+    if stands.fetchone() is None or last[0] != event.replaces:
+        raise Conflict(
+            f"topic {shown(event.topic)}, document {shown(event.document)}: event "
+            f"{event.replaces} no longer stands",
+            *last,
+        )

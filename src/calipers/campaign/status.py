@@ -1,0 +1,152 @@
+"""How far a campaign is: what it has, and what each assessor has judged of each topic."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from calipers.campaign.store import Campaign
+
+
+class OfAssessor(NamedTuple):
+    """How far an assessor is: documents to judge in the topics assigned, those judged, those put
+    off, and when the last was judged."""
+
+    assessor: str
+    kind: str
+    role: str
+    topics: int
+    to_judge: int
+    judged: int
+    skipped: int
+    minutes: float
+    last: str | None
+
+
+class OfTopic(NamedTuple):
+    """How far a topic is: documents pooled, those to judge (drawn, where the pool is sampled),
+    those judged by one person or more and by two or more, those that one found relevant, and those
+    about which two differ and nobody has decided."""
+
+    topic: str
+    title: str
+    assessors: int
+    pooled: int
+    to_judge: int
+    judged: int
+    twice: int
+    relevant: int
+    disputed: int
+
+
+@dataclass(frozen=True)
+class Status:
+    """What a campaign has, and how far it is."""
+
+    name: str
+    goal: str
+    participants: int
+    topics: int
+    runs: int
+    documents: int
+    pooled: int
+    to_judge: int
+    judged: int
+    events: int
+    by_assessor: tuple[OfAssessor, ...]
+    by_topic: tuple[OfTopic, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self) | {
+            "by_assessor": [row._asdict() for row in self.by_assessor],
+            "by_topic": [row._asdict() for row in self.by_topic],
+        }
+
+
+def status(campaign: Campaign) -> Status:
+    """How far a campaign is.
+
+    Where no topic is assigned to anybody, all topics are everybody's.
+    """
+    about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
+    by_topic = _of_topics(campaign, {topic.topic: topic.title for topic in topics})
+    counts = {
+        table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
+        for table in ("participants", "topics", "runs", "documents", "events")
+    }
+    return Status(
+        about.name,
+        about.goal,
+        pooled=len(pool),
+        to_judge=sum(one.sampled for one in pool),
+        judged=sum(row.judged for row in by_topic),
+        by_assessor=_of_assessors(campaign, {row.topic: row.to_judge for row in by_topic}),
+        by_topic=by_topic,
+        **counts,
+    )
+
+
+def _of_topics(campaign: Campaign, titles: dict[str, str]) -> tuple[OfTopic, ...]:
+    persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
+    pooled, to_judge = Counter[str](), Counter[str]()
+    for one in campaign.pool():
+        pooled[one.topic] += 1
+        to_judge[one.topic] += one.sampled
+    grades: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for judgment in campaign.judgments(again=False):
+        if judgment.assessor in persons:
+            grades[judgment.topic][judgment.document].append(judgment.grade)
+    decided = {(one.topic, one.document) for one in campaign.adjudications()}
+    assigned = Counter(topic for topics in campaign.assignments().values() for topic in topics)
+    return tuple(
+        OfTopic(
+            topic,
+            title,
+            assigned[topic],
+            pooled[topic],
+            to_judge[topic],
+            len(grades[topic]),
+            sum(len(given) > 1 for given in grades[topic].values()),
+            sum(max(given) > 0 for given in grades[topic].values()),
+            sum(
+                len(set(given)) > 1 and (topic, document) not in decided
+                for document, given in grades[topic].items()
+            ),
+        )
+        for topic, title in titles.items()
+    )
+
+
+def _of_assessors(campaign: Campaign, to_judge: dict[str, int]) -> tuple[OfAssessor, ...]:
+    assigned = campaign.assignments()
+    skips = {
+        (assessor, topic, document): event
+        for assessor, topic, document, event in campaign.read(
+            "SELECT assessor, topic, document, max(event) FROM standing WHERE kind = 'skip' "
+            "GROUP BY assessor, topic, document"
+        )
+    }
+    judged, seconds = Counter[str](), defaultdict[str, float](float)
+    last: dict[str, str] = {}
+    for one in campaign.judgments(again=False):
+        judged[one.assessor] += 1
+        seconds[one.assessor] += one.seconds or 0
+        last[one.assessor] = max(one.time, last.get(one.assessor, ""))
+        skips.pop((one.assessor, one.topic, one.document), None)
+    put_off = Counter(assessor for assessor, _, _ in skips)
+    return tuple(
+        OfAssessor(
+            name,
+            one.kind,
+            one.role,
+            len(own := assigned.get(name, [] if assigned else list(to_judge))),
+            sum(to_judge[topic] for topic in own) if one.role == "assessor" else 0,
+            judged[name],
+            put_off[name],
+            round(seconds[name] / 60, 1),
+            last.get(name),
+        )
+        for name, one in campaign.assessors().items()
+    )

@@ -1,0 +1,32 @@
+"""``calipers campaign``: a group of commands, each of which is imported when it is run."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from calipers.cli.files import Group
+
+#: Sub-commands and their one line in ``calipers campaign --help``, in the order of a campaign.
+COMMANDS = {
+    "create": "Begin a campaign: a new file.",
+    "status": "Say what a campaign has, and how far judging is.",
+}
+
+
+def _imported(name: str) -> click.Command:
+    command: click.Command = import_module(f"calipers.cli.campaign.{name}").command
+    return command
+
+
+@click.group("campaign", cls=Group, lines=COMMANDS, find=_imported)
+def command() -> None:
+    """Build a test collection: topics, pools, assessors, and what they judge.
+
+    All of it is in one file, such as digits.campaign, which survives a crash.
+
+    \b
+    Example:
+      calipers campaign create my.campaign --goal top-10
+    """

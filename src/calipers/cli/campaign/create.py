@@ -1,0 +1,64 @@
+"""``calipers campaign create``."""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.files import Command, NamedPath
+from calipers.cli.options import text, texts
+from calipers.cli.process import say
+
+
+@click.command("create", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=NamedPath(dir_okay=False))
+@text("--name", "NAME", "What the collection is called.  [default: as the file]")
+@text(
+    "--goal",
+    "GOAL",
+    "What systems are to be good at: top-K, such as top-10, or 'high recall'. It sets the usual "
+    "depth of pools and the usual measures.",
+    default="top-10",
+    show_default=True,
+)
+@texts(
+    "--grade grades",
+    "N=MEANING",
+    "A grade that assessors can give, such as '2=relevant'; repeatable.  [default: 0=not relevant, "
+    "1=marginally relevant, 2=relevant, 3=highly relevant]",
+)
+def command(file: str, name: str | None, goal: str, grades: tuple[str, ...]) -> None:
+    """Begin a campaign: make FILE.campaign, which has nothing in it yet.
+
+    A file that is there already is never written over.
+
+    \b
+    Examples:
+      calipers campaign create digits.campaign
+      calipers campaign create patents.campaign --goal 'high recall' \\
+        --grade '0=not relevant' --grade '1=relevant'
+    """
+    from calipers.campaign.store import Campaign
+
+    with Campaign.create(file, name=name, goal=goal, grades=_grades(grades)) as campaign:
+        about = campaign.about
+    levels = ", ".join(f"{grade} {said}" for grade, said in about.grades.items())
+    say(f"{file}: {about.name}, goal {about.goal}; grades: {levels}")
+    say(f"next: calipers campaign topics {file} TOPICS")
+
+
+def _grades(given: tuple[str, ...]) -> dict[int, str] | None:
+    made: dict[int, str] = {}
+    for one in given:
+        number, equals, said = one.partition("=")
+        try:
+            grade = int(number)
+        except ValueError:
+            equals = ""
+        if not equals or not said.strip():
+            raise click.UsageError(
+                f"--grade {one!r}: expected a number and what it means: 2=relevant"
+            )
+        if grade in made:
+            raise click.UsageError(f"--grade: {grade} is given twice")
+        made[grade] = said.strip()
+    return made or None
