@@ -10,6 +10,7 @@ from calipers.cli.files import Group
 
 #: Sub-commands and their one line in ``calipers campaign --help``, in the order of a campaign.
 COMMANDS = {
+    "demo": "Put a small collection into a folder, to practise on.",
     "create": "Begin a campaign: a new file.",
     "status": "Say what a campaign has, and how far judging is.",
 }

@@ -1,0 +1,52 @@
+"""``calipers campaign demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from calipers.cli.files import Command, OutFolder
+from calipers.cli.process import say
+
+#: What the folder holds, in the order in which a campaign needs it.
+FILES = {
+    "topics.xml": "12 topics with narratives, as INEX wrote them (topics.txt: as TREC did)",
+    "runs": "6 runs of 3 groups: workshop, library and school",
+    "notes.jsonl": "244 short notes to be judged",
+    "pictures": "6 posters and sketches to be judged",
+    "judgments": "what three assessors say: ann, ben and cleo",
+    "README.md": "how all of it was made",
+}
+
+
+@click.command("demo", cls=Command)
+@click.argument("folder", type=OutFolder(), default="wendleford")
+def command(folder: str) -> None:
+    """Put a small collection into FOLDER, to practise a campaign on.
+
+    Notes of the repair café, the library and the garden of a small town, with topics, runs and
+    judgments. The guide, docs/campaign.md, makes a measured collection of it in ten minutes. FOLDER
+    is new, or empty: nothing is written over.
+
+    \b
+    Example:
+      calipers campaign demo wendleford
+    """
+    from importlib.resources import as_file, files
+    from shlex import quote
+    from shutil import copyfile
+
+    from calipers.data.errors import InputError
+
+    place = Path(folder)
+    if (place.is_symlink() or place.exists()) and (not place.is_dir() or any(place.iterdir())):
+        raise InputError(f"{folder}: is there already; expected a new folder, or an empty one")
+    with as_file(files("calipers.data") / "demo" / "campaign") as source:
+        for file in sorted(path for path in source.rglob("*") if path.is_file()):
+            copy = place / file.relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copyfile(file, copy)  # without its mode: the package may be read-only
+    for name, what in FILES.items():
+        click.echo(f"{place / name!s:28} {what}")
+    say(f"next: cd {quote(folder)}, then calipers campaign create town.campaign")
