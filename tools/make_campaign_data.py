@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -20,13 +21,18 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import numpy.typing as npt
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_extraction.text import (
+    ENGLISH_STOP_WORDS,
+    CountVectorizer,
+    TfidfVectorizer,
+)
 from sklearn.preprocessing import normalize
 
 FOLDER = Path(__file__).parents[1] / "src" / "calipers" / "data" / "demo" / "campaign"
 RUN_DEPTH = 30
 JUDGED_DEPTH = 20  # deeper than any pool of the guide
 ASSESSORS = ("ann", "ben", "cleo")
+PROGRAM = "program"
 SEED = 20240601
 
 Floats = npt.NDArray[np.float64]
@@ -129,6 +135,18 @@ RUNS: dict[str, Callable[[list[str], list[str], list[Topic]], Floats]] = {
 }
 
 
+def stems(text: str) -> set[str]:
+    """The first five letters of each word of some weight."""
+    words = re.findall(r"[a-z]{3,}", text.lower())
+    return {word[:5] for word in words if word not in ENGLISH_STOP_WORDS}
+
+
+def counted(topic: Topic, note: str) -> int:
+    """The grade of a program that counts words of the topic: from two on a grade each, up to 3."""
+    shared = len(stems(f"{topic['title']} {topic['keywords']}") & stems(note))
+    return min(max(shared - 1, 0), 3)
+
+
 def ranked(scores: Floats, documents: list[str]) -> list[tuple[str, float]]:
     """The first documents and their scores; those of no score at all are not retrieved."""
     rounded = np.round(scores, 4)
@@ -163,30 +181,30 @@ def main() -> None:
     documents = [row["document"] for row in rows]
     titles = [row["title"] for row in rows]
     notes = [f"{row['title']}. {row['text']}" for row in rows]
-    said = read_table("grades.tsv")
 
     pool: dict[str, set[str]] = {topic["topic"]: set() for topic in topics}
     for name, method in RUNS.items():
         lines = []
-        for topic, scores in zip(pool, method(notes, titles, topics), strict=True):
+        for number, scores in zip(pool, method(notes, titles, topics), strict=True):
             best = ranked(scores, documents)
-            pool[topic].update(document for document, _ in best[:JUDGED_DEPTH])
+            pool[number].update(document for document, _ in best[:JUDGED_DEPTH])
             lines += [
-                f"{topic} Q0 {document} {place} {score} {name}"
+                f"{number} Q0 {document} {place} {score} {name}"
                 for place, (document, score) in enumerate(best, start=1)
             ]
         write(out / "runs" / f"{name}.run", lines)
     write(out / "topics.txt", map(trec_topic, topics))
-    for assessor in ASSESSORS:
-        grades = {(row["topic"], row["document"]): row[assessor] for row in said}
-        judged = [(topic, document) for topic, of in pool.items() for document in sorted(of)]
-        write(
-            out / "judgments" / f"{assessor}.qrels",
-            (
-                f"{topic} 0 {document} {grades.get((topic, document), 0)}"
-                for topic, document in judged
-            ),
-        )
+    judged = [(topic, at) for topic in topics for at in sorted(pool[topic["topic"]])]
+    by_hand = {(row["topic"], row["document"]): row for row in read_table("grades.tsv")}
+    text_of = dict(zip(documents, notes, strict=True))
+    for assessor in (*ASSESSORS, PROGRAM):
+        lines = []
+        for topic, document in judged:
+            row = by_hand.get((topic["topic"], document), {})
+            program = assessor == PROGRAM
+            grade = counted(topic, text_of[document]) if program else row.get(assessor, "0")
+            lines.append(f"{topic['topic']} 0 {document} {grade}")
+        write(out / "judgments" / f"{assessor}.qrels", lines)
 
 
 if __name__ == "__main__":

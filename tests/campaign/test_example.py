@@ -82,12 +82,15 @@ def test_judgments_are_the_grades_of_a_pool_twenty_deep() -> None:
         for topic, ranking in topics.items()
         for document, _ in ranking[:20]
     }
-    for assessor in ASSESSORS:
+    for assessor in (*ASSESSORS, "program"):
         text = (FOLDER / "judgments" / f"{assessor}.qrels").read_text(encoding="utf-8")
         lines = [line.split() for line in text.splitlines()]
-        known = {(row["topic"], row["document"]): row[assessor] for row in GRADES}
         assert {(topic, document) for topic, _, document, _ in lines} == pool
         assert len(lines) == len(pool)
+        assert {grade for *_, grade in lines} == set("0123")
+        if assessor == "program":
+            continue
+        known = {(row["topic"], row["document"]): row[assessor] for row in GRADES}
         assert all(
             grade == known.get((topic, document), "0") for topic, _, document, grade in lines
         )

@@ -15,7 +15,7 @@ FILES = {
     "runs": "6 runs of 3 groups: workshop, library and school",
     "notes.jsonl": "244 short notes to be judged",
     "pictures": "6 posters and sketches to be judged",
-    "judgments": "what three assessors say: ann, ben and cleo",
+    "judgments": "what three assessors say, and a program",
     "README.md": "how all of it was made",
 }
 
