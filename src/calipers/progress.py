@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
@@ -13,20 +14,24 @@ T = TypeVar("T")
 
 @dataclass
 class Stage:
-    """Work in steps, or in rows, some of which are done; of how many, where that is known."""
+    """Work in steps, or in rows or the like, some of which are done; of how many, where that is
+    known."""
 
     what: str
     total: int
     begun: float
     done: int = 0
-    rows: bool = False
+    #: What is counted; "" of steps.
+    unit: str = ""
 
     @property
     def told(self) -> str:
         """How far it is."""
-        if not self.rows:
+        if not self.unit:
             return f"{self.what} {self.done + 1:,} of {self.total:,}"
         of = f" of {self.total:,}" if self.total else ""
+        if self.unit != "rows":
+            return f"{self.what}: {self.done:,}{of} {self.unit}"
         taken = monotonic() - self.begun
         rate = f" · {_rounded(self.done / taken)} rows/s" if self.done and taken > 0 else ""
         return f"{self.what}: {self.done:,}{of} rows{rate}"
@@ -50,7 +55,19 @@ def over_rows(
     batches: Iterable[T], what: str, total: int | None, rows: Callable[[T], int]
 ) -> Iterator[T]:
     """Batches of rows, so many in each and in all; None where nobody knows how many there are."""
-    yield from _through(batches, Stage(what, total or 0, monotonic(), rows=True), rows)
+    yield from _through(batches, Stage(what, total or 0, monotonic(), unit="rows"), rows)
+
+
+@contextmanager
+def counted(what: str, unit: str) -> Iterator[Stage]:
+    """Work of which someone else says how far it is, by what is counted."""
+    stage = Stage(what, 0, monotonic(), unit=unit)
+    _stages.append(stage)
+    try:
+        yield stage
+    finally:
+        if stage in _stages:
+            _stages.remove(stage)
 
 
 def _through(items: Iterable[T], stage: Stage, size: Callable[[T], int]) -> Iterator[T]:
@@ -69,7 +86,7 @@ def told() -> str | None:
     """How far the work is, and how long it may take still; None where nobody says."""
     stages = list(_stages)
     # Loops over single batches come and go.
-    done, steps = (0, 0) if any(stage.rows for stage in stages) else _loop()
+    done, steps = (0, 0) if any(stage.unit for stage in stages) else _loop()
     if not stages and not steps:
         return None
     words = [stage.told for stage in stages]

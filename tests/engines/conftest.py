@@ -43,7 +43,7 @@ def cluster() -> Iterator[Any]:
     pytest.importorskip("dask.dataframe", reason="Dask has no data frames without pandas")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as made,
         distributed.Client(made) as client,
     ):

@@ -13,6 +13,8 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import MOST, choice, preset, switch, text, texts
 from calipers.cli.output import FORMATS, UNIT_FORMATS
 from calipers.cli.slices import group_options, row_columns, slice_columns
+from calipers.cli.streams import by_name as columns_of_stream
+from calipers.cli.streams import is_elsewhere, whole_engine_options
 from calipers.cli.systems import Systems, join_options
 from calipers.cli.tables import read
 
@@ -43,6 +45,7 @@ from calipers.cli.tables import read
 )
 @group_options
 @cost_option
+@whole_engine_options
 @switch(
     "--per-group",
     "The value on every group: table, csv, json, parquet, or trec for the lines of trec_eval -q.",
@@ -71,6 +74,8 @@ def command(
         --slice market --report clicks.html
       calipers ranking truth.csv --group query --truth grade --id row --score score \\
         --system a=a.csv --system b=b.parquet
+      calipers ranking 'hdfs://logs/clicks' --group query --truth grade --score mart \\
+        --engine spark --master 'spark://head:7077'
     """
     output = Output.take(options, units=per_group)
     systems = Systems.take(options, ("score",))
@@ -79,6 +84,11 @@ def command(
     from calipers.data.tables import column
     from calipers.evaluate.ranking import ranking
 
+    if is_elsewhere(options):
+        said = columns_of_stream(table, systems, options)
+        evaluation = ranking(group, truth, **said, measures=measures or None, **options)
+        output.finish(evaluation)
+        return
     rows = read(table).rows
     columns = systems.read(rows, table, lambda text, of, where: column(of, text, where))
     with systems.located(table):

@@ -12,6 +12,7 @@ from calipers.cli.files import Command, InFile, OutFolder
 from calipers.cli.options import MOST, choice, preset, switch, text, texts
 from calipers.cli.output import FORMATS, UNIT_FORMATS, write_trec_files
 from calipers.cli.slices import topic_columns, topic_options
+from calipers.cli.streams import connect, is_elsewhere, whole_engine_options
 
 
 @click.command("retrieval", cls=Command)
@@ -30,6 +31,7 @@ from calipers.cli.slices import topic_columns, topic_options
     "ROC where --collection is given. Repeatable, or q1,q2; 'all' draws each topic's.",
 )
 @topic_options
+@whole_engine_options
 @choice(
     "--undefined",
     ["nan", "zero"],
@@ -94,6 +96,7 @@ def command(
       calipers retrieval qrels.txt *.run -m AP --per-topic-dir topics
       zcat bm25.run.gz | calipers retrieval qrels.txt - -m AP --per-topic --format trec
       calipers retrieval irds:vaswani run.json --require 'nDCG@10>=0.35'
+      calipers retrieval qrels.parquet runs/bm25 runs/dense --engine spark --master 'local[8]'
     """
     output = Output.take(options, units=per_topic)
     if output.kind == "trec" and len(runs) > 1:
@@ -112,6 +115,8 @@ def command(
     about = topic_columns(options)
     from calipers.evaluate.retrieval import retrieval
 
+    if is_elsewhere(options):
+        connect(options)
     evaluation = retrieval(qrels, list(runs), measures=measures or None, **about, **options)
     if per_topic_dir is not None:
         write_trec_files(evaluation, per_topic_dir, [qrels, *runs])

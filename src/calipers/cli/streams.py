@@ -46,6 +46,25 @@ state_option = text(
     type=OutFile(),
 )
 
+master_option = text(
+    "--master",
+    "URL",
+    "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
+    "server of Spark Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as it "
+    "is configured; for Dask this machine]",
+)
+
+#: Of what comes in groups, or by topic, which batches would cut through.
+whole_engine_options = stacked(
+    click.option(
+        "--engine",
+        type=click.Choice([of for of in ENGINES if of != "stream"]),
+        help="Have all rows in memory, or have Spark or Dask read the files, on as many machines "
+        "as they have.  [default: memory]",
+    ),
+    master_option,
+)
+
 engine_options = stacked(
     click.option(
         "--engine",
@@ -54,13 +73,7 @@ engine_options = stacked(
         "or a pattern such as 'day-*.parquet'. Or have Spark or Dask read it, on as many machines "
         "as they have.  [default: stream where the columns would not fit]",
     ),
-    text(
-        "--master",
-        "URL",
-        "With --engine spark, where Spark runs: 'local[4]', 'spark://…', 'yarn', or 'sc://…' for a "
-        "server of Spark Connect; with --engine dask, the scheduler: 'tcp://…'.  [default: as it "
-        "is configured; for Dask this machine]",
-    ),
+    master_option,
     memory_option,
     state_option,
     texts(
@@ -118,8 +131,7 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
     """Whether the table is to be read in batches."""
     from calipers.evaluate.stream_columns import in_batches
 
-    if options["master"] is not None and options["engine"] not in _ELSEWHERE:
-        raise click.UsageError("--master goes with --engine spark and --engine dask")
+    _check_master(options)
     if options["engine"] is None and table in _STDIN:
         options.pop("master")
         return False  # nobody knows how large it is
@@ -130,6 +142,33 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
         return True
     options.pop("master")
     return False
+
+
+def _check_master(options: dict[str, Any]) -> None:
+    if options["master"] is not None and options["engine"] not in _ELSEWHERE:
+        raise click.UsageError("--master goes with --engine spark and --engine dask")
+
+
+def is_elsewhere(options: dict[str, Any]) -> bool:
+    """Whether other processes read what is in groups, or of topics; where they do not, the options
+    that say so are taken out."""
+    _check_master(options)
+    if options["engine"] in _ELSEWHERE:
+        return True
+    del options["engine"], options["master"]
+    return False
+
+
+def connect(options: dict[str, Any]) -> None:
+    """Have the engine there that reads files from now on; --master is taken out of the options."""
+    from calipers.engines import dask, spark
+
+    master = options.pop("master")
+    with_pandas()
+    if options["engine"] == "spark":
+        spark.session_of(master)
+    else:
+        dask.connect(master)
 
 
 def _there(table: str, specs: Sequence[str]) -> list[str]:

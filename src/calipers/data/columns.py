@@ -290,8 +290,18 @@ def _complete(
     columns: Mapping[str, Any],
 ) -> tuple[dict[str, Any], list[str], npt.NDArray[np.intp] | None]:
     """The rows of which no value is missing, what was left out and why, and which these are."""
+    lost, said = incomplete(columns)
+    if lost is None or not lost.any():
+        return dict(columns), [], None
+    note = left_out(int(lost.sum()), len(lost), said)
+    complete = np.flatnonzero(~lost)
+    return {what: taken(values, complete) for what, values in columns.items()}, [note], complete
+
+
+def incomplete(columns: Mapping[str, Any]) -> tuple[Mask | None, dict[str, int]]:
+    """The rows of which a value is missing, and how many values are missing in which column."""
     lost: Mask | None = None
-    said = []
+    said: dict[str, int] = {}
     for what, values in columns.items():
         for name, leaf in _leaves(values, what):
             listed = missing_lists(leaf)
@@ -300,16 +310,15 @@ def _complete(
                 mask = np.zeros_like(mask)
             if lost is not None and len(mask) != len(lost):
                 raise InputError(f"{name}: has {len(mask)} rows, truth has {len(lost)}")
-            if mask.any():
-                said.append(f"{int(mask.sum())} in {name}")
+            said[name] = int(mask.sum())
             lost = mask if lost is None else lost | mask
-    if lost is None or not lost.any():
-        return dict(columns), [], None
-    if lost.all():
-        raise InputError(f"no row is complete; values are missing: {', '.join(said)}")
-    note = (
-        f"{int(lost.sum())} of {len(lost)} rows are left out because values are missing: "
-        f"{', '.join(said)}."
-    )
-    complete = np.flatnonzero(~lost)
-    return {what: taken(values, complete) for what, values in columns.items()}, [note], complete
+    return lost, said
+
+
+def left_out(lost: int, rows: int, missing: Mapping[str, int]) -> str:
+    """That rows are left out, with how many values are missing in which column; an error where none
+    is left."""
+    said = ", ".join(f"{number} in {name}" for name, number in missing.items() if number)
+    if lost == rows:
+        raise InputError(f"no row is complete; values are missing: {said}")
+    return f"{lost} of {rows} rows are left out because values are missing: {said}."

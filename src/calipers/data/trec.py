@@ -380,5 +380,5 @@ def run_name(source: str | os.PathLike[str]) -> str:
         return "stdin"
     if str(source).startswith(PREFIX):
         return str(source)
-    stem, suffix = os.path.splitext(os.path.basename(source))
+    stem, suffix = os.path.splitext(os.path.basename(os.fspath(source).rstrip("/")))
     return os.path.splitext(stem)[0] if suffix in COMPRESSED else stem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -15,6 +15,7 @@ from calipers.statistics.base import dot
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    import pyarrow as pa
 
     from calipers.statistics import FloatArray
 
@@ -111,19 +112,55 @@ class Distinct(Partial):
         found = pc.unique(values)
         if pa.types.is_dictionary(found.type):
             found = found.dictionary_decode()
-        batch, sink = pa.record_batch([found], ["values"]), pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        return cls(np.frombuffer(sink.getvalue(), np.uint8))
+        return cls(_stored(pa.table({"values": found})))
 
     @property
     def values(self) -> Any:
         """An array of Arrow."""
-        import pyarrow as pa
-
-        return pa.ipc.open_stream(pa.py_buffer(self.stored)).read_all()["values"].combine_chunks()
+        return _table(self.stored)["values"].combine_chunks()
 
     def __add__(self, other: Distinct) -> Distinct:
         import pyarrow as pa
 
         return Distinct.of(pa.concat_arrays([self.values, other.values]))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Partial):
+    """A table of what is known of few, one below the other: Arrow IPC, in bytes."""
+
+    stored: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any]) -> Rows:
+        """Of columns of one length."""
+        import pyarrow as pa
+
+        return cls(_stored(pa.table(columns)))
+
+    @property
+    def table(self) -> pa.Table:
+        """All of them."""
+        return _table(self.stored)
+
+    def __add__(self, other: Rows) -> Rows:
+        import pyarrow as pa
+
+        both = [self.table, other.table]
+        # Of a column without any value nobody knows the type.
+        return Rows(_stored(pa.concat_tables(both, promote_options="permissive")))
+
+
+def _stored(table: pa.Table) -> npt.NDArray[np.uint8]:
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return np.frombuffer(sink.getvalue(), np.uint8)
+
+
+def _table(stored: npt.NDArray[np.uint8]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.ipc.open_stream(pa.py_buffer(stored)).read_all()

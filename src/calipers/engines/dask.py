@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.frames import is_dask
 from calipers.engines.base import P, itself
 from calipers.engines.partitions import (
     Found,
+    Lines,
     Merge,
     Remote,
     Task,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: So many meet in one process, which makes one of them.
 _MEET = 8
+#: Text as pandas and Dask have it of Arrow; and bytes of text that are read at once.
+_TEXT, _BLOCK = "string[pyarrow]", 1 << 26
 
 
 class Dask(Remote):
@@ -32,13 +36,24 @@ class Dask(Remote):
 
     kind = "dask"
 
-    def __init__(self, frame: DataFrame, name: str = "the data frame", files: Sequence[str] = ()):
-        self.frame, self.name, self.files = frame, name, tuple(files)
+    def __init__(
+        self,
+        frame: DataFrame,
+        name: str = "the data frame",
+        files: Sequence[str] = (),
+        by: str | None = None,
+    ) -> None:
+        self.frame, self.name, self.files, self._by = frame, name, tuple(files), by
         self.names = tuple(map(str, frame.columns))
         check_unique(name, self.names)
 
     @classmethod
-    def of(cls, given: Any) -> Dask:
+    def session(cls, frames: Sequence[Any]) -> None:
+        """None: where things are computed is said when they are."""
+        _installed()
+
+    @classmethod
+    def of(cls, given: Any, session: None = None, text: Collection[str] = ()) -> Dask:
         """The engine that has a data frame, or the tables under paths.
 
         Parameters
@@ -46,6 +61,10 @@ class Dask(Remote):
         given
             A Dask data frame; a path of Parquet, CSV, TSV or JSON Lines, a pattern or a directory
             (of Parquet) that the workers see; or a list of paths.
+        session
+            None: Dask has no such thing.
+        text
+            Columns of CSV that are text, whatever they look like.
 
         Raises
         ------
@@ -55,7 +74,63 @@ class Dask(Remote):
         if is_dask(given):
             return cls(given)
         files, name = files_of(given, "Dask")
-        return cls(_read(files, name), name, files)
+        return cls(_read(files, name, text), name, files)
+
+    @classmethod
+    def of_table(cls, rows: pa.Table, session: None = None) -> Dask:
+        """As the protocol has it."""
+        import dask.dataframe as dd
+
+        return cls(dd.from_pandas(_as_pandas(rows), npartitions=1))
+
+    @classmethod
+    def of_lines(cls, path: str, read: Lines, session: None = None) -> Dask:
+        """As the protocol has it."""
+        import dask.dataframe as dd
+        from dask.bytes import read_bytes
+        from dask.delayed import delayed
+
+        one = tables.extension(path)[1] != ""  # is unpacked as a whole
+        try:
+            found = read_bytes(
+                path,
+                delimiter=b"\n",
+                blocksize=None if one else _BLOCK,
+                sample=False,
+                compression="infer",
+            )[1]
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: {error}") from None
+        blocks = [block for of in found for block in of]
+        reading = delayed(_read_lines)
+        parts = [reading(read, f"{path}, part {k}", block) for k, block in enumerate(blocks)]
+        meta = _as_pandas(read.schema.empty_table())
+        return cls(dd.from_delayed(parts, meta=meta, verify_meta=False), path, [path])
+
+    def listed(
+        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> Dask:
+        """As the protocol has it."""
+        taken = {**texts, **numbers}
+        frame = self.frame[list(dict.fromkeys(taken.values()))]
+        columns = {name: frame[of] for name, of in taken.items()}
+        typed = {**dict.fromkeys(texts, _TEXT), **dict.fromkeys(numbers, "float64")}
+        constant = {n: _TEXT for n, value in constants.items() if isinstance(value, str)}
+        made = frame.assign(**columns, **constants)[[*taken, *constants]]
+        return Dask(made.astype({**typed, **constant}), self.name, self.files)
+
+    def followed(self, others: Sequence[Dask], name: str) -> Dask:
+        """As the protocol has it."""
+        import dask.dataframe as dd
+
+        frames = [of.frame.clear_divisions() for of in (self, *others)]
+        return Dask(dd.concat(frames), name, [path for of in (self, *others) for path in of.files])
+
+    def whole(self, by: str) -> Dask:
+        """As the protocol has it."""
+        column = dict(zip(self.names, self.frame.columns, strict=True))[by]
+        frame = self.frame.shuffle(on=column).map_partitions(_sorted, column)
+        return Dask(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -78,7 +153,9 @@ class Dask(Remote):
         from calipers.data import streams
 
         # Sent once, and not with every partition.
-        task = delayed(Task(work, kept, streams.ROWS, self.name, tuple(columns)), traverse=False)
+        task = delayed(
+            Task(work, kept, streams.ROWS, self.name, tuple(columns), self._by), traverse=False
+        )
         merge = Merge(kept, self.name)
         partition, met = delayed(_partition), delayed(_met)
         named = dict(zip(self.names, self.frame.columns, strict=True))
@@ -105,7 +182,7 @@ def _installed() -> Any:
     return distributed
 
 
-def _read(files: Sequence[str], name: str) -> DataFrame:
+def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
     """The tables under paths, which are of the kind that the first says it is."""
     _installed()
     import dask.dataframe as dd
@@ -117,9 +194,34 @@ def _read(files: Sequence[str], name: str) -> DataFrame:
             return dd.read_parquet(given)
         if kind == "jsonl":
             return dd.read_json(given, lines=True)
-        return dd.read_csv(given, sep="," if kind == "csv" else "\t")
+        separator = "," if kind == "csv" else "\t"
+        found = dd.read_csv(given, sep=separator)
+        texts = {column: _TEXT for column in found.columns if column in text}
+        if not texts:
+            return found
+        # An id may be called NA.
+        return dd.read_csv(given, sep=separator, dtype=texts, keep_default_na=False, na_values=[""])
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: {error}") from None
+
+
+def _as_pandas(rows: pa.Table) -> Any:
+    """A table, of which text stays Arrow's."""
+    import pandas as pd
+    import pyarrow as pa
+
+    kinds = {pa.string(): pd.StringDtype("pyarrow"), pa.large_string(): pd.StringDtype("pyarrow")}
+    return rows.to_pandas(types_mapper=kinds.get)
+
+
+def _read_lines(read: Lines, where: str, block: bytes) -> Any:
+    import pyarrow as pa
+
+    return _as_pandas(pa.Table.from_batches([read.read(where, 1, block)]))
+
+
+def _sorted(frame: Any, column: Any) -> Any:
+    return frame.sort_values(column, kind="stable")
 
 
 def _partition(task: Task, place: int, frame: Any) -> Found | None:

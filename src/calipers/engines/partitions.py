@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from calipers.engines.base import Engine, Partial, itself, received, sent
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Self
 
     from calipers.data.streams import Batch
 
@@ -168,6 +169,61 @@ class Remote(Engine):
     def __reduce__(self) -> tuple[Any, ...]:
         return Elsewhere, (self.kind, self.name, self.names)
 
+    @classmethod
+    def session(cls, frames: Sequence[Any]) -> Any:
+        """What reads paths and takes tables, so that they are where these data frames are."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls, given: Any, session: Any = None, text: Collection[str] = ()) -> Self:
+        """The engine that has a data frame, or the tables under paths. Columns of CSV that are
+        named in ``text`` are read as text, whatever they look like."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_table(cls, rows: pa.Table, session: Any = None) -> Self:
+        """The engine that gets a table from here."""
+        raise NotImplementedError
+
+    @classmethod
+    def of_lines(cls, path: str, read: Lines, session: Any = None) -> Self:
+        """The engine that has what is read of the lines of text files."""
+        raise NotImplementedError
+
+    def listed(
+        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> Self:
+        """The same rows with columns by new names: as text, as numbers, and with one value in all
+        of them."""
+        raise NotImplementedError
+
+    def followed(self, others: Sequence[Self], name: str) -> Self:
+        """The rows of all, which have the same columns."""
+        raise NotImplementedError
+
+    def whole(self, by: str) -> Self:
+        """The same rows, of which those with one value of a column are all in one batch."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What is done with lines of text: ``read`` makes columns of them, given where they stand and
+    the number of the first. The columns hold text, but for one of ``numbers``."""
+
+    read: Callable[[str, int, bytes], pa.RecordBatch]
+    texts: tuple[str, ...]
+    numbers: str
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the columns."""
+        import pyarrow as pa
+
+        return pa.schema(
+            [*((name, pa.string()) for name in self.texts), (self.numbers, pa.float64())]
+        )
+
 
 #: The kinds of tables that are read where the rows are.
 _KINDS = ("parquet", "csv", "tsv", "jsonl")
@@ -189,6 +245,8 @@ def files_of(given: Any, engine: str) -> tuple[list[str], str]:
             f"{shown(given)} is no table of {engine}; expected a data frame of {engine}, a path, "
             "or a list of paths"
         )
+    if not paths:
+        raise InputError("data: an empty list, expected at least one path")
     files = [os.fspath(path) for path in paths]
     return files, files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 

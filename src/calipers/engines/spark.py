@@ -5,8 +5,10 @@ Only data frames are asked for anything, never their RDDs, so that Spark Connect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from calipers.data.errors import InputError
@@ -14,6 +16,7 @@ from calipers.data.frames import is_spark
 from calipers.engines.base import P, itself
 from calipers.engines.partitions import (
     Found,
+    Lines,
     Merge,
     Remote,
     Task,
@@ -22,6 +25,7 @@ from calipers.engines.partitions import (
     kind_of,
 )
 from calipers.once import cached_property
+from calipers.progress import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,9 +35,11 @@ if TYPE_CHECKING:
 _SCHEMA = "place long, piece int, data binary, wrong string"
 #: Bytes of a piece. A batch of Arrow may have 10,000 rows, and no more than 2 GiB.
 _PIECE = 1 << 17
-#: So many meet in one process, which makes one of them; and how often that is done. What of 1,024
-#: partitions meets here is one.
-_MEET, _LEVELS = 32, 2
+#: So many meet in one process, which makes one of them, until few are left, or so few bytes that
+#: they may meet here.
+_MEET, _HERE = 32, 1 << 26
+#: Seconds after which it is looked how far Spark is.
+_LOOKS = 1.0
 
 
 class Spark(Remote):
@@ -55,13 +61,14 @@ class Spark(Remote):
             raise InputError(f"{name}: has no end; expected a data frame that is read as a whole")
 
     @classmethod
-    def whole(cls, frame: DataFrame, by: str, name: str) -> Spark:
-        """A data frame of which rows with the same value of a column are worked on together."""
-        column = _column(by)
-        return cls(frame.repartition(column).sortWithinPartitions(column), name, by=by)
+    def session(cls, frames: Sequence[Any]) -> SparkSession:
+        """That of a data frame, else the active one or a new one."""
+        return next((of.sparkSession for of in frames), None) or session_of()
 
     @classmethod
-    def of(cls, given: Any, session: SparkSession | None = None) -> Spark:
+    def of(
+        cls, given: Any, session: SparkSession | None = None, text: Collection[str] = ()
+    ) -> Spark:
         """The engine that has a data frame, or the tables under paths.
 
         Parameters
@@ -71,6 +78,8 @@ class Spark(Remote):
             (of Parquet) that the cluster sees; or a list of paths.
         session
             What reads paths: the active session, or a new one, where it is None.
+        text
+            Columns of CSV that are text, whatever they look like.
 
         Raises
         ------
@@ -80,7 +89,51 @@ class Spark(Remote):
         if is_spark(given):
             return cls(given)
         files, name = files_of(given, "Spark")
-        return cls(_read(session or session_of(), files, name), name, files)
+        return cls(_read(session or session_of(), files, name, text), name, files)
+
+    @classmethod
+    def of_table(cls, rows: pa.Table, session: SparkSession | None = None) -> Spark:
+        """As the protocol has it."""
+        return cls((session or session_of()).createDataFrame(rows))
+
+    @classmethod
+    def of_lines(cls, path: str, read: Lines, session: SparkSession | None = None) -> Spark:
+        """As the protocol has it."""
+        from pyspark.errors import AnalysisException
+        from pyspark.sql.functions import col
+
+        texts = (session or session_of()).read.option("lineSep", "\n")
+        try:
+            # As bytes: as text, those that are no UTF-8 were others.
+            lines = texts.text(path).select(col("value").cast("binary"))
+        except AnalysisException as error:
+            raise InputError(f"{path}: {str(error).splitlines()[0]}") from None
+        columns = ", ".join([*(f"{name} string" for name in read.texts), f"{read.numbers} double"])
+        return cls(lines.mapInArrow(_read_lines(read, path), columns), path, [path])
+
+    def listed(
+        self, texts: Mapping[str, str], numbers: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> Spark:
+        """As the protocol has it."""
+        from pyspark.sql.functions import lit
+
+        columns = [_column(of).cast("string").alias(name) for name, of in texts.items()]
+        columns += [_column(of).cast("double").alias(name) for name, of in numbers.items()]
+        columns += [lit(value).alias(name) for name, value in constants.items()]
+        return Spark(self.frame.select(*columns), self.name, self.files)
+
+    def followed(self, others: Sequence[Spark], name: str) -> Spark:
+        """As the protocol has it."""
+        frame = self.frame
+        for other in others:
+            frame = frame.unionByName(other.frame)
+        return Spark(frame, name, [path for of in (self, *others) for path in of.files])
+
+    def whole(self, by: str) -> Spark:
+        """As the protocol has it."""
+        column = _column(by)
+        frame = self.frame.repartition(column).sortWithinPartitions(column)
+        return Spark(frame, self.name, self.files, by)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -104,17 +157,65 @@ class Spark(Remote):
         merge = Merge(kept, self.name)
         # Names of any letters are not for all of Spark.
         taken = [_column(name).alias(f"c{k}") for k, name in enumerate(columns)]
-        found = self.frame.select(*taken).mapInArrow(_mapped(task), _SCHEMA)
-        for _ in range(_LEVELS):
-            group = f.floor(f.col("place") / _MEET).alias("group")
-            found = (
-                found.select("*", group)
-                .repartition("group")
-                .sortWithinPartitions("group", "place", "piece")
-                .mapInArrow(_met(merge), _SCHEMA)
-            )
-        last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
+        found = self.frame.select(*taken).mapInArrow(_mapped(task), _SCHEMA).persist()
+        try:
+            with _watched(self.frame.sparkSession, what):
+                sizes = _sizes(found)
+            while len(sizes) > _MEET and sum(sizes) > _HERE:
+                before = found
+                group = f.floor(f.col("place") / _MEET).alias("group")
+                found = (
+                    found.select("*", group)
+                    .repartition("group")
+                    .sortWithinPartitions("group", "place", "piece")
+                    .mapInArrow(_met(merge), _SCHEMA)
+                    .persist()
+                )
+                sizes = _sizes(found)
+                before.unpersist()
+            last = found.toArrow().sort_by([("place", "ascending"), ("piece", "ascending")])
+        finally:
+            found.unpersist()
         return merge.total(part for _, part in _parts(last.to_batches()))  # type: ignore[no-any-return]
+
+
+def _sizes(found: DataFrame) -> list[int]:
+    """How many bytes came of each partition; they are there from then on."""
+    from pyspark.sql import functions as f
+
+    sizes = found.groupBy("place").agg(f.sum(f.length("data")).alias("bytes"))
+    return [int(size) for size in sizes.toArrow()["bytes"].to_pylist()]
+
+
+@contextmanager
+def _watched(session: SparkSession, what: str) -> Iterator[None]:
+    """Tells whoever watches how many partitions are done, where Spark says so: a server of Spark
+    Connect does not."""
+    context = getattr(session, "_sc", None)
+    if context is None:
+        yield
+        return
+    tracker, over = context.statusTracker(), Event()
+    with counted(what, "partitions") as stage:
+
+        def watch() -> None:
+            while not over.wait(_LOOKS):
+                told = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+                most = max((of for of in told if of is not None), key=_tasks, default=None)
+                if most is not None:
+                    stage.done, stage.total = most.numCompletedTasks, most.numTasks
+
+        watching = Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
+
+
+def _tasks(stage: Any) -> int:
+    return int(stage.numTasks)
 
 
 def _column(name: str) -> Column:
@@ -144,7 +245,9 @@ def session_of(master: str | None = None) -> SparkSession:
         raise InputError(f"Spark does not start: {str(error).splitlines()[0]}") from error
 
 
-def _read(session: SparkSession, files: Sequence[str], name: str) -> DataFrame:
+def _read(
+    session: SparkSession, files: Sequence[str], name: str, text: Collection[str]
+) -> DataFrame:
     """The tables under paths, which are of the kind that the first says it is."""
     from pyspark.errors import AnalysisException
 
@@ -155,10 +258,31 @@ def _read(session: SparkSession, files: Sequence[str], name: str) -> DataFrame:
             return reader.parquet(*paths)
         if kind == "jsonl":
             return reader.json(paths)
-        text = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
-        return reader.options(**text).csv(paths)
+        how = {"header": True, "inferSchema": True, "sep": "," if kind == "csv" else "\t"}
+        found = reader.options(**how).csv(paths)
+        if not set(found.columns) & set(text):
+            return found
+        typed = [f"`{name}` {'string' if name in text else of}" for name, of in found.dtypes]
+        return reader.options(header=True, sep=how["sep"]).schema(", ".join(typed)).csv(paths)
     except AnalysisException as error:
         raise InputError(f"{name}: {str(error).splitlines()[0]}") from None
+
+
+def _read_lines(
+    read: Lines, path: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(given: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        where = f"{path}, partition {0 if context is None else context.partitionId()}"
+        first = 1
+        for batch in given:
+            lines = batch.column(0).to_pylist()
+            yield read.read(where, first, b"\n".join(lines))
+            first += len(lines)
+
+    return run
 
 
 def _mapped(task: Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

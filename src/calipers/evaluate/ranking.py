@@ -14,11 +14,11 @@ from calipers.data.arrays import as_numbers, same_length, taken
 from calipers.data.columns import Ids, gather, texts
 from calipers.data.costs import Costs, called
 from calipers.data.errors import InputError
-from calipers.data.frames import is_spark
 from calipers.data.ranking_rows import RankingRows
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, cuts, slice_columns
+from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.groups import knows_ties, notes_of, scores_of
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.several import comparison_if_several
@@ -71,6 +71,7 @@ def ranking(
     baseline: Baseline = None,
     primary: str | None = None,
     curves: bool = True,
+    engine: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -98,7 +99,7 @@ def ranking(
     cost
         As in :func:`calipers.classification`, of columns with one value for each group.
     data, id, missing
-        As in :func:`calipers.classification`; ``data`` may be a data frame of Spark.
+        As in :func:`calipers.classification`; ``data`` may be a data frame of Spark or of Dask.
     measures
         Measures of :func:`calipers.retrieval`. A row is a document that is both judged and
         retrieved. ``"NDCG@5"`` takes the gains that ``dcg`` says.
@@ -113,6 +114,10 @@ def ranking(
     undefined
         ``"nan"``: a group without a value (no relevant row, say) is left out of the mean and
         counted. ``"zero"``: it scores 0.
+    engine
+        ``"spark"`` or ``"dask"`` have the rows that ``data`` says, a data frame or paths, where
+        they lie: each group is measured there. Costs, curves, findings and systems of another day
+        take all rows in memory.
     baseline, primary, curves, interval, level, resamples, seed, inputs
         As in :func:`calipers.classification`.
 
@@ -141,14 +146,14 @@ def ranking(
     chosen = choose_measures(measures, DEFAULT_MEASURES, "retrieval", asked)
     for measure in chosen:
         _check(measure)
-    if is_spark(data):
-        from calipers.evaluate.groups_in_spark import ranking_in_spark
+    if elsewhere(engine, data) is not None:
+        from calipers.evaluate.groups_elsewhere import ranking_elsewhere
 
-        refused = {"weight": weight, "slices": slices, "cost": cost, "id": id}
+        named = {"group": group, "truth": truth, "score": score, "weight": weight, "slices": slices}
         how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
-        return ranking_in_spark(
-            data, group, truth, score, refused, chosen, settings, how_told, baseline,
-            _meant(primary, asked), missing, rel=rel, zero=zero)  # fmt: skip
+        return ranking_elsewhere(
+            data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
+            _meant(primary, asked), missing, slice_bins, rel=rel, zero=zero)  # fmt: skip
     found = gather(
         {
             "group": group,

@@ -14,21 +14,19 @@ from calipers.curves.ranks import RankCurves
 from calipers.curves.topics import drawn_topics
 from calipers.data.alike import alike, documents_alike
 from calipers.data.errors import InputError
-from calipers.data.frames import is_spark
 from calipers.data.run_names import named_runs
 from calipers.data.topic_costs import costs_of_topics
 from calipers.data.topic_table import TopicTable, read_topic_table
 from calipers.data.trec import (
-    Origin,
     Run,
     TrecSource,
     check_stdin,
     judgments_digest,
-    read_qrels,
-    read_runs,
 )
 from calipers.data.unit_weights import unit_weights
 from calipers.evaluate.arguments import verb
+from calipers.evaluate.elsewhere import elsewhere
+from calipers.evaluate.judging import judged_runs
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
 from calipers.evaluate.run_notes import run_notes, tie_notes
@@ -76,6 +74,7 @@ def retrieval(
     max_grade: int | None = None,
     baseline: Baseline = None,
     primary: str | None = None,
+    engine: str | None = None,
     interval: str | Sequence[str] = "auto",
     level: float = 0.95,
     resamples: int = 2000,
@@ -91,7 +90,7 @@ def retrieval(
         (CSV, JSON Lines, Parquet, Feather). Or a dict ``{topic: {document: grade}}``, a data frame
         or a dict of such columns, or rows with ``query_id``, ``doc_id`` and ``relevance`` (those of
         ir_datasets and ir_measures). ``"irds:NAME"`` is a dataset of ir_datasets whose files are
-        already there. It may be a data frame of Spark, and so may runs.
+        already there. It may be a data frame of Spark or of Dask, and so may runs.
     runs
         One run, a list of run files (named by their file names), or a dict from names to runs. A
         run is what judgments are, with scores for grades. Several are read at once. Ranks from 1 on
@@ -154,6 +153,9 @@ def retrieval(
         being judged so far. The default is ``"open"``, any number; ``collection`` bounds it.
     max_grade
         The highest grade that an unjudged document may get; by default that of the judgments.
+    engine
+        ``"spark"`` or ``"dask"`` read the paths of judgments and runs, as tables (Parquet, CSV,
+        JSON Lines) or as TREC text, and judge each topic where they have it.
     baseline, primary, interval, level, resamples, seed
         See :func:`calipers.compare` and the documentation on inference.
 
@@ -188,7 +190,7 @@ def retrieval(
         _check_used("collection", chosen)
     named = named_runs(runs)
     check_stdin([qrels, *named.values()])
-    read, systems, origin = _judged(qrels, named, chosen, float32=float32)
+    read, systems, origin = judged_runs(qrels, named, chosen, engine, float32=float32)
     _check_common_topics(read, systems)
     sets = [name for name, run in read.items() if not run.ordered]
     if sets:
@@ -233,15 +235,11 @@ def retrieval(
         cut_by=cut_by,
     )
     told = tuple(made.estimates), made.comparison, made.slices
-    spelling = partial(_spelling, qrels, named, names, read)
+    spelling = partial(_spelling, qrels, named, names, read, engine)
     made = replace(made, findings=of_runs(source, told, rankings, read, spelling))
     if unknown is None:
         return made
     return unknown.bounded(made, rankings, chosen, zero=zero, importance=weights)
-
-
-def _origins(table: TopicTable | None) -> list[Origin]:
-    return [] if table is None else [table.origin]
 
 
 def _sliced(
@@ -294,6 +292,7 @@ def _spelling(
     runs: Mapping[str, TrecSource],
     topics: Sequence[str],
     read: Mapping[str, Run],
+    engine: str | None,
     name: str,
     what: str,
 ) -> str:
@@ -301,7 +300,7 @@ def _spelling(
     so."""
     if what == "topics":
         found = alike(read[name].unjudged_topic_names, topics)
-    elif is_spark(qrels) or is_spark(runs[name]):
+    elif elsewhere(engine, qrels, runs[name]) is not None:
         return ""
     else:
         found = documents_alike(runs[name], qrels)
@@ -341,40 +340,6 @@ def _check_used(parameter: str, chosen: Sequence[Measure]) -> None:
     if not any(parameter in measure.parameters for measure in chosen):
         names = ", ".join(map(str, chosen))
         raise InputError(f"{parameter} says nothing of {names}; leave it out")
-
-
-def _judged(
-    qrels: TrecSource, runs: Mapping[str, Any], measures: Sequence[Measure], *, float32: bool
-) -> tuple[dict[str, Run], dict[str, Statistics], Origin]:
-    """The runs as the judgments see them, in the statistics that the measures read."""
-    wanted = {measure.definition.on for measure in measures}
-    if any(map(is_spark, (qrels, *runs.values()))):
-        from calipers.engines.rankings import judged as judged_in_spark
-
-        return judged_in_spark(qrels, runs, wanted, float32=float32)
-    systems: dict[str, Any] = {name: {} for name in runs}
-    read: dict[str, Run] = {}
-    for kind in sorted(wanted - {JudgedRankings}, key=lambda kind: kind.__name__):
-        from calipers.data.groups import judge_groups, read_groups
-        from calipers.data.sampled import read_sampled
-        from calipers.statistics import SampledRankings
-
-        if kind is SampledRankings:
-            groups, qrels = read_sampled(qrels)  # the others see the same judgments without strata
-        else:
-            groups = read_groups(qrels)
-        origin = groups.origin
-        for name, run in runs.items():
-            read[name] = judge_groups(name, run, groups, float32=float32)
-            systems[name][kind] = kind(**read[name].arrays)
-    if JudgedRankings in wanted:
-        judged = read_qrels(qrels)
-        if len(wanted) == 1:
-            origin = judged.origin
-        read = read_runs(runs, judged, float32=float32)
-        for name, of in read.items():
-            systems[name][JudgedRankings] = JudgedRankings(**of.arrays)
-    return read, dict(systems), origin
 
 
 def _of_sets(
