@@ -177,7 +177,7 @@ def main() -> None:
     topics = read_topics(FOLDER / "topics.xml")
     with (FOLDER / "notes.jsonl").open(encoding="utf-8") as file:
         rows: list[dict[str, str]] = [json.loads(line) for line in file]
-    rows += ({"title": row["caption"], "text": "", **row} for row in read_table("pictures.tsv"))
+    rows += ({"text": "", **row} for row in read_table("pictures.tsv"))
     documents = [row["document"] for row in rows]
     titles = [row["title"] for row in rows]
     notes = [f"{row['title']}. {row['text']}" for row in rows]
