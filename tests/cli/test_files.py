@@ -69,6 +69,9 @@ LINES = {
     "show": ("show IN1", ("-o", "--report")),
     "diff": ("diff IN1 IN2", ("-o",)),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
+    "campaign topics": ("campaign topics IN1 IN2", ()),
+    "campaign runs": ("campaign runs IN1 IN2 --participant p", ()),
+    "campaign documents": ("campaign documents IN1 IN2", ()),
     "campaign status": ("campaign status IN1", ("-o",)),
 }
 #: Those that read no file, or write none.
@@ -210,7 +213,8 @@ def test_an_empty_name_is_told(folder: Path, case: str) -> None:
     line, outputs = LINES[case]
     lines = [_line(line, folder, output, Path("EMPTY")) for output in outputs]
     inputs = [n for n, word in enumerate(line.split()) if word.startswith("IN")]
-    lines += [["EMPTY" if n == at else word for n, word in enumerate(lines[0])] for at in inputs]
+    plain = lines[0] if lines else line.split()
+    lines += [["EMPTY" if n == at else word for n, word in enumerate(plain)] for at in inputs]
     for words in lines:
         done = invoke(["" if word == "EMPTY" else word for word in words])
         assert done.exit_code == 2, done.output

@@ -364,6 +364,16 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = 
     return out.getvalue()
 
 
+def uncovered(text: str) -> str:
+    """What a cell of :func:`csv_text` said before it got its apostrophe."""
+    return text[1:] if text[:1] == "'" and _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    # Apostrophes already there count as part of the start, so that no two names become one.
+    return text.lstrip("' ")[:1] in _FORMULA
+
+
 def _csv_cell(value: Any) -> str:
     if value is None:
         return ""
@@ -372,5 +382,4 @@ def _csv_cell(value: Any) -> str:
     if not isinstance(value, str):
         return str(value)
     text = visible(value, keep="\t\n\r")
-    # Apostrophes already there count as part of the start, so that no two names become one.
-    return f"'{text}" if text.lstrip("' ")[:1] in _FORMULA else text
+    return f"'{text}" if _is_formula(text) else text

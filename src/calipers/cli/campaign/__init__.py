@@ -12,6 +12,9 @@ from calipers.cli.files import Group
 COMMANDS = {
     "demo": "Put a small collection into a folder, to practise on.",
     "create": "Begin a campaign: a new file.",
+    "topics": "Add topics: XML of INEX or TREC, TSV, CSV, JSON Lines.",
+    "runs": "Add the runs that a participant hands in.",
+    "documents": "Add what assessors read: texts, pages and images.",
     "status": "Say what a campaign has, and how far judging is.",
 }
 

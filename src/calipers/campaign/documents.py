@@ -1,0 +1,324 @@
+"""Documents to be judged: texts, pages and images, from folders and tables."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from calipers.campaign.records import Document
+from calipers.campaign.store import Campaign
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.sources import Source
+from calipers.data.tables import BINARIES, TEXTS, check_file, extension, read_errors
+from calipers.data.trec_tables import DOCUMENT
+
+#: Media by extension; other files are text, if they are that.
+_MEDIA = {
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+
+#: How files of images begin, and what is in them.
+_BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
+    ("image/png", lambda body: body.startswith(b"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", lambda body: body.startswith(b"\xff\xd8\xff")),
+    ("image/gif", lambda body: body.startswith((b"GIF87a", b"GIF89a"))),
+    ("image/webp", lambda body: body[:4] == b"RIFF" and body[8:12] == b"WEBP"),
+)
+
+#: What columns and keys are called, in this order.
+_IDS = (*DOCUMENT, "docno", "id", "_id", "pid")
+_TEXTS = ("text", "body", "contents", "content", "passage")
+_HTML = ("html",)
+_IMAGES = ("image", "picture", "png")
+_TITLES = ("title", "name", "headline")
+
+#: No document is larger.
+_MOST = 1 << 26
+
+_BATCH = 4096
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns of a table have what; by their usual names where None."""
+
+    document: str | None = None
+    text: str | None = None
+    html: str | None = None
+    image: str | None = None
+    title: str | None = None
+
+
+def read_documents(
+    source: str | os.PathLike[str],
+    wanted: Collection[str] | None = None,
+    columns: Columns | None = None,
+) -> Iterator[Document]:
+    """The documents in a folder or a table, all or those ``wanted``, one after the other.
+
+    In a folder a document is a file, whose id is its name with or without extension (of files in
+    folders, the path below the one given). A table (JSON Lines, TSV, CSV, Parquet, Feather) has a
+    column of ids and one of texts, of HTML, or of images: bytes, or paths below its own folder.
+
+    Raises
+    ------
+    InputError
+        With file and line or row: for a document that stands there twice, text that is no UTF-8, an
+        image that is none, and files outside of the folder.
+    """
+    found: dict[str, str] = {}
+    for where, document in _located(os.fspath(source), wanted, columns or Columns()):
+        if document.document in found:
+            raise InputError(
+                f"{where}: document {shown(document.document)} stands there twice, first in "
+                f"{found[document.document]}"
+            )
+        found[document.document] = where
+        yield document
+
+
+def add_documents(
+    campaign: Campaign,
+    sources: Iterable[str | os.PathLike[str]],
+    *,
+    columns: Columns | None = None,
+    every: bool = False,
+    partial: bool = False,
+    replace: bool = False,
+) -> tuple[int, list[tuple[str, str]]]:
+    """Add the pooled documents that sources hold (with ``every`` all documents); how many are new,
+    and which pooled documents are still not there, each with one of its topics.
+
+    Unless ``partial``, those are an error, and nothing is added.
+    """
+    pooled = {one.document: one.topic for one in reversed(campaign.pool())}
+    if not pooled and not every:
+        raise InputError(
+            f"{campaign.path}: nothing is pooled yet, so that no document is needed; pool first, "
+            "or take all"
+        )
+    wanted = None if every else pooled.keys()
+    with campaign.write():
+        new = 0
+        for source in sources:
+            documents = read_documents(source, wanted, columns)
+            new += campaign.add_documents(documents, replace=replace)
+        there = set(campaign.documents())
+        missing = [(topic, name) for name, topic in pooled.items() if name not in there]
+        if missing and not partial:
+            (topic, name), several = missing[0], len(missing) > 1
+            raise InputError(
+                f"{len(missing)} of {len(pooled)} pooled documents {'are' if several else 'is'} in "
+                f"none of the sources, {'the first' if several else 'which is'} "
+                f"{shown(name)} of topic {shown(topic)}; nothing was added"
+            )
+    return new, missing
+
+
+def _located(
+    path: str, wanted: Collection[str] | None, columns: Columns
+) -> Iterator[tuple[str, Document]]:
+    if Path(path).is_dir():
+        yield from _of_folder(Path(path), wanted)
+        return
+    check_file(path, "documents: a folder, or a table")
+    suffix, _ = extension(path)
+    with read_errors(path, "documents"):
+        rows = (
+            _rows_of_lines(path)
+            if TEXTS.get(suffix) == "jsonl"
+            else _rows_of_tsv(path, columns)
+            if TEXTS.get(suffix) == "tsv"
+            else _rows_of_table(path)
+            if suffix in BINARIES or TEXTS.get(suffix) == "csv"
+            else None
+        )
+        if rows is None:
+            raise InputError(
+                f"{path}: expected documents in a folder, or as .jsonl, .tsv, .csv, .parquet or "
+                ".feather"
+            )
+        yield from _of_rows(path, rows, wanted, columns)
+
+
+# ----------------------------------------------------------------------------------------- folders
+
+
+def _of_folder(folder: Path, wanted: Collection[str] | None) -> Iterator[tuple[str, Document]]:
+    within = folder.resolve()
+    for path in sorted(folder.rglob("*")):
+        inner = PurePosixPath(path.relative_to(folder).as_posix())
+        if any(part.startswith(".") for part in inner.parts) or not path.is_file():
+            continue
+        names = [str(inner), str(inner.with_suffix("")), inner.name, inner.stem]
+        named = names[1] if wanted is None else next((n for n in names if n in wanted), None)
+        if named is None:
+            continue
+        if not path.resolve().is_relative_to(within):
+            raise InputError(f"{path}: is a link to a file outside of the folder")
+        yield str(path), _of_file(named, path)
+
+
+def _of_file(document: str, path: Path) -> Document:
+    if path.stat().st_size > _MOST:
+        raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
+    media = _MEDIA.get(path.suffix.lower(), "text/plain")
+    return checked(str(path), Document(document, path.read_bytes(), media))
+
+
+def checked(where: str, document: Document) -> Document:
+    """A document that is what it is said to be; text that is an image is that."""
+    body = document.body
+    found = next((media for media, begins in _BEGINNINGS if begins(body)), None)
+    if document.media.startswith("image/") and found is None:
+        raise InputError(f"{where}: is no PNG, JPEG, GIF or WebP image")
+    if found is not None:
+        return replace(document, media=found)
+    body = body.removeprefix(b"\xef\xbb\xbf")
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{where}:{line}: the byte 0x{body[error.start]:02x} is not UTF-8, and the document is "
+            "no image"
+        ) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{where}:{line}: holds a NUL byte, expected text")
+    return replace(document, body=body)
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+_Rows = Iterator[tuple[str, Mapping[str, Any]]]
+
+
+def _rows_of_lines(path: str) -> _Rows:
+    with Source.of(path).text() as stream:
+        for number, line in stream.lines():
+            if line.strip():
+                where = f"{path}:{number}"
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    why = getattr(error, "msg", error)
+                    raise InputError(f"{where}: expected a JSON object: {why}") from None
+                if not isinstance(row, dict):
+                    raise InputError(f"{where}: expected a JSON object, is {shown(row)}")
+                yield where, row
+
+
+def _rows_of_tsv(path: str, columns: Columns) -> _Rows:
+    """Without quotes; where no header names a column of ids, id and text, or id, title and text."""
+    names: list[str] | None = None
+    with Source.of(path).text() as stream:
+        for number, line in stream.lines():
+            cells = line.rstrip(b"\r").decode().split("\t")
+            if cells == [""]:
+                continue
+            if names is None:
+                names = {2: ["id", "text"], 3: ["id", "title", "text"]}.get(len(cells))
+                if columns.document in cells or any(cell in _IDS for cell in cells):
+                    names = cells
+                    continue
+            if names is None or len(cells) != len(names):
+                expected = 2 if names is None else len(names)
+                raise InputError(f"{path}:{number}: {len(cells)} fields, expected {expected}")
+            yield f"{path}:{number}", dict(zip(names, cells, strict=True))
+
+
+def _rows_of_table(path: str) -> _Rows:
+    from calipers.data.streams import Stream
+
+    stream = Stream.of(path, text=(*_IDS, *_TEXTS, *_TITLES))
+    for batch in stream.batches(stream.names, rows=_BATCH):
+        columns = {name: column.to_pylist() for name, column in batch.columns.items()}
+        for place, values in enumerate(zip(*columns.values(), strict=True)):
+            yield f"{path}: row {batch.first + place}", dict(zip(columns, values, strict=True))
+
+
+def _of_rows(
+    path: str, rows: _Rows, wanted: Collection[str] | None, columns: Columns
+) -> Iterator[tuple[str, Document]]:
+    for where, row in rows:
+        named = _id(where, row, columns.document)
+        if wanted is not None and named not in wanted:
+            continue
+        title = _found(where, row, columns.title, _TITLES)
+        if title is not None and not isinstance(title, str):
+            raise InputError(f"{where}: the title is {shown(title)}, expected text")
+        body, media = _body(where, row, columns, Path(path).parent)
+        if len(body) > _MOST:
+            raise InputError(f"{where}: the document has more than {_MOST >> 20} MiB")
+        yield where, checked(where, Document(named, body, media, title or ""))
+
+
+def _found(where: str, row: Mapping[str, Any], asked: str | None, usual: Iterable[str]) -> Any:
+    """The value of a column, or None; one that was asked for has to be there."""
+    if asked is not None:
+        if asked not in row:
+            raise InputError(f"{where}: no column {asked!r}; {did_you_mean(asked, row)}")
+        return row[asked]
+    return next((row[name] for name in usual if row.get(name) is not None), None)
+
+
+def _id(where: str, row: Mapping[str, Any], asked: str | None) -> str:
+    named = _found(where, row, asked, _IDS)
+    if named is None:
+        raise InputError(f"{where}: has no id; expected a column {asked or ', '.join(_IDS)}")
+    if isinstance(named, bool) or not isinstance(named, str | int):
+        raise InputError(f"{where}: the id is {shown(named)}, expected text or a whole number")
+    return str(named)
+
+
+def _body(where: str, row: Mapping[str, Any], columns: Columns, folder: Path) -> tuple[bytes, str]:
+    asked = columns.text, columns.html, columns.image
+    for media, name, usual in (
+        ("text/html", columns.html, _HTML),
+        ("image/png", columns.image, _IMAGES),
+        ("text/plain", columns.text, _TEXTS),
+    ):
+        if name is None and any(asked):
+            continue
+        value = _found(where, row, name, usual)
+        if value is None:
+            continue
+        if media.startswith("image/"):
+            return _image(where, value, folder), media
+        if not isinstance(value, str):
+            raise InputError(f"{where}: the text is {shown(value)}, expected text")
+        try:
+            return value.encode(), media
+        except UnicodeEncodeError:
+            raise InputError(f"{where}: the text holds what is no character") from None
+    kinds = ", ".join((*_TEXTS, *_HTML, *_IMAGES))
+    raise InputError(f"{where}: has no content; expected a column {kinds}, or one that is named")
+
+
+def _image(where: str, value: Any, folder: Path) -> bytes:
+    """The bytes of an image: themselves, in a record of bytes and path, or in a file below."""
+    if isinstance(value, Mapping):
+        value = value.get("bytes") or value.get("path")
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise InputError(f"{where}: the image is {shown(value)}, expected bytes or a path")
+    path = folder / value
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise InputError(f"{where}: {value} is outside of the folder of the table")
+    if not path.is_file():
+        raise InputError(f"{where}: {path}: no such file")
+    if path.stat().st_size > _MOST:
+        raise InputError(f"{path}: has more than {_MOST >> 20} MiB")
+    return path.read_bytes()

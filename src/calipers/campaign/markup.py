@@ -1,0 +1,176 @@
+"""XML from strangers, as a small tree that knows its lines.
+
+The parser is Python's own (expat) and sees nothing but the text: a document that defines entities,
+which could grow without bounds or name files of this machine, is refused, and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+from calipers.data.errors import InputError, shown
+from calipers.data.sources import Source
+from calipers.data.tables import check_file, read_errors
+
+#: Deeper elements are no topics.
+_DEEPEST = 100
+
+#: More bytes are none.
+_MOST = 1 << 26
+
+_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
+_DECLARATIONS = re.compile(rb"<\?xml\b[^>]*\?>")
+_JUNK = 9  # expat's number of "junk after document element"
+
+
+@dataclass
+class Element:
+    """An element: ``content`` is text and elements in order, ``source`` how it stood there."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    content: list[str | Element] = field(default_factory=list)
+    source: str = ""
+
+    @property
+    def elements(self) -> list[Element]:
+        """The elements right within this one."""
+        return [one for one in self.content if isinstance(one, Element)]
+
+    def walk(self) -> Iterator[Element]:
+        """The element and all within it, as they come."""
+        yield self
+        for one in self.elements:
+            yield from one.walk()
+
+    @property
+    def text(self) -> str:
+        """All text within, in paragraphs: what stands apart by an empty line, or in elements of
+        several lines."""
+        return paragraphs(self._raw())
+
+    def _raw(self) -> str:
+        return "".join(
+            one if isinstance(one, str) else f"\n\n{one._raw()}\n\n" if one.is_block else one._raw()
+            for one in self.content
+        )
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it stands in paragraphs of its own."""
+        return self.tag.lower() in ("p", "li", "ul", "ol", "div", "br")
+
+
+def paragraphs(text: str) -> str:
+    """Text without the lines and blanks of its layout; an empty line keeps paragraphs apart."""
+    parts = (" ".join(part.split()) for part in re.split(r"\n[ \t\r]*\n", text))
+    return "\n\n".join(filter(None, parts))
+
+
+def text_of(path: str) -> bytes:
+    """The text of a file, in UTF-8; in another encoding only where its XML declares that."""
+    source = Source.of(path)
+    if source.is_file:
+        check_file(path, "topics")
+    with read_errors(path, "topics"):
+        declared = _DECLARED.match(_begin(source))
+        if declared is not None and source.packed is None:
+            return _decoded(source, declared[1].decode())
+        with source.text() as stream:
+            text = stream.read(_MOST + 1)
+    if len(text) > _MOST:
+        raise InputError(f"{path}: has more than {_MOST >> 20} MiB, expected topics")
+    return text
+
+
+def _begin(source: Source) -> bytes:
+    if source.content is not None:
+        return source.content[:200]
+    with Path(source.name).open("rb") as file:
+        return file.read(200)
+
+
+def _decoded(source: Source, encoding: str) -> bytes:
+    raw = Path(source.name).read_bytes() if source.content is None else source.content
+    try:
+        return raw.decode(encoding).encode()
+    except LookupError:
+        raise InputError(f"{source.name}:1: the encoding {shown(encoding)} is not known") from None
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{source.name}:{line}: the byte 0x{raw[error.start]:02x} is not {encoding}, which the "
+            "file says that it is"
+        ) from None
+
+
+def parsed(name: str, text: bytes) -> list[Element]:
+    """The outermost elements of a text, which may be several documents one after the other."""
+    try:
+        return [_Tree(name, text).root]
+    except expat.ExpatError as error:
+        if error.code != _JUNK:
+            raise _wrong(name, error) from None
+    # The blanks keep bytes and lines where they were.
+    inner = _DECLARATIONS.sub(lambda match: b" " * len(match[0]), text)
+    try:
+        return _Tree(name, b"<all>" + inner + b"</all>").root.elements
+    except expat.ExpatError as error:
+        raise _wrong(name, error) from None
+
+
+def _wrong(name: str, error: expat.ExpatError) -> InputError:
+    why = expat.errors.messages[error.code]
+    return InputError(f"{name}:{error.lineno}: is no well-formed XML: {why}")
+
+
+class _Tree:
+    """What expat tells, made into a tree."""
+
+    def __init__(self, name: str, text: bytes) -> None:
+        self._name, self._text = name, text
+        self._open: list[tuple[Element, int]] = []
+        self._parser = parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+        parser.CharacterDataHandler = self._characters
+        parser.EntityDeclHandler = self._entity
+        parser.SkippedEntityHandler = self._unknown
+        parser.Parse(text, True)  # noqa: FBT003
+
+    def _error(self, why: str) -> NoReturn:
+        raise InputError(f"{self._name}:{self._parser.CurrentLineNumber}: {why}")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(tag, attributes, self._parser.CurrentLineNumber)
+        if len(self._open) > _DEEPEST:
+            self._error(f"more than {_DEEPEST} elements are open, expected topics")
+        if self._open:
+            self._open[-1][0].content.append(element)
+        else:
+            self.root = element
+        self._open.append((element, self._parser.CurrentByteIndex))
+
+    def _end(self, _: str) -> None:
+        element, start = self._open.pop()
+        end = self._text.index(b">", self._parser.CurrentByteIndex) + 1
+        element.source = self._text[start:end].decode()
+
+    def _characters(self, text: str) -> None:
+        self._open[-1][0].content.append(text)
+
+    def _entity(self, name: str, *_: object) -> None:
+        self._error(
+            f"defines the entity {shown(name)}; entities are not read, since they can grow without "
+            "bounds and name files"
+        )
+
+    def _unknown(self, name: str, *_: object) -> None:
+        self._error(f"the entity {shown(f'&{name};')} is not known; expected the character itself")

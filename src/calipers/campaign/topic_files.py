@@ -1,0 +1,244 @@
+"""Topics as text: INEX's XML, TREC's XML and its text of old, TSV, CSV, JSON Lines, Parquet."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from calipers.campaign.records import Topic
+from calipers.campaign.topic_markup import FIELDS
+from calipers.data.errors import InputError, shown
+from calipers.data.tables import BINARIES, TEXTS, extension
+
+#: Formats of topics.
+FORMATS = ("inex", "trec", "xml", "tsv", "csv", "jsonl", "parquet")
+
+_WIDTH = 80
+
+#: What XML 1.0 has no place for.
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_XML_NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+
+#: The tags of TREC's first format, and what stands again behind each.
+_TREC = {
+    "title": ("title", "{}"),
+    "description": ("desc", "Description:\n{}"),
+    "narrative": ("narr", "Narrative:\n{}"),
+    "keywords": ("keywords", "{}"),
+}
+_TREC_MORE = {"dom": "Domain: ", "con": "Concept(s):\n", "smry": "Summary:\n", "head": ""}
+
+
+def format_of(path: str, topics: Sequence[Topic]) -> str:
+    """The format that the extension of a path means: of ``.xml`` INEX's where all topics are CO or
+    CAS, else TREC's; and TREC's text where it means none."""
+    suffix, _ = extension(path)
+    if suffix == ".xml":
+        return "inex" if topics and all(topic.kind for topic in topics) else "xml"
+    if suffix in TEXTS:
+        return TEXTS[suffix]
+    return "parquet" if BINARIES.get(suffix) == "parquet" else "trec"
+
+
+def written(topics: Sequence[Topic], kind: str) -> tuple[bytes, list[str]]:
+    """Topics in a format, and what of them it has no place for."""
+    if not topics:
+        raise InputError("there are no topics")
+    makers: dict[str, Callable[[Sequence[Topic], set[str]], str]] = {
+        "inex": _inex,
+        "trec": _trec,
+        "xml": _xml,
+        "tsv": _tsv,
+        "csv": _csv,
+        "jsonl": _jsonl,
+    }
+    left_out: set[str] = set()
+    if kind == "parquet":
+        return _parquet(topics), []
+    return makers[kind](topics, left_out).encode(), sorted(left_out)
+
+
+# --------------------------------------------------------------------------------------------- XML
+
+
+def _inex(topics: Sequence[Topic], left_out: set[str]) -> str:
+    made = "\n".join(_inex_topic(topic, left_out) for topic in topics)
+    if len(topics) == 1:
+        return f"{made}\n"
+    head = '<?xml version="1.0" encoding="UTF-8"?>'
+    return f"{head}\n<INEX-Topics>\n{made}\n</INEX-Topics>\n"
+
+
+def _inex_topic(topic: Topic, left_out: set[str]) -> str:
+    number = topic.details.get("ct-no")
+    given = {"topic-id": topic.topic, "query-type": topic.kind, "ct-no": number}
+    attributes = "".join(
+        f" {name}={_attribute(topic, str(value))}" for name, value in given.items() if value
+    )
+    left_out |= {*topic.details} - {"ct-no", "parts"}
+    left_out |= {"author"} if topic.author else set()
+    lines = [f"<INEX-Topic{attributes}>", "  <Title>"]
+    parts = topic.details.get("parts", [{"cw": topic.title}] if topic.title else [])
+    lines += [
+        "    " + " ".join(f"<{tag}>{_text(topic, said)}</{tag}>" for tag, said in part.items())
+        for part in parts
+    ]
+    lines.append("  </Title>")
+    for tag, text in (
+        ("Description", topic.description),
+        ("Narrative", topic.narrative),
+        ("Keywords", topic.keywords),
+    ):
+        lines += [f"  <{tag}>", *_folded(_text(topic, text), "    "), f"  </{tag}>"] if text else []
+    return "\n".join([*lines, "</INEX-Topic>"])
+
+
+def _xml(topics: Sequence[Topic], left_out: set[str]) -> str:
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', "<topics>"]
+    for topic in topics:
+        kind = f' query-type="{topic.kind}"' if topic.kind else ""
+        lines.append(f"<topic number={_attribute(topic, topic.topic)}{kind}>")
+        for field in FIELDS:
+            lines += _element(topic, field, {}, getattr(topic, field))
+        lines += _element(topic, "author", {}, topic.author or "")
+        for name, value in topic.details.items():
+            made = _details(topic, name, value)
+            if made is None:
+                left_out.add(name)
+            lines += made or []
+        lines.append("</topic>")
+    return "\n".join([*lines, "</topics>", ""])
+
+
+def _details(topic: Topic, name: str, value: Any) -> list[str] | None:
+    """The elements of what else is known; None of what has no place in them."""
+    values = value if isinstance(value, list) else [value]
+    lines = []
+    for one in values:
+        given = dict(one) if isinstance(one, Mapping) else {"text": one}
+        text = given.pop("text", "")
+        names = [name, *given]
+        if not all(map(_XML_NAME.fullmatch, names)) or name.lower() in FIELDS:
+            return None
+        if not all(isinstance(each, str) for each in (text, *given.values())):
+            return None
+        lines += _element(topic, name, given, text)
+    return lines
+
+
+def _element(topic: Topic, tag: str, attributes: Mapping[str, str], text: str) -> list[str]:
+    if not text and not attributes:
+        return []
+    given = "".join(f" {name}={_attribute(topic, said)}" for name, said in attributes.items())
+    return [f"  <{tag}{given}>", *_folded(_text(topic, text), "    "), f"  </{tag}>"]
+
+
+def _folded(text: str, indent: str) -> Iterator[str]:
+    for place, paragraph in enumerate(text.split("\n\n")):
+        if place:
+            yield ""
+        yield from textwrap.wrap(
+            paragraph,
+            _WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def _text(topic: Topic, text: str) -> str:
+    found = _NO_XML.search(text)
+    if found is not None:
+        raise InputError(
+            f"topic {shown(topic.topic)}: holds the character {found[0]!r}, for which XML has no "
+            "place"
+        )
+    return escape(text)
+
+
+def _attribute(topic: Topic, text: str) -> str:
+    _text(topic, text)
+    return quoteattr(text, {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
+
+
+# -------------------------------------------------------------------------------------------- TREC
+
+#: What would be read as a tag or as a character of another name.
+_AMBIGUOUS = re.compile(r"<(?=/?[a-z])|&(?=(amp|lt|gt|quot|apos|#\w{1,7});)", re.IGNORECASE)
+
+
+def _trec(topics: Sequence[Topic], left_out: set[str]) -> str:
+    blocks = []
+    for topic in topics:
+        lines = ["<top>", "", f"<num> Number: {_plain(topic.topic)}"]
+        for field, (tag, form) in _TREC.items():
+            text = getattr(topic, field)
+            if tag == "title" and text.lower().startswith("topic"):
+                form = "Topic: {}"  # noqa: PLW2901
+            if text:
+                body = _plain(text) if tag == "title" else "\n".join(_folded(_plain(text), ""))
+                lines += [f"<{tag}> {form.format(body)}", ""]
+        for name, value in topic.details.items():
+            if name in _TREC_MORE and isinstance(value, str):
+                folded = "\n".join(_folded(_plain(value), ""))
+                lines += [f"<{name}> {_TREC_MORE[name]}{folded}", ""]
+            else:
+                left_out.add(name)
+        left_out |= {name for name in ("kind", "author") if getattr(topic, name)}
+        blocks.append("\n".join([*lines, "</top>", ""]))
+    return "\n".join(blocks)
+
+
+def _plain(text: str) -> str:
+    return _AMBIGUOUS.sub(lambda match: "&lt;" if match[0] == "<" else "&amp;", text)
+
+
+# ------------------------------------------------------------------------------------------ tables
+
+_COLUMNS = ("topic", *FIELDS, "kind", "author")
+
+
+def _row(topic: Topic) -> dict[str, Any]:
+    return {name: getattr(topic, name) for name in _COLUMNS}
+
+
+def _tsv(topics: Sequence[Topic], left_out: set[str]) -> str:
+    """Without quotes: blanks take the place of tabs and ends of lines."""
+    names = [name for name in _COLUMNS if any(getattr(topic, name) for topic in topics)]
+    left_out |= {name for topic in topics for name in topic.details}
+    rows = [[" ".join((getattr(topic, name) or "").split()) for name in names] for topic in topics]
+    return "".join("\t".join(row) + "\n" for row in [names, *rows])
+
+
+def _csv(topics: Sequence[Topic], left_out: set[str]) -> str:
+    from calipers.report.text import csv_text
+
+    return csv_text(_row(topic) | {"details": _json(topic)} for topic in topics)
+
+
+def _json(topic: Topic) -> str | None:
+    return json.dumps(topic.details, ensure_ascii=False) if topic.details else None
+
+
+def _jsonl(topics: Sequence[Topic], left_out: set[str]) -> str:
+    rows = (_row(topic) | {"details": dict(topic.details)} for topic in topics)
+    kept = ({name: value for name, value in row.items() if value} for row in rows)
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+
+
+def _parquet(topics: Sequence[Topic]) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    names = (*_COLUMNS, "details")
+    schema = pa.schema([(name, pa.string()) for name in names])
+    rows = [_row(topic) | {"details": _json(topic)} for topic in topics]
+    stream = BytesIO()
+    parquet.write_table(pa.Table.from_pylist(rows, schema=schema), stream)
+    return stream.getvalue()

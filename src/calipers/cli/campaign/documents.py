@@ -1,0 +1,55 @@
+"""``calipers campaign documents``."""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import switch, text
+from calipers.cli.process import say
+
+
+@click.command("documents", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=InFile())
+@text("--id document", "COL", "Column of the ids.  [default: doc, doc_id, docno, id, …]")
+@text("--text", "COL", "Column of plain texts.  [default: text, body, contents, …]")
+@text("--html", "COL", "Column of HTML.  [default: html]")
+@text("--image", "COL", "Column of images, or of paths below the table's folder.  [default: image]")
+@text("--title", "COL", "Column of titles.  [default: title, name, headline]")
+@switch("--all every", "Add every document of the sources, not only those that are pooled.")
+@switch("--partial", "Add what is there, though pooled documents are missing.")
+@switch("--replace", "Take the new content of documents that are there already.")
+def command(
+    file: str, sources: tuple[str, ...], *, every: bool, partial: bool, replace: bool, **names: str
+) -> None:
+    """Add the content of the pooled documents, so that assessors can read them.
+
+    A SOURCE is a folder, in which each file is a document (its id is the name, with or without the
+    extension), or a table with a row a document: JSON Lines, TSV, CSV, Parquet or Feather. Text is
+    UTF-8; HTML is shown without scripts; images are PNG, JPEG, GIF or WebP. Of large collections
+    only what is pooled is kept.
+
+    \b
+    Examples:
+      calipers campaign documents digits.campaign images/
+      calipers campaign documents web.campaign corpus.jsonl.gz --id _id
+    """
+    from calipers.campaign.documents import Columns, add_documents
+    from calipers.campaign.store import Campaign
+    from calipers.report.numbers import count
+
+    with Campaign.open(file) as campaign:
+        new, missing = add_documents(
+            campaign,
+            sources,
+            columns=Columns(**names),
+            every=every,
+            partial=partial,
+            replace=replace,
+        )
+        total = len(campaign.documents())
+    say(f"{file}: {count(new, 'documents')} added, {total:,} in all")
+    if missing:
+        first = ", ".join(f"{name} (topic {topic})" for topic, name in missing[:3])
+        say(f"{count(len(missing), 'documents')} of the pool still missing: {first}")

@@ -1,0 +1,62 @@
+"""``calipers campaign runs``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import text
+from calipers.cli.process import say
+
+
+@click.command("runs", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=InFile())
+@text(
+    "--participant",
+    "NAME",
+    "Who hands these runs in: the group, person or team whose systems made them.",
+    required=True,
+)
+@text("--name", "NAME", "What the run is called, where it is one.  [default: as the file]")
+def command(file: str, runs: tuple[str, ...], participant: str, name: str | None) -> None:
+    """Add runs that a participant hands in: TREC run files, JSON or tables.
+
+    Runs of one participant count as one voice where that matters: a document that only they found
+    is theirs alone, and leaving a participant out leaves out all of its runs.
+
+    \b
+    Example:
+      calipers campaign runs digits.campaign pixels.run edges.run --participant basel
+    """
+    if name is not None and len(runs) > 1:
+        raise click.UsageError(f"--name is for one run, and there are {len(runs)}")
+    from calipers.campaign.runs import add_runs
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file) as campaign:
+        for added in add_runs(campaign, runs, participant, name=name):
+            for line in _lines(file, added):
+                say(line)
+
+
+def _lines(file: str, added: Any) -> list[str]:
+    from calipers.data.errors import listed
+    from calipers.report.numbers import count
+
+    run = added.run
+    documents = sum(map(len, run.scores.values()))
+    what = f"{count(len(run.scores), 'topics')}, {count(documents, 'documents')}"
+    lines = [f"{file}: {run.run} of {run.participant}: {what}"]
+    if added.unanswered:
+        lines.append(f"  {run.run} answers nothing for topics {listed(added.unanswered)}")
+    if added.unknown:
+        lines.append(
+            f"  {run.run}: {count(len(added.unknown), 'topics')} that the campaign does not have: "
+            f"{listed(added.unknown)}"
+        )
+    if added.same:
+        lines.append(f"  {run.run} says the same as {added.same}")
+    return lines

@@ -1,0 +1,45 @@
+"""``calipers campaign topics``."""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import text
+from calipers.cli.process import say
+
+
+@click.command("topics", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("topics", metavar="TOPICS...", nargs=-1, required=True, type=InFile())
+@text("--author", "PARTICIPANT", "Who wrote these topics, where they do not say themselves.")
+def command(file: str, topics: tuple[str, ...], author: str | None) -> None:
+    """Add topics to a campaign, from one file or several: all of them or none.
+
+    TOPICS is XML of INEX (<INEX-Topic>) or TREC (<topic>), TREC's text of old with its open tags
+    (<top> <num> <title> <desc> <narr>), TSV (id and title, or columns that a header names), CSV,
+    Parquet or JSON Lines. Fields are title, description, narrative, keywords, kind (CO or CAS) and
+    author; whatever else comes with a topic is kept as details. XML that defines entities is
+    refused.
+
+    \b
+    Examples:
+      calipers campaign topics inex.campaign topics.xml
+      calipers campaign topics trec.campaign topics.301-350.txt --author nist
+      calipers campaign topics web.campaign queries.tsv
+    """
+    from calipers.campaign.store import Campaign
+    from calipers.campaign.topics import add_topics
+    from calipers.data.errors import listed
+    from calipers.report.numbers import count
+
+    with Campaign.open(file) as campaign:
+        added = add_topics(campaign, topics, author=author)
+        total = len(campaign.topics())
+    say(f"{file}: {count(len(added), 'topics')} added, {total:,} in all")
+    bare = [topic.topic for topic in added if not (topic.narrative or topic.description)]
+    if bare:
+        say(
+            f"{count(len(bare), 'topics')} without description and narrative: {listed(bare)}; "
+            "assessors will have to guess what is relevant"
+        )

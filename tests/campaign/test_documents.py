@@ -1,0 +1,195 @@
+"""Documents and runs: from folders and tables of every kind; what is wrong is told where."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import calipers as cal
+from calipers.campaign.documents import Columns, add_documents, read_documents
+from calipers.campaign.records import Document
+from calipers.campaign.runs import add_runs
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def pooled(campaign: cal.Campaign) -> cal.Campaign:
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, 'now', '{}')")
+        connection.executemany(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES (?, ?, 1, ?)",
+            [("1", "a", 1), ("2", "a", 1), ("2", "b", 2)],
+        )
+    return campaign
+
+
+def folder(path: Path, **files: bytes) -> Path:
+    for name, body in files.items():
+        file = path / name.replace("__", "/").replace("_", ".")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+    return path
+
+
+def test_a_folder(tmp_path: Path) -> None:
+    files = {"a_txt": b"\xef\xbb\xbftext", "b_html": b"<p>", "in__c_PNG": PNG, "d": b"x", "_e": b""}
+    found = list(read_documents(folder(tmp_path / "docs", **files)))
+    assert found == [
+        Document("a", b"text"), Document("b", b"<p>", "text/html"), Document("d", b"x"),
+        Document("in/c", PNG, "image/png"),
+    ]  # fmt: skip
+    wanted = {"a.txt", "c", "in/c.PNG", "zzz"}
+    assert [one.document for one in read_documents(tmp_path / "docs", wanted)] == [
+        "a.txt",
+        "in/c.PNG",
+    ]
+    # What is an image is one, whatever it is called.
+    (tmp_path / "docs" / "a.txt").write_bytes(PNG)
+    assert next(read_documents(tmp_path / "docs")).media == "image/png"
+
+
+def test_tables(tmp_path: Path) -> None:
+    rows = [{"doc": "1", "text": "=a\nb", "title": "T"}, {"doc": "007", "text": "", "title": None}]
+    expected = [Document("1", b"=a\nb", title="T"), Document("007", b"")]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "x.jsonl").write_text(lines)
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress(lines.encode()))
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    (tmp_path / "x.csv").write_text('doc,text,title\n1,"=a\nb",T\n007,"",\n')
+    for name in ("x.jsonl", "x.jsonl.gz", "x.parquet"):
+        assert list(read_documents(tmp_path / name)) == expected
+    assert next(read_documents(tmp_path / "x.csv")) == expected[0]
+    (tmp_path / "x.tsv").write_text('1\t"a\n2\tb\n')
+    assert list(read_documents(tmp_path / "x.tsv")) == [Document("1", b'"a'), Document("2", b"b")]
+    (tmp_path / "x.tsv").write_text("text\tdoc\na\t1\n")
+    assert list(read_documents(tmp_path / "x.tsv")) == [Document("1", b"a")]
+    (tmp_path / "x.jsonl").write_text('{"key": 3, "abstract": "a", "text": "b", "headline": "h"}\n')
+    columns = Columns(document="key", text="abstract", title="headline")
+    assert list(read_documents(tmp_path / "x.jsonl", columns=columns)) == [
+        Document("3", b"a", title="h")
+    ]
+
+
+def test_images_in_tables(tmp_path: Path) -> None:
+    image = Document("1", PNG, "image/png")
+    for value in (PNG, {"bytes": PNG, "path": "x.png"}):
+        table = pa.table({"id": ["1"], "image": [value]})
+        parquet.write_table(table, tmp_path / "x.parquet")
+        assert list(read_documents(tmp_path / "x.parquet")) == [image]
+    folder(tmp_path, img__1_png=PNG)
+    (tmp_path / "x.jsonl").write_text('{"id": 1, "picture": "img/1.png"}')
+    assert list(read_documents(tmp_path / "x.jsonl")) == [image]
+
+
+BAD = {
+    "twice": ('{"id": 1, "text": "a"}\n\n{"id": "1", "text": "b"}', "{0}:3: document '1' stands there twice, first in {0}:1"),
+    "no id": ('{"text": "a"}', "{0}:1: has no id; expected a column doc, doc_id"),
+    "an odd id": ('{"id": 1.5, "text": "a"}', "{0}:1: the id is 1.5, expected text or a whole number"),
+    "nothing to read": ('{"id": 1, "texts": "a"}', "{0}:1: has no content; expected a column text, body"),
+    "an odd text": ('{"id": 1, "text": ["a"]}', "{0}:1: the text is ['a'], expected text"),
+    "half a character": ('{"id": 1, "text": "\\ud800"}', "{0}:1: the text holds what is no character"),
+    "a NUL": ('{"id": 1, "text": "\\u0000"}', "{0}:1:1: holds a NUL byte"),
+    "no JSON": ('{"id": 1, "text": "a"}\n{', "{0}:2: expected a JSON object"),
+    "no object": ("3", "{0}:1: expected a JSON object, is 3"),
+    "no UTF-8": (b'{"id": 1, "text": "\xe9"}', "{0}:1: the byte 0xe9 after "),
+    "outside": ('{"id": 1, "image": "../secret.png"}', "{0}:1: ../secret.png is outside of the folder of the table"),
+    "absolute": ('{"id": 1, "image": "/etc/passwd"}', "{0}:1: /etc/passwd is outside of the folder of the table"),
+    "no file": ('{"id": 1, "image": "no.png"}', "{0}:1: {1}/no.png: no such file"),
+    "no image": ('{"id": 1, "image": "x.jsonl"}', "{0}:1: is no PNG, JPEG, GIF or WebP image"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_told_where(case: str, tmp_path: Path) -> None:
+    text, told = BAD[case]
+    path = tmp_path / "in" / "x.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (tmp_path / "secret.png").write_bytes(PNG)
+    with pytest.raises(cal.InputError) as caught:
+        list(read_documents(path))
+    assert told.format(path, path.parent) in str(caught.value)
+
+
+def test_folders_that_are_wrong(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    docs = folder(tmp_path / "docs", a_txt=b"a")
+    for name, body, told in (
+        ("b.png", b"no image", "b.png: is no PNG"),
+        ("b.svg", b"\xff", "b.svg:1: the byte 0xff is not UTF-8, and the document is no image"),
+        ("a.html", b"a", "a.txt: document 'a' stands there twice, first in .*a.html"),
+    ):
+        (docs / name).write_bytes(body)
+        with pytest.raises(cal.InputError, match=told):
+            list(read_documents(docs))
+        (docs / name).unlink()
+    (docs / "b").symlink_to("../secret")
+    with pytest.raises(cal.InputError, match="b: is a link to a file outside of the folder"):
+        list(read_documents(docs))
+    with pytest.raises(cal.InputError, match="expected documents in a folder"):
+        list(read_documents(tmp_path / "secret"))
+
+
+def test_pooled_documents_are_taken(pooled: cal.Campaign, tmp_path: Path) -> None:
+    one = folder(tmp_path / "one", a_txt=b"A", x_txt=b"X")
+    with pytest.raises(
+        cal.InputError,
+        match="1 of 2 pooled documents is in none of the sources, which is 'b' of topic '2'",
+    ):
+        add_documents(pooled, [one])
+    assert pooled.documents() == []
+    assert add_documents(pooled, [one], partial=True) == (1, [("2", "b")])
+    two = folder(tmp_path / "two", b_txt=b"B", a_txt=b"other")
+    with pytest.raises(cal.InputError, match="'a' is there already, with another content"):
+        add_documents(pooled, [two])
+    assert add_documents(pooled, [two], replace=True) == (1, [])
+    assert pooled.documents() == ["a", "b"]
+    assert pooled.document("a") == Document("a", b"other")
+    assert add_documents(pooled, [one], every=True, replace=True) == (1, [])
+    assert pooled.documents() == ["a", "b", "x"]
+
+
+def test_nothing_pooled(campaign: cal.Campaign, tmp_path: Path) -> None:
+    with pytest.raises(cal.InputError, match="nothing is pooled yet"):
+        add_documents(campaign, [folder(tmp_path / "one", a_txt=b"A")])
+
+
+def test_runs(campaign: cal.Campaign, tmp_path: Path) -> None:
+    files = {"a_run": b"1 Q0 x 1 2 t\n9 Q0 x 1 2 t\n", "b_run": b"1 Q0 x 1 2 u\n9 Q0 x 1 2 u\n"}
+    folder(tmp_path, **files, c_run=b"2 Q0 y 1 1 t\n", d_run=b"7 Q0 y 1 1 t\n")
+    first, second = add_runs(campaign, [tmp_path / "a.run", tmp_path / "b.run"], "p")
+    assert (first.run.run, first.unanswered, first.unknown, first.same) == (
+        "a",
+        ("2",),
+        ("9",),
+        None,
+    )
+    assert second.same == "a"
+    with pytest.raises(
+        cal.InputError,
+        match=r"d.run: answers none of the 2 topics, of which the first is '1'; its own first is '7'",
+    ):
+        add_runs(campaign, [tmp_path / "c.run", tmp_path / "d.run"], "q")
+    with pytest.raises(cal.InputError, match="run 'a' is there already"):
+        add_runs(campaign, [tmp_path / "a.run"], "q")
+    (tmp_path / "e.run").write_text("1 Q0 x 1 2 t\n1 Q0 x 2 1 t\n")
+    with pytest.raises(cal.InputError, match=r"e\.run:2: document x retrieved twice"):
+        add_runs(campaign, [tmp_path / "e.run"], "q")
+    assert list(campaign.runs()) == ["a", "b"]
+    add_runs(campaign, [tmp_path / "c.run"], "q", name="other")
+    assert campaign.runs()["other"].scores == {"2": {"y": 1.0}}
+    assert campaign.participants == ["p", "q"]
+    with (
+        cal.Campaign.create(tmp_path / "b.campaign") as empty,
+        pytest.raises(cal.InputError, match="has no topics yet"),
+    ):
+        add_runs(empty, [tmp_path / "a.run"], "p")

@@ -1,0 +1,342 @@
+"""Topics: what INEX and TREC wrote is read, and written again; what is broken is told with its line."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.campaign.records import Topic
+from calipers.campaign.topic_files import FORMATS, format_of, written
+from calipers.campaign.topics import add_topics, read_topics
+
+CO = """\
+<INEX-Topic topic-id="45" query-type="CO" ct-no="056">
+  <Title>
+    <cw>augmented reality and medicine</cw>
+  </Title>
+  <Description>
+    How virtual (or augmented) reality can contribute to improve the medical and
+    surgical practice. and
+  </Description>
+  <Narrative>
+    In order to be considered relevant, a document/component must include
+    considerations about applications of computer graphics and especially
+    augmented (or virtual) reality to medicine (including surgery).
+  </Narrative>
+  <Keywords>
+    augmented virtual reality medicine surgery improve computer assisted aided
+    image
+  </Keywords>
+</INEX-Topic>
+"""
+CAS = """\
+<INEX-Topic topic-id="09" query-type="CAS" ct-no="048">
+  <Title>
+    <te>article</te>
+    <cw>nonmonotonic reasoning</cw> <ce>bdy/sec</ce>
+    <cw>1999 2000</cw> <ce>hdr//yr</ce>
+    <cw>-calendar</cw> <ce>tig/at1</ce>
+    <cw>belief revision</cw>
+  </Title>
+  <Description>
+    Retrieve all articles from the years 1999-2000 that deal with works on
+    nonmonotonic reasoning. Do not retrieve articles that are calendar/calls for
+    papers.
+  </Description>
+  <Keywords>
+    nonmonotonic reasoning belief revision
+  </Keywords>
+</INEX-Topic>
+"""
+OLD = """
+
+<top>
+<num> Number: 301
+<title> International Organized Crime
+
+<desc> Description:
+Identify organizations, AT&T &amp; others, where a < b,
+that participate in it.
+
+<narr> Narrative:
+A relevant document must
+identify the organization.
+
+Vague references: none.
+</top>
+<top>
+<head> Tipster Topic Description
+<num> Number:  051
+<dom> Domain:  International Economics
+<title> Topic:  Airbus Subsidies
+<desc> Description:
+Government assistance.
+<con> Concept(s):
+1.  Airbus Industrie
+</top>
+"""
+CLOSED = """<top>
+<num> Number: MB001 </num>
+<query> BBC World Service staff cuts </query>
+<querytime> Tue Feb 08 12:30:27 +0000 2011 </querytime>
+</top>
+"""
+WEB = """<?xml version="1.0" encoding="ISO-8859-1"?>
+<topics track="web">
+<topic number="1" type="faceted"><query>family tree</query><description>café</description>
+<subtopic number="1" type="nav">a</subtopic><subtopic number="2" type="inf">b</subtopic></topic>
+<topic number="2"><query>x</query><question>q?</question><narrative>n1
+  n2
+
+  n3 <b>bold</b> &lt;m&gt;</narrative></topic>
+</topics>"""
+
+
+def read(tmp_path: Path, text: str | bytes, name: str = "topics") -> list[Topic]:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_topics(path)
+
+
+def bare(topics: list[Topic]) -> list[Topic]:
+    return [replace(topic, source="") for topic in topics]
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+def test_inex(tmp_path: Path) -> None:
+    (topic,) = read(tmp_path, CO)
+    assert topic == Topic(
+        "45",
+        "augmented reality and medicine",
+        "How virtual (or augmented) reality can contribute to improve the medical and surgical "
+        "practice. and",
+        "In order to be considered relevant, a document/component must include considerations "
+        "about applications of computer graphics and especially augmented (or virtual) reality to "
+        "medicine (including surgery).",
+        "augmented virtual reality medicine surgery improve computer assisted aided image",
+        "CO",
+        details={"ct-no": "056"},
+        source=CO.strip(),
+    )
+    (topic,) = read(tmp_path, CAS)
+    assert (topic.topic, topic.kind) == ("09", "CAS")
+    assert topic.title == "nonmonotonic reasoning, 1999 2000, -calendar, belief revision"
+    assert topic.details["parts"] == [
+        {"te": "article"},
+        {"cw": "nonmonotonic reasoning", "ce": "bdy/sec"},
+        {"cw": "1999 2000", "ce": "hdr//yr"},
+        {"cw": "-calendar", "ce": "tig/at1"},
+        {"cw": "belief revision"},
+    ]
+
+
+@pytest.mark.parametrize("text", [CO, CAS])
+def test_inex_is_written_as_it_was(text: str, tmp_path: Path) -> None:
+    assert written(read(tmp_path, text), "inex") == (text.encode(), [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CO + CAS,
+        f"<topics>{CO}{CAS}</topics>",
+        f'<?xml version="1.0"?>\n{CO}<?xml version="1.0"?>\n{CAS}',
+        f'<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE x SYSTEM "no.dtd"><x>{CO}{CAS}</x>',
+        CO.replace("INEX-Topic", "inex_topic").replace("topic-id", "topic_id").lower() + CAS,
+    ],
+)
+def test_several_topics_of_inex(text: str, tmp_path: Path) -> None:
+    found = read(tmp_path, text)
+    assert [(topic.topic, topic.kind) for topic in found] == [("45", "CO"), ("09", "CAS")]
+    if "inex_topic" not in text:
+        assert [topic.source for topic in found] == [CO.strip(), CAS.strip()]
+
+
+def test_trec_as_it_was(tmp_path: Path) -> None:
+    first, second = read(tmp_path, OLD)
+    assert replace(first, source="") == Topic(
+        "301",
+        "International Organized Crime",
+        "Identify organizations, AT&T & others, where a < b, that participate in it.",
+        "A relevant document must identify the organization.\n\nVague references: none.",
+    )
+    assert first.source.startswith("<top>\n<num> Number: 301")
+    assert (second.topic, second.title) == ("051", "Airbus Subsidies")
+    assert second.details == {
+        "head": "Tipster Topic Description",
+        "dom": "International Economics",
+        "con": "1. Airbus Industrie",
+    }
+    (closed,) = read(tmp_path, CLOSED)
+    assert (closed.topic, closed.title) == ("MB001", "BBC World Service staff cuts")
+    assert closed.details == {"querytime": "Tue Feb 08 12:30:27 +0000 2011"}
+
+
+def test_trec_in_xml(tmp_path: Path) -> None:
+    first, second = read(tmp_path, WEB.encode("latin1"))
+    assert (first.title, first.description) == ("family tree", "café")
+    assert first.details == {
+        "type": "faceted",
+        "subtopic": [
+            {"number": "1", "type": "nav", "text": "a"},
+            {"number": "2", "type": "inf", "text": "b"},
+        ],
+    }
+    assert (second.description, second.narrative) == ("q?", "n1 n2\n\nn3 bold <m>")
+    (bare,) = read(tmp_path, '<topics><topic number="1">a child with a cough</topic></topics>')
+    assert bare.title == "a child with a cough"
+
+
+def test_tables(tmp_path: Path) -> None:
+    assert bare(read(tmp_path, "1\tcats\n\n2\t“dogs\n")) == [
+        Topic("1", "cats"),
+        Topic("2", "“dogs"),
+    ]
+    assert bare(read(tmp_path, "qid\tquery\tNarrative\r\n1\tcats\tonly cats\r\n", "x.tsv")) == [
+        Topic("1", "cats", narrative="only cats")
+    ]
+    assert bare(
+        read(tmp_path, 'topic,title,kind,author,year\n007,"a, b",CO,p,1999\n', "x.csv")
+    ) == [Topic("007", "a, b", kind="CO", author="p", details={"year": 1999})]
+    lines = '{"_id": "1", "text": "a", "metadata": {"x": [1]}}\n\n{"query_id": 2, "query": "t"}\n'
+    assert bare(read(tmp_path, lines)) == [
+        Topic("1", "a", details={"metadata": {"x": [1]}}), Topic("2", "t"),
+    ]  # fmt: skip
+    assert bare(read(tmp_path, gzip.compress(CO.encode()), "x.xml.gz"))[0].topic == "45"
+
+
+# ---------------------------------------------------------------------------------------- hostile
+
+_NESTED = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+BAD = {
+    "billion laughs": (f'<!DOCTYPE x [<!ENTITY l0 "lol">{_NESTED}]>\n<x>&l9;</x>', "{}:1: defines the entity 'l0'; entities are not read"),
+    "a file of this machine": ('<?xml version="1.0"?>\n<!DOCTYPE x [\n<!ENTITY e SYSTEM "file:///etc/passwd">]>\n<x>&e;</x>', "{}:3: defines the entity 'e'"),
+    "a parameter entity": ('<!DOCTYPE x [<!ENTITY % p SYSTEM "http://127.0.0.1/x.dtd"> %p;]><x/>', "{}:1: defines the entity 'p'"),
+    "an entity from nowhere": ('<!DOCTYPE x SYSTEM "x.dtd">\n<x>\n&nbsp;</x>', "{}:3: the entity '&nbsp;' is not known"),
+    "open tags in XML": ('<topics>\n<topic number="1">\n<title>a</topic></topics>', "{}:3: is no well-formed XML: mismatched tag"),
+    "too deep": ("<x>" * 200, "{}:1: more than 100 elements are open"),
+    "no topics": ("<html><body>hello</body></html>", "{}: holds no <topic>, <INEX-Topic> or <top>, but <html>, <body>"),
+    "no number": ("<topics>\n<topic><title>a</title></topic></topics>", "{}:2: the topic has no number"),
+    "nothing said": ('<topics>\n\n<topic id="7"></topic></topics>', "{}:3: topic '7' has no title, description or narrative"),
+    "twice": ("1\ta\n2\tb\n1\tc\n", "{0}:3: topic '1' stands there twice, first in {0}:1"),
+    "twice in XML": (CO + CO, "{0}:19: topic '45' stands there twice, first in {0}:1"),
+    "twice in SGML": (OLD + CLOSED.replace("MB001", "301"), "{0}:27: topic '301' stands there twice, first in {0}:3"),
+    "a tag twice": ("\n<top>\n<num> 1\n<title> a\n<title> b\n</top>", "{}:2: the topic has <title> twice"),
+    "no UTF-8": (b"1\ta\n2\tcaf\xe9\n", "{}:2: the byte 0xe9 after '2\\tcaf' is not UTF-8"),
+    "no UTF-8 in XML": (b'<topics>\n<topic id="1"><title>caf\xe9</title></topic></topics>', "{}:2: the byte 0xe9"),
+    "not what it declares": (b'<?xml version="1.0" encoding="ascii"?>\n<x>\xe9</x>', "{}:2: the byte 0xe9 is not ascii, which the file says that it is"),
+    "an unknown encoding": (b'<?xml version="1.0" encoding="rot13"?><x/>', "{}:1: the encoding 'rot13' is not known"),
+    "UTF-16": ("1\ta\n".encode("utf-16"), "{}: is UTF-16, expected UTF-8"),
+    "a NUL": (b"1\ta\x00b\n", "{}:1: holds a NUL byte"),
+    "empty": (b" \n", "{}: is empty, expected topics"),
+    "many fields": ("1\ta\tb\n", "{}:1: 3 fields, expected 2, apart by tabs: topic, title; more need a header"),
+    "no JSON": ('{"topic": 1, "title": "a"}\n{"topic": 2,\n', "{}:2: expected a JSON object"),
+    "a list": ('{"topic": 1, "title": "a"}\n[]\n', "{}:2: expected a JSON object, is []"),
+    "a number": ('{"topic": 1, "title": 1.5}\n', "{}:1: title is 1.5, expected text"),
+    "an odd kind": ('{"topic": 1, "title": "a", "kind": "CAS+"}\n', "{}:1: kind 'CAS+', expected CO or CAS"),
+    "a long id": ("x" * 1001 + "\ta\n", "{}:1: topic 'xxx"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_is_told_with_its_line(case: str, tmp_path: Path) -> None:
+    text, told = BAD[case]
+    path = tmp_path / "topics"
+    with pytest.raises(cal.InputError) as caught:
+        read(tmp_path, text)
+    assert str(caught.value).startswith(told.format(path))
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    for path, told in ((tmp_path, "is a directory"), (tmp_path / "no", "no such file")):
+        with pytest.raises(cal.InputError, match=told):
+            read_topics(path)
+
+
+# ----------------------------------------------------------------------------------- there and back
+
+EXT = {"inex": "xml", "xml": "xml", "trec": "txt", "jsonl": "jsonl"}
+TEXT = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=8),
+    min_size=1,
+    max_size=25,
+).map(" ".join)
+PROSE = st.lists(TEXT, min_size=1, max_size=3).map("\n\n".join)
+TOPIC = st.builds(
+    Topic,
+    st.text("abcXYZ019-_.", min_size=1, max_size=6),
+    TEXT,
+    st.one_of(st.just(""), PROSE),
+    st.one_of(st.just(""), PROSE),
+    st.one_of(st.just(""), TEXT),
+)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_random_topics_come_back(kind: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("random") / f"x.{EXT.get(kind, kind)}"
+
+    @settings(max_examples=12)
+    @given(st.lists(TOPIC, min_size=1, max_size=3, unique_by=lambda topic: topic.topic))
+    def check(topics: list[Topic]) -> None:
+        text, left_out = written(topics, kind)
+        assert left_out == []
+        path.write_bytes(text)
+        found = bare(read_topics(path))
+        if kind == "tsv":  # a line has no paragraphs
+            topics = [
+                replace(t, **{name: " ".join(getattr(t, name).split()) for name in ("title", "description", "narrative")})  # type: ignore[arg-type]
+                for t in topics
+            ]  # fmt: skip
+        assert found == topics
+
+    check()
+
+
+def test_what_a_format_has_no_place_for_is_told(tmp_path: Path) -> None:
+    topics = read(tmp_path, CO + CAS) + read(tmp_path, WEB.encode("latin1")) + read(tmp_path, OLD)
+    assert written(topics, "trec")[1] == ["ct-no", "kind", "parts", "subtopic", "type"]
+    assert written(topics, "inex")[1] == ["con", "dom", "head", "subtopic", "type"]
+    for kind in ("xml", "csv", "jsonl", "parquet"):
+        text, left_out = written(topics, kind)
+        assert left_out == []
+        assert bare(read(tmp_path, text, f"x.{kind}")) == bare(topics)
+    with pytest.raises(cal.InputError, match="holds the character"):
+        written([Topic("1", "a\x01")], "xml")
+    assert [format_of(name, topics[:2]) for name in ("a.xml", "a.txt", "a.tsv.gz")] == [
+        "inex", "trec", "tsv",
+    ]  # fmt: skip
+    assert format_of("a.xml", topics) == "xml"
+
+
+def test_cells_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
+    topics = [Topic("-1", "=1+2", "@x", "'=y", "+z")]
+    text, _ = written(topics, "csv")
+    assert text.decode().splitlines()[1] == "'-1,'=1+2,'@x,''=y,'+z,,,"
+    assert bare(read(tmp_path, text, "x.csv")) == topics
+
+
+# -------------------------------------------------------------------------------------- a campaign
+
+
+def test_topics_of_a_campaign(campaign: cal.Campaign, tmp_path: Path) -> None:
+    for name, text in (("a", "7\tseven\n"), ("b", "topic\ttitle\tauthor\n8\teight\tq\n")):
+        (tmp_path / name).write_text(text)
+    added = add_topics(campaign, [tmp_path / "a", tmp_path / "b"], author="p")
+    assert [(topic.topic, topic.author) for topic in added] == [("7", "p"), ("8", "q")]
+    assert [topic.topic for topic in campaign.topics()] == ["1", "2", "7", "8"]
+    (tmp_path / "d").write_text("9\tnine\n")
+    (tmp_path / "c").write_text("9\tnine\n7\tagain\n")
+    with pytest.raises(cal.InputError, match="c:2: topic '7' is in the campaign already"):
+        add_topics(campaign, [tmp_path / "c"])
+    with pytest.raises(cal.InputError, match="d:1: topic '9' stands there twice, first in "):
+        add_topics(campaign, [tmp_path / "d", tmp_path / "d"])
+    assert len(campaign.topics()) == 4
