@@ -271,7 +271,7 @@ BAD = {
     "a grade of a note": ({"kind": "note"}, "grade 1, expected none"),
     "a stranger": ({"assessor": "mallory"}, "assessor 'mallory' is not of this campaign"),
     "an unknown topic": ({"topic": "7"}, "topic '7' is not of this campaign"),
-    "two documents": ({"other": "x"}, "only a preference has another document"),
+    "two documents": ({"other": "x"}, "has no other document"),
     "time backwards": ({"seconds": -1.0}, "seconds -1.0, expected a number from 0"),
     "no time": ({"seconds": float("nan")}, "seconds nan, expected a number from 0"),
     "a place beyond all": ({"shown": 2**70}, "is no number of an event or a place"),

@@ -83,6 +83,8 @@ WITHOUT = {
     "completion",
     "plan assumed",
     "campaign create",
+    "campaign judge",
+    "campaign demo",
 }
 
 ALIASES: dict[str, Callable[[Path], Path]] = {

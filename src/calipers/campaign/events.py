@@ -69,8 +69,8 @@ def _check(event: Event, grades: Mapping[int, str]) -> None:
         allowed = {-1: "", 0: "", 1: ""}
     else:
         allowed = dict(grades) if event.kind in ("grade", "adjudication", "import") else {}
-        if event.other is not None:
-            raise InputError(f"{event.kind}: only a preference has another document")
+        if event.other is not None and event.kind not in ("skip", "note"):
+            raise InputError(f"{event.kind}: has no other document, unlike a preference")
     if (event.grade is not None or allowed) and event.grade not in allowed:
         expected = ", ".join(map(str, sorted(allowed))) or "none"
         raise InputError(f"grade {shown(event.grade)}, expected {expected}")

@@ -1,0 +1,383 @@
+"""The page on which assessors judge, served to their browsers.
+
+Safe by itself, without a proxy: a page of another site can neither read nor write here (Host and
+Origin are checked, the cookie is SameSite=Strict and HttpOnly, bodies are JSON), and no text of a
+document runs (Content-Security-Policy by hash; HTML in a sandbox of its own).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import socket
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from calipers.campaign.desks import BusyError, Desks
+from calipers.campaign.records import Conflict
+from calipers.data.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+#: The most that a page sends at once, in bytes: a note of 100,000 characters fits.
+_LARGEST = 500_000
+
+#: How long a browser keeps a link's token.
+_DAYS = 90
+
+_SCRIPTS = ("outbox.js", "documents.js", "judge.js")
+
+#: What every answer says; scripts, styles and connections are added for the page.
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+
+
+def check_installed() -> None:
+    """That what serves the page is there: it comes with an extra."""
+    missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"judging needs {' and '.join(missing)}, which come with calipers[campaign]: "
+            "pip install 'calipers[campaign]'"
+        )
+
+
+def page() -> tuple[str, str]:
+    """The page, and its Content-Security-Policy."""
+    folder = files("calipers.campaign") / "static"
+    texts = {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in ("judge.html", "judge.css", "document.css", *_SCRIPTS)
+    }
+    document = _hash(texts["document.css"])
+    scripts = "\n".join(f"<script>{texts[name]}</script>" for name in _SCRIPTS)
+    html = (
+        texts["judge.html"]
+        .replace("/* judge.css */", texts["judge.css"])
+        .replace("/* document.css */", texts["document.css"])
+        .replace("{{ policy }}", f"default-src 'none'; style-src {document}; img-src data:")
+        .replace("<!-- scripts -->", scripts)
+    )
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(_hash(texts[name]) for name in _SCRIPTS)}",
+            f"style-src {_hash(texts['judge.css'])} {document}",
+            "img-src blob: data:",  # (data: for those that stand within an HTML document)
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        ]
+    )
+    return html, policy
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+class Guard:
+    """Turns away what does not come from the page itself, and says on every answer what browsers
+    may do with it."""
+
+    def __init__(self, app: Callable[..., Awaitable[None]], origins: Collection[str]) -> None:
+        self._app, self._origins = app, frozenset(origins)
+        self._hosts = frozenset(urlsplit(origin).netloc for origin in origins)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """As ASGI asks."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            await self._app(scope, receive, send)
+            return
+
+        async def sent(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                there = {name.lower() for name, _ in message["headers"]}
+                message["headers"] += [
+                    (name.lower().encode(), value.encode())
+                    for name, value in _HEADERS.items()
+                    if name.lower().encode() not in there
+                ]
+            await send(message)
+
+        wrong = self._wrong(scope)
+        if wrong is None:
+            await self._app(scope, receive, sent)
+        else:
+            await _answer({"error": wrong}, 403)(scope, receive, sent)
+
+    def _wrong(self, scope: Mapping[str, Any]) -> str | None:
+        headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        if len(headers.get("host", [])) != 1 or headers["host"][0].lower() not in self._hosts:
+            return "this is not the address of this campaign"
+        if any(origin not in self._origins for origin in headers.get("origin", [])):
+            return "another site has no business here"
+        within = "/api/" in scope["path"]
+        if within and any(
+            site not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])
+        ):
+            return "another site has no business here"
+        return None
+
+
+def _answer(told: Any, status: int = 200) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(told, status_code=status)
+
+
+def application(desks: Desks, origins: Collection[str]) -> Starlette:
+    """The application as ASGI servers run it.
+
+    ``origins`` are the addresses at which browsers find it, such as ``http://127.0.0.1:8321``.
+    """
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import Route
+
+    pages = _Pages(desks, secure=all(origin.startswith("https:") for origin in origins))
+    return Starlette(
+        routes=[
+            Route("/", pages.nothing),
+            Route("/a/{slug}/", pages.page),
+            Route("/a/{slug}/api/enter", pages.enter, methods=["POST"]),
+            Route("/a/{slug}/api/session", pages.session),
+            Route("/a/{slug}/api/queue", pages.queue),
+            Route("/a/{slug}/api/tasks", pages.tasks),
+            Route("/a/{slug}/api/list", pages.listed),
+            Route("/a/{slug}/api/image/{key}/{which:int}", pages.image),
+            Route("/a/{slug}/api/events", pages.events, methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, origins=origins)],
+    )
+
+
+class _RefusedError(Exception):
+    """An answer other than the one that was asked for."""
+
+    def __init__(self, status: int, error: str) -> None:
+        super().__init__(error)
+        self.status = status
+
+
+class _Pages:
+    """What stands behind each address."""
+
+    def __init__(self, desks: Desks, *, secure: bool) -> None:
+        self._desks, self._secure = desks, secure
+        self._html, self._policy = page()
+        self._cookie = f"calipers-{desks.id}"
+
+    async def nothing(self, request: Request) -> Response:
+        """What stands where no assessor is named."""
+        from starlette.responses import PlainTextResponse
+
+        return PlainTextResponse("Open the link that you were given.\n", 404)
+
+    async def page(self, request: Request) -> Response:
+        """The page; it has nothing in it that is secret."""
+        from starlette.responses import HTMLResponse
+
+        if request.path_params["slug"] not in self._desks.names:
+            return await self.nothing(request)
+        return HTMLResponse(self._html, headers={"Content-Security-Policy": self._policy})
+
+    async def enter(self, request: Request) -> Response:
+        """Take the token from a link, and give it back as a cookie that no script can read."""
+
+        async def entered() -> Response:
+            slug, told = request.path_params["slug"], await _body(request)
+            token = told.get("token")
+            if not isinstance(token, str) or not await _later(
+                self._desks.link_is_good, slug, token
+            ):
+                raise _RefusedError(403, "this link is not good, or no longer")
+            answer = _answer({"assessor": self._desks.names[slug]})
+            answer.set_cookie(
+                self._cookie,
+                token,
+                max_age=_DAYS * 86_400,
+                path=f"/a/{slug}/",
+                secure=self._secure,
+                httponly=True,
+                samesite="strict",
+            )
+            return answer
+
+        return await self._told(entered)
+
+    async def session(self, request: Request) -> Response:
+        """What a page needs to begin."""
+        return await self._read(request, self._desks.session, request.query_params.get("topic"))
+
+    async def queue(self, request: Request) -> Response:
+        """What comes next."""
+        return await self._read(request, self._desks.ahead, request.query_params.get("topic"))
+
+    async def tasks(self, request: Request) -> Response:
+        """Documents."""
+        keys = request.query_params.get("keys", "").split(",")
+        return await self._read(request, self._desks.tasks, keys)
+
+    async def listed(self, request: Request) -> Response:
+        """What was judged, and what was put aside."""
+        return await self._read(request, self._desks.listed)
+
+    async def image(self, request: Request) -> Response:
+        """An image."""
+        from starlette.responses import Response
+
+        async def shown() -> Response:
+            name = await self._name(request)
+            key, which = request.path_params["key"], request.path_params["which"]
+            found = await _later(self._desks.image, name, key, which)
+            if found is None:
+                raise _RefusedError(404, "there is no such image")
+            return Response(found[1], media_type=found[0])
+
+        return await self._told(shown)
+
+    async def events(self, request: Request) -> Response:
+        """Record what was done; the answer comes when it is on the disk."""
+
+        async def recorded() -> Response:
+            name, told = await self._name(request), await _body(request)
+            try:
+                made = await _later(
+                    self._desks.record, name, told, request.query_params.get("topic")
+                )
+            except Conflict as conflict:
+                stands = await _later(self._desks.standing, name, told.get("task"), conflict)
+                return _answer({"error": str(conflict), "current": stands}, 409)
+            return _answer(made)
+
+        return await self._told(recorded)
+
+    async def _read(self, request: Request, read: Callable[..., Any], *arguments: Any) -> Response:
+        async def answered() -> Response:
+            return _answer(await _later(read, await self._name(request), *arguments))
+
+        return await self._told(answered)
+
+    async def _name(self, request: Request) -> str:
+        """Who asks."""
+        slug = request.path_params["slug"]
+        token = request.cookies.get(self._cookie, "")
+        if not await _later(self._desks.link_is_good, slug, token):
+            raise _RefusedError(401, "open the link that you were given")
+        return self._desks.names[slug]
+
+    async def _told(self, answer: Callable[[], Awaitable[Response]]) -> Response:
+        """An answer, or why there is none."""
+        try:
+            return await answer()
+        except _RefusedError as refused:
+            return _answer({"error": str(refused)}, refused.status)
+        except BusyError as busy:
+            return _answer({"error": str(busy)}, 503)
+        except InputError as error:
+            return _answer({"error": str(error)}, 422)
+
+
+async def _later(function: Callable[..., Any], *arguments: Any) -> Any:
+    """In a thread, since SQLite waits for the disk."""
+    from starlette.concurrency import run_in_threadpool
+
+    return await run_in_threadpool(function, *arguments)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """The object in a request's body, which says that it is JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise _RefusedError(415, f"content type {shown(kind)}, expected application/json")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LARGEST:
+            raise _RefusedError(413, f"more than {_LARGEST} bytes")
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        told = None
+    if not isinstance(told, dict):
+        raise _RefusedError(400, "expected a JSON object")
+    return told
+
+
+# ----------------------------------------------------------------------------------------- serving
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens, or :class:`InputError` that says why there is none."""
+    made = None
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+        made.listen(128)
+    except OSError as error:
+        if made is not None:
+            made.close()
+        said = error.strerror or str(error)
+        raise InputError(f"{host}, port {port}: {said}; --port 0 takes one that is free") from None
+    return made
+
+
+def origins_of(host: str, port: int, url: str | None = None) -> list[str]:
+    """The addresses at which browsers find a server: the first is the one that links have."""
+    found = [url] if url else []
+    if host in ("127.0.0.1", "::1", "localhost"):
+        own = f"[{host}]" if ":" in host else host
+        names = dict.fromkeys((own, "127.0.0.1", "localhost"))
+        found += [f"http://{name}:{port}" for name in names]
+    elif not url:
+        found.append(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    return [_bare(origin) for origin in found]
+
+
+def _bare(origin: str) -> str:
+    """An origin as browsers write it: in lower case, without the usual port."""
+    parts = urlsplit(origin)
+    usual = {"http": ":80", "https": ":443"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{parts.netloc.lower().removesuffix(usual)}"
+
+
+def serve(desks: Desks, listener: socket.socket, origins: Iterable[str]) -> None:
+    """Serve until Ctrl-C; what is being recorded then is recorded."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        application(desks, list(origins)),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    with suppress(KeyboardInterrupt):  # uvicorn raises it once all is done
+        uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,507 @@
+"use strict";
+(() => {
+  const $ = (id) => document.getElementById(id);
+  const AHEAD = 64, KNOWN = 500;
+  let session, outbox;
+  let queue = [];            // keys of what comes next, as the server sees it
+  let trail = [], at = -1;   // keys of what was shown, and which of them is now
+  let acts = [];             // what can be undone: {id, task, kind, before}
+  let focus = null;          // the topic that was chosen
+  let since = 0, seen = 0, lastTopic = null, filling = false;
+  const tasks = new Map();   // what is known of each key
+  const handled = new Set(); // keys that were judged or put aside in this window
+
+  const now = () => trail[at] !== undefined ? tasks.get(trail[at]) : undefined;
+  const ready = () => $("desk").dataset.shown === trail[at] && now() !== undefined;
+  const topicOf = (task) => session.topics.find((topic) => topic.topic === task.topic);
+  const pairs = () => session.mode === "preferences";
+  const names = (task) => task.documents.map((doc) => doc.title || doc.document);
+  const quoted = (task) => names(task).map((name) => `“${name.length > 60 ? name.slice(0, 59) + "…" : name}”`).join(" and ");
+  const address = (path, more = {}) => {
+    const asked = new URLSearchParams(more);
+    if (focus !== null) asked.set("topic", focus);
+    return `api/${path}?${asked}`;
+  };
+  const uuid = () => crypto.randomUUID ? crypto.randomUUID()
+    : [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  async function get(path, more) {
+    const response = await fetch(address(path, more), { signal: AbortSignal.timeout(20000) });
+    const answer = await response.json();
+    if (!response.ok) throw Object.assign(new Error(answer.error), { status: response.status });
+    return answer;
+  }
+
+  /* ------------------------------------------------------------------------------------- judgments */
+
+  const choices = () => pairs()
+    ? [
+      { key: "1", grade: 1, says: "A is better" },
+      { key: "0", grade: 0, says: "Equally good" },
+      { key: "2", grade: -1, says: "B is better" },
+    ]
+    : session.grades.map(({ grade, says }) => ({ key: grade >= 0 && grade <= 9 ? String(grade) : null, grade, says }));
+  const says = (grade) => choices().find((choice) => choice.grade === grade)?.says ?? String(grade);
+  const said = (grade) => pairs() ? says(grade) : `${grade} · ${says(grade)}`;
+
+  /* What is done takes what is shown at this moment; only then comes the next. */
+  function judge(grade) {
+    if (!ready()) return;
+    const task = now(), before = task.current;
+    const event = act(pairs() ? "preference" : "grade", task, { grade, replaces: before?.id ?? null });
+    acts.push({ id: event.id, task: task.task, kind: event.kind, before });
+    task.current = { id: event.id, grade };
+    handled.add(task.task);
+    tell(`${quoted(task)}: ${said(grade)}`);
+    onward();
+  }
+
+  function skip() {
+    if (!ready()) return;
+    const task = now();
+    if (!task.current && !task.skipped) {
+      const event = act("skip", task, {});
+      acts.push({ id: event.id, task: task.task, kind: "skip", before: null });
+      task.skipped = true;
+      tell(`${quoted(task)}: put aside`);
+    }
+    handled.add(task.task);
+    onward();
+  }
+
+  function undo() {
+    const last = acts.pop();
+    if (!last) return tell("There is nothing to undo");
+    act("undo", { task: last.task }, { replaces: last.id });
+    handled.delete(last.task);
+    const task = tasks.get(last.task);
+    if (task) {
+      if (last.kind === "skip") task.skipped = false;
+      else task.current = last.before;
+      tell(`${quoted(task)}: undone`);
+    }
+    visit(last.task);
+  }
+
+  function act(kind, task, more) {
+    const seconds = kind === "note" || kind === "undo" ? null : Math.round(10 * elapsed()) / 10000;
+    const event = { id: uuid(), task: task.task, kind, seconds, ...more };
+    outbox.add(event);
+    return event;
+  }
+
+  /* What the server says of an event. */
+  function answered(event, status, answer) {
+    const task = tasks.get(event.task);
+    const later = outbox.waiting.some((each) => each.task === event.task);
+    if (status === 200) {
+      queue = answer.queue;
+      session.progress = answer.progress;
+      const topic = session.topics.find((each) => each.topic === answer.topic.topic);
+      if (topic) topic.progress = answer.topic.progress;
+      if (task && !later && event.kind === "undo") task.current = answer.current;
+    } else {
+      acts = acts.filter((each) => each.id !== event.id);
+      if (status === 409) conflict(event, task, answer);
+      else notice(`This could not be saved: ${answer?.error ?? status}`);
+      if (!later && !task?.current) handled.delete(event.task);
+    }
+    progress();
+    fill();
+  }
+
+  function conflict(event, task, answer) {
+    if (task && answer.current !== undefined) task.current = answer.current;
+    if (trail[at] === event.task) show();
+    const what = task ? quoted(task) : "This document";
+    if (event.kind === "undo") return notice(`${what} was judged anew in another window; nothing was undone.`);
+    if (answer.current?.grade === event.grade) return; // which comes to the same
+    const stands = answer.current
+      ? `was judged “${said(answer.current.grade)}” in another window at ${new Date(answer.current.time).toLocaleTimeString()}`
+      : "was taken back in another window";
+    notice(`${what} ${stands}. Your “${said(event.grade)}” was not saved.`, `Save “${said(event.grade)}”`, () => {
+      if (!task) return;
+      const again = act(event.kind, task, { grade: event.grade, replaces: task.current?.id ?? null });
+      acts.push({ id: again.id, task: task.task, kind: event.kind, before: task.current });
+      task.current = { id: again.id, grade: event.grade };
+      if (trail[at] === task.task) show();
+    }, answer.current ? `Keep “${said(answer.current.grade)}”` : "Leave it");
+  }
+
+  /* --------------------------------------------------------------------------------- where one goes */
+
+  const next = () => queue.find((key) => !handled.has(key) && key !== trail[trail.length - 1]);
+
+  /* To the next that nothing was done about: of those that were shown, else of those that were not. */
+  function onward() {
+    do at += 1; while (at < trail.length && handled.has(trail[at]));
+    if (at >= trail.length) {
+      at = trail.length;
+      const key = next();
+      if (key !== undefined) trail.push(key); // else it is the end, or more is to come
+    }
+    show();
+    fill();
+  }
+
+  function back() {
+    if (at <= 0) return tell("There is nothing before this");
+    at -= 1;
+    show();
+    fill();
+  }
+
+  /* Show one that was shown, or was put aside; what is shown now comes after it. */
+  function visit(key) {
+    const before = trail.lastIndexOf(key);
+    if (before >= 0) at = before;
+    else {
+      at = Math.min(Math.max(at, 0), trail.length);
+      trail.splice(at, 0, key);
+    }
+    show();
+    fill();
+  }
+
+  async function choose(topic) {
+    focus = topic;
+    const here = trail[at];
+    if (here !== undefined && at === trail.length - 1 && !handled.has(here) && !tasks.get(here)?.current) trail.pop();
+    at = trail.length;
+    blank("Loading …");
+    try {
+      ({ queue, progress: session.progress } = await get("queue"));
+    } catch (error) { return failed(error); }
+    at = trail.length - 1;
+    onward();
+  }
+
+  /* Fetch what comes next before it is asked for. */
+  async function fill() {
+    if (filling) return;
+    filling = true;
+    try {
+      for (;;) {
+        const wanted = [...new Set([trail[at], trail[at - 1], ...queue])].filter((key) => key !== undefined && !tasks.has(key) && (key === trail[at] || !handled.has(key)));
+        if (!wanted.length) break;
+        for (const task of await get("tasks", { keys: wanted.slice(0, 16).join(",") })) await know(task);
+        if (at >= trail.length && next() !== undefined) onwardSoon();
+        else if (!ready()) show();
+      }
+      if (at >= trail.length) next() !== undefined ? onwardSoon() : show();
+    } catch (error) { failed(error); setTimeout(fill, 2000); } finally { filling = false; }
+  }
+
+  function onwardSoon() { at = trail.length - 1; onward(); }
+
+  async function know(task) {
+    await Promise.all(task.documents.map(async (doc, which) => {
+      if (!doc.media?.startsWith("image/")) return;
+      const response = await fetch(address(`image/${task.task}/${which}`));
+      if (response.ok) doc.address = URL.createObjectURL(await response.blob());
+    }));
+    const waiting = outbox.waiting.filter((event) => event.task === task.task && event.kind !== "note");
+    for (const event of waiting) { // told before this window was opened, and not yet known there
+      if (event.kind === "skip") task.skipped = true;
+      else if (event.kind !== "undo") task.current = { id: event.id, grade: event.grade };
+      else if (event.replaces === task.current?.id) task.current = null;
+    }
+    tasks.set(task.task, task);
+    for (const [key, old] of tasks) {
+      if (tasks.size <= KNOWN) break;
+      if (key === trail[at] || queue.includes(key)) continue;
+      for (const doc of old.documents) if (doc.address) URL.revokeObjectURL(doc.address);
+      tasks.delete(key);
+    }
+  }
+
+  /* ---------------------------------------------------------------------------------- what is shown */
+
+  function blank(text) {
+    $("desk").dataset.shown = "";
+    $("documents").replaceChildren(made("p", { class: "waiting" }, text));
+  }
+
+  function show() {
+    const task = now(), ended = at >= trail.length;
+    $("end").hidden = true;
+    $("documents").hidden = false;
+    if (task === undefined) {
+      blank(ended && outbox.waiting.length ? "Saving …" : "Loading …");
+      if (ended && !outbox.waiting.length && next() === undefined) finish();
+    } else {
+      const held = $("documents").contains(document.activeElement), topic = topicOf(task);
+      if (task.task !== $("desk").dataset.shown) { since = performance.now(); seen = 0; }
+      $("desk").dataset.shown = task.task;
+      const sides = task.documents.length > 1 ? ["A", "B"] : [null];
+      const cards = task.documents.map((doc, which) => shown(doc, topic.terms, sides[which], which ? "" : task.note));
+      $("documents").replaceChildren(...cards);
+      const fresh = about(topic);
+      cards.forEach(begin);
+      if (scrollY > 0) scrollTo({ top: fresh ? 0 : $("documents").getBoundingClientRect().top + scrollY - 12 });
+      if (held) cards[0].querySelector(".text, iframe").focus({ preventScroll: true });
+    }
+    for (const button of $("grades").children) {
+      const chosen = task?.current && String(task.current.grade) === button.dataset.grade;
+      button.setAttribute("aria-pressed", chosen ? "true" : "false");
+      button.disabled = task === undefined;
+    }
+    progress();
+  }
+
+  function about(topic) {
+    if (lastTopic === topic.topic) { $("fresh").hidden = true; return false; }
+    $("fresh").hidden = lastTopic === null || session.topics.length < 2;
+    if (!$("fresh").hidden) tell(`New topic: ${topic.title}`);
+    lastTopic = topic.topic;
+    for (const part of ["description", "narrative"]) $(part).replaceChildren(marked(topic[part], []));
+    $("topic-title").textContent = topic.title;
+    $("description").hidden = !topic.description || topic.description === topic.title;
+    $("more").hidden = !topic.narrative;
+    $("keywords").textContent = topic.keywords ? `Keywords: ${topic.keywords}` : "";
+    $("topics").value = topic.topic;
+    $("topic").scrollTop = 0;
+    return true;
+  }
+
+  function progress() {
+    const saved = session.progress;
+    const done = saved.done, all = done + saved.left + saved.skipped;
+    const left = saved.left + saved.skipped;
+    const parts = [pairs() && left ? `${done} judged, at most ${left} to go` : `${done} of ${all} judged`];
+    if (saved.skipped) parts.push(`${saved.skipped} put aside`);
+    if (saved.seconds !== null && left) parts.push(duration(saved.seconds));
+    $("progress").textContent = parts.join(" · ");
+    $("bar").setAttribute("aria-valuemax", all);
+    $("bar").setAttribute("aria-valuenow", done);
+    $("bar").firstElementChild.style.transform = `scaleX(${all ? done / all : 1})`;
+    for (const option of $("topics").options) {
+      const topic = session.topics.find((each) => each.topic === option.value);
+      const { done: had, left: more, skipped } = topic.progress;
+      option.textContent = `${topic.title} (${more + skipped ? `${had} of ${had + more + skipped}` : "done"})`;
+    }
+  }
+
+  function duration(seconds) {
+    const minutes = Math.round(seconds / 60);
+    if (minutes < 1) return "less than a minute left";
+    if (minutes < 60) return `about ${minutes} min left`;
+    const hours = Math.floor(minutes / 60), rest = minutes % 60;
+    return `about ${hours} h${rest ? ` ${rest} min` : ""} left`;
+  }
+
+  function finish() {
+    const { done, left, skipped } = session.progress;
+    $("documents").hidden = true;
+    $("end").hidden = false;
+    const none = done + left + skipped === 0;
+    $("end-title").textContent = none ? "Nothing to judge" : skipped ? "Almost done" : "All done, thank you";
+    $("end-text").textContent = none ? "Nothing is pooled of your topics."
+      : `You judged ${done}.` + (skipped ? ` ${skipped} you put aside.` : " Everything is saved.");
+    $("end-aside").hidden = !skipped;
+    $("end-list").hidden = !done;
+    if (document.activeElement === document.body) $("end").focus();
+  }
+
+  const tell = (text) => { $("last").textContent = text; };
+
+  function notice(text, yes, does, no = "Close") {
+    const box = made("div", { class: "notice" }, made("p", {}, text));
+    const button = (label, main, then) => {
+      const one = made("button", { type: "button", class: main }, label);
+      one.addEventListener("click", () => { box.remove(); then?.(); });
+      box.append(one);
+    };
+    if (yes) button(yes, "main", does);
+    button(no, null);
+    $("notices").append(box);
+  }
+
+  function saved(state, waiting) {
+    const many = waiting > 1 ? ` ${waiting}` : "";
+    const text = {
+      saved: "Saved", saving: `Saving${many} …`, waiting: `Not saved yet: ${waiting}`, locked: `Not saved: ${waiting}`,
+    }[state];
+    $("saved").dataset.state = state;
+    $("saved-text").textContent = text;
+    $("saved").title = state === "waiting" ? "The server cannot be reached. What you judge is kept in this browser and saved as soon as it can be."
+      : state === "locked" ? "Open your link once more in this browser; then all is saved." : "";
+  }
+
+  function failed(error) {
+    if (error.status === 401 || error.status === 403) closed(error.status);
+    else if (!ready()) blank("The server cannot be reached; trying again …");
+  }
+
+  function closed() {
+    if (session) return saved("locked", outbox.waiting.length);
+    $("closed").hidden = false;
+    $("closed-text").textContent = "This page needs the link that you were given: it tells who judges. Open it once in this browser; if it is lost or no longer good, ask for a new one.";
+  }
+
+  /* -------------------------------------------------------------------------------------- dialogs */
+
+  function note() {
+    if (!ready()) return;
+    const task = now(), dialog = $("note");
+    $("note-of").textContent = quoted(task);
+    $("note-text").value = task.note;
+    dialog.returnValue = "";
+    dialog.onclose = () => {
+      const text = $("note-text").value.trim();
+      if (dialog.returnValue !== "save" || text === task.note) return;
+      act("note", task, { note: text });
+      task.note = text;
+      tell(`${quoted(task)}: ${text ? "note saved" : "note taken away"}`);
+      if (trail[at] === task.task) show();
+    };
+    dialog.showModal();
+    $("note-text").focus();
+  }
+
+  async function list() {
+    let found;
+    try { found = await get("list"); } catch { return tell("The list is on the server, which cannot be reached"); }
+    const group = (title, lines) => lines.length ? [made("h3", {}, `${title} (${lines.length})`), made("ul", {}, ...lines.map((line) => {
+      const topic = session.topics.find((each) => each.topic === line.topic);
+      const button = made("button", { type: "button" },
+        made("span", {}, line.titles.join(" and ")),
+        made("span", {}, line.grade === null ? "" : said(line.grade)),
+        made("span", { class: "of" }, [topic?.title, line.note && `note: ${line.note}`].filter(Boolean).join(" · ")));
+      button.addEventListener("click", () => { $("list").close(); tasks.delete(line.task); visit(line.task); });
+      return made("li", {}, button);
+    }))] : [];
+    const parts = [...group("Put aside", found.aside), ...group("Judged", found.judged)];
+    $("listed").replaceChildren(...(parts.length ? parts : [made("p", {}, "Nothing yet.")]));
+    $("list").showModal();
+  }
+
+  async function aside() {
+    let found;
+    try { found = await get("list"); } catch (error) { return failed(error); }
+    at = trail.length - 1;
+    for (const { task } of found.aside) {
+      trail.push(task);
+      handled.delete(task);
+      tasks.delete(task);
+    }
+    onward();
+  }
+
+  function help() { $("help").showModal(); }
+
+  /* ------------------------------------------------------------------------------------------ keys */
+
+  const KEYS = { u: undo, s: skip, n: note, b: back, l: list, "?": help, f: () => document.querySelector(".jump")?.click() };
+
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.target.closest?.("input, textarea, select, dialog") || document.querySelector("dialog[open]")) return;
+    if (!$("keys").checked || $("desk").hidden) return;
+    const choice = choices().find((each) => each.key === event.key);
+    const does = choice ? () => judge(choice.grade) : KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
+    if (!does) return scroll(event);
+    event.preventDefault();
+    if (!event.repeat) does(); // a key that is held down judges once
+  }
+
+  /* The keys that scroll do so with the document wherever nothing else has the focus. */
+  function scroll(event) {
+    const pane = document.querySelector(".document .text");
+    if (document.activeElement !== document.body || !pane || getComputedStyle(pane).overflowY !== "auto") return;
+    const page = 0.9 * pane.clientHeight, end = pane.scrollHeight;
+    const by = { ArrowDown: 48, ArrowUp: -48, PageDown: page, PageUp: -page, " ": event.shiftKey ? -page : page, Home: -end, End: end }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    pane.scrollBy({ top: by });
+  }
+
+  /* Keys pressed within a frame stay there: a click brings them back, the Tab key may go in and out. */
+  let tabbed = 0;
+  function kept() {
+    setTimeout(() => {
+      if (document.activeElement?.tagName !== "IFRAME") return;
+      if (performance.now() - tabbed > 500) { document.activeElement.blur(); window.focus(); }
+      else tell("The keys scroll the document now; press Tab to judge again");
+    });
+  }
+
+  const elapsed = () => seen + (document.hidden ? 0 : performance.now() - since);
+
+  /* ----------------------------------------------------------------------------------------- begin */
+
+  function set() {
+    document.title = `${session.campaign}: judging`;
+    $("campaign").textContent = session.campaign;
+    $("assessor").textContent = session.assessor;
+    $("desk").classList.toggle("pairs", pairs());
+    $("topics").replaceChildren(...session.topics.map((topic) => made("option", { value: topic.topic }, topic.title)));
+    $("grades").replaceChildren(...choices().map(({ key, grade, says: text }) => {
+      const button = made("button", { type: "button", "data-grade": grade, "aria-pressed": "false", "aria-keyshortcuts": key }, key === null ? null : made("kbd", {}, key), text);
+      button.addEventListener("click", () => judge(grade));
+      return button;
+    }));
+    $("help-how").textContent = pairs()
+      ? "Read what the topic asks for, then both documents, and say which of them answers it better."
+      : "Read what the topic asks for, then the document, and say how relevant it is. A grade saves and goes on.";
+    const keys = [...choices().filter((each) => each.key !== null).map(({ key, says: text }) => [key, text]),
+      ["u", "undo the last judgment"], ["s", "put it aside; you come back to it later"], ["n", "write a note"],
+      ["b", "go back to the one before"], ["l", "list what you judged and put aside"], ["f", "long text: best passage, or the start"], ["?", "this help"]];
+    $("help-keys").replaceChildren(...keys.flatMap(([key, text]) => [made("dt", {}, made("kbd", {}, key)), made("dd", {}, text)]));
+  }
+
+  async function begun() {
+    const token = location.hash.slice(1);
+    if (token) {
+      history.replaceState(null, "", location.pathname);
+      const response = await fetch("api/enter", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) });
+      if (!response.ok) return closed();
+    }
+    session = await get("session");
+    queue = session.queue;
+    acts = session.acts;
+    trail = [...new Set(acts.map((each) => each.task).reverse())].reverse();
+    trail.forEach((key) => handled.add(key));
+    set();
+    outbox = new Outbox(`calipers ${session.id} ${session.assessor} `, () => address("events"), answered, saved);
+    for (const event of outbox.waiting) {
+      if (event.kind === "undo") { handled.delete(event.task); acts = acts.filter((each) => each.id !== event.replaces); }
+      else if (event.kind !== "note") {
+        handled.add(event.task);
+        if (!acts.some((each) => each.id === event.id)) acts.push({ id: event.id, task: event.task, kind: event.kind, before: null });
+      }
+    }
+    at = trail.length - 1;
+    $("more").open = !matchMedia("(max-width: 54rem)").matches;
+    $("desk").hidden = false;
+    onward();
+  }
+
+  async function start() {
+    try { await begun(); } catch (error) {
+      if (error.status === 401 || error.status === 403) return closed();
+      $("closed").hidden = false;
+      $("closed-title").textContent = "The server cannot be reached";
+      $("closed-text").textContent = "Trying again …";
+      setTimeout(() => { $("closed").hidden = true; $("closed-title").textContent = "Open your link"; start(); }, 1500);
+    }
+  }
+
+  try { $("keys").checked = localStorage.getItem("calipers keys") !== "off"; } catch { /* then as usual */ }
+  $("keys").addEventListener("change", () => { try { localStorage.setItem("calipers keys", $("keys").checked ? "on" : "off"); } catch { /* for now */ } });
+  $("topics").addEventListener("change", () => { choose($("topics").value); $("topics").blur(); });
+  $("end-aside").addEventListener("click", aside);
+  $("end-list").addEventListener("click", list);
+  $("note-text").addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("note").close("save");
+  });
+  for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", KEYS[{ undo: "u", skip: "s", note: "n", back: "b", list: "l", help: "?" }[button.dataset.act]]);
+  addEventListener("keydown", (event) => { if (event.key === "Tab") tabbed = performance.now(); pressed(event); });
+  addEventListener("blur", kept);
+  addEventListener("hashchange", () => { if (location.hash.length > 1) location.reload(); });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) seen += performance.now() - since;
+    else since = performance.now();
+  });
+  start();
+})();

@@ -1,0 +1,187 @@
+"""``calipers campaign judge``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import preset, stacked, switch, text, texts
+from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.campaign.judging import Settings
+    from calipers.campaign.store import Campaign
+
+#: What is judged, and in what order; kept in the campaign.
+_SHOWN = stacked(
+    text(
+        "--order",
+        "ORDER",
+        "random (each assessor another order) or pool (that of the pooling method).  [default: as "
+        "before; random at first]",
+        type=click.Choice(["random", "pool"]),
+    ),
+    text(
+        "--seed",
+        "N",
+        "Fixes the random order.  [default: as before; 0 at first]",
+        type=click.IntRange(0, 2**63 - 1),
+    ),
+    text(
+        "--repeats",
+        "SHARE",
+        "Share of documents that are shown a second time, unannounced, which says how far "
+        "assessors agree with themselves.  [default: as before; 0.05 at first]",
+        type=click.FloatRange(0, 1),
+    ),
+    click.option(
+        "--preferences/--grades",
+        default=None,
+        help="Two documents side by side: which is better? Or one by one, for a grade.  [default: "
+        "as before; grades at first]",
+    ),
+    text(
+        "--among",
+        "GRADE",
+        "With --preferences: only documents that the assessor graded so or higher.",
+        type=int,
+    ),
+)
+
+_SERVED = stacked(
+    preset(
+        "--port",
+        8321,
+        "Port of the page; 0 takes any that is free. Keep it: what a browser could not save yet "
+        "waits for this address.",
+        type=click.IntRange(0, 65535),
+    ),
+    preset("--host", "127.0.0.1", "Address to listen at; the page is reached there alone."),
+    text("--url", "URL", "The address at which others reach the page, such as https://judge.org."),
+    switch("--new-links", "End all links that were given out before."),
+    switch("--open opens", "Open the first link in the browser."),
+)
+
+
+@click.command("judge", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@texts(
+    "-a --assessor assessors",
+    "NAME",
+    "Who judges; repeatable. Somebody new is added, and judges all topics, unless topics are "
+    "assigned.  [default: every person of the campaign]",
+)
+@_SHOWN
+@_SERVED
+def command(
+    file: str,
+    assessors: tuple[str, ...],
+    port: int,
+    host: str,
+    url: str | None,
+    new_links: bool,
+    opens: bool,
+    **how: Any,
+) -> None:
+    """Serve the page on which assessors judge what FILE.campaign has pooled.
+
+    Each assessor gets a link with a secret of their own: whoever opens it judges in that name. The
+    page is served to this computer alone, unless --host says otherwise. Ctrl-C stops it; judging
+    goes on later where it was, with the same links. What the page calls saved is on the disk.
+
+    On the page the keys 0 to 3 (or as many grades as there are) judge, save and go on; u takes the
+    last judgment back, s puts a document aside, n writes a note, b goes back, ? helps.
+
+    \b
+    Examples:
+      calipers campaign judge digits.campaign --assessor ann --assessor ben
+      calipers campaign judge digits.campaign --assessor ann --preferences --among 2
+    """
+    from calipers.campaign.desks import Desks
+    from calipers.campaign.links import keep_settings, new_token, settings_of, slug_of
+    from calipers.campaign.server import check_installed, listening, origins_of, serve
+    from calipers.campaign.store import Campaign
+
+    check_installed()
+    _check_address(host, url)
+    with Campaign.open(file) as campaign:
+        names = _who(campaign, assessors)
+        settings = _changed(settings_of(campaign), how)
+        listener = listening(host, port)
+        origins = origins_of(host, listener.getsockname()[1], url)
+        keep_settings(campaign, settings)
+        tokens = {name: new_token(campaign, name, alone=new_links) for name in names}
+        desks = Desks(campaign, names, settings)
+        say(f"{campaign.about.name}: {desks.summary()}")
+        links = [f"{origins[0]}/a/{slug_of(name)}/#{token}" for name, token in tokens.items()]
+        for name, link in zip(names, links, strict=True):
+            click.echo(f"{name}\t{link}")
+        if any(o.startswith("http:") and not _is_here(o) for o in origins):
+            say("note: links and judgments cross the network as plain text; HTTPS needs a proxy")
+        say("Give each assessor their own link. Ctrl-C stops; judging goes on where it was.")
+        if opens:
+            click.launch(links[0])
+        before = desks.recorded
+        serve(desks, listener, origins)
+        say(f"stopped; {desks.recorded - before} events recorded in {file}")
+
+
+def _check_address(host: str, url: str | None) -> None:
+    """That it is known how browsers reach the page."""
+    if url is None and host in ("", "0.0.0.0", "::"):
+        raise click.UsageError(f"--host {host}: say with --url under which address others reach it")
+    parts = urlsplit(url or "http://localhost")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+        raise click.UsageError(f"--url {url!r}: expected an address such as https://judge.org")
+
+
+def _is_here(origin: str) -> bool:
+    return origin.startswith(("http://127.0.0.1", "http://localhost", "http://[::1]"))
+
+
+def _changed(settings: Settings, how: dict[str, Any]) -> Settings:
+    """The settings with what the command line says."""
+    preferences, among = how.pop("preferences"), how.pop("among")
+    changes = {name: value for name, value in how.items() if value is not None}
+    if preferences is not None:
+        changes["mode"] = "preferences" if preferences else "grades"
+    if among is not None:
+        changes["least"] = among
+    changed = replace(settings, **changes)
+    if among is not None and changed.mode != "preferences":
+        raise click.UsageError("--among goes with --preferences")
+    return changed
+
+
+def _who(campaign: Campaign, asked: tuple[str, ...]) -> list[str]:
+    """The assessors who are to judge; new ones are added."""
+    from calipers.campaign.records import Assessor
+    from calipers.data.errors import InputError, did_you_mean
+
+    known = campaign.assessors()
+    names = list(dict.fromkeys(asked)) or [
+        name for name, of in known.items() if (of.kind, of.role) == ("person", "assessor")
+    ]
+    if not names:
+        raise click.UsageError("the campaign has no assessors yet: say who with --assessor NAME")
+    for name in names:
+        of = known.get(name)
+        if of is None:
+            if campaign.assignments():
+                raise InputError(
+                    f"assessor {name!r} has no topics, which are assigned here; "
+                    f"{did_you_mean(name, known)}"
+                )
+            campaign.add_assessor(Assessor(name))
+        elif of.kind == "program":
+            raise InputError(f"assessor {name!r} is a program, whose judgments are imported")
+        elif of.role == "adjudicator":
+            raise InputError(
+                f"assessor {name!r} is an adjudicator, who sees what others said: "
+                "calipers campaign adjudicate"
+            )
+    return names
