@@ -148,9 +148,12 @@ def counted(topic: Topic, note: str) -> int:
 
 
 def ranked(scores: Floats, documents: list[str]) -> list[tuple[str, float]]:
-    """The first documents and their scores; those of no score at all are not retrieved."""
+    """The first documents and their scores; those of no score at all are not retrieved.
+
+    Equal scores stand in descending order of ids, as trec_eval has it.
+    """
     rounded = np.round(scores, 4)
-    order = np.argsort(-rounded, kind="stable")[:RUN_DEPTH]
+    order = np.argsort(rounded, kind="stable")[::-1][:RUN_DEPTH]
     return [(documents[at], float(rounded[at])) for at in order if rounded[at] > 0]
 
 
