@@ -352,7 +352,7 @@ def test_clusters_cover_where_rows_do_not() -> None:
     big = clustered(40_000, 10, 99)
     true = [e.value for e in evaluated(big, measures=measures, interval="none")]
     inside: dict[str, list[list[bool]]] = {"rows": [], "bootstrap": [], "analytic": []}
-    for seed in range(250):
+    for seed in range(160):
         rows = clustered(60, 10, 1000 + seed)
         by = {
             "bootstrap": evaluated(rows, measures=measures, resamples=400),
@@ -366,9 +366,9 @@ def test_clusters_cover_where_rows_do_not() -> None:
             inside[kind].append([e.low <= t <= e.high for e, t in zip(ev, true, strict=True)])
     coverage = {kind: np.mean(hits, axis=0) for kind, hits in inside.items()}
     assert (coverage["rows"] < 0.85).all(), coverage
-    # Three standard errors of 250 trials are 4.1%; the bootstrap of 60 clusters lacks 1 or 2%.
-    assert ((coverage["bootstrap"] > 0.9) & (coverage["bootstrap"] < 0.99)).all(), coverage
-    assert ((coverage["analytic"] > 0.909) & (coverage["analytic"] < 0.991)).all(), coverage
+    # Three standard errors of 160 trials are 5.2%; the bootstrap of 60 clusters lacks 1 or 2%.
+    assert ((coverage["bootstrap"] > 0.89) & (coverage["bootstrap"] < 0.99)).all(), coverage
+    assert ((coverage["analytic"] > 0.898) & (coverage["analytic"] < 0.999)).all(), coverage
 
 
 def test_an_average_of_aucs_is_corrected_once_for_its_clusters() -> None:

@@ -67,11 +67,11 @@ def misses(coverage: Any, world: Any, simulations: int) -> dict[str, str]:
 
 #: Worlds by name, and how many simulations take two seconds or so.
 WORLDS = [
-    ("labels: moderate, 200 rows, 50% positive", 400),
-    ("labels: nearly perfect, 100 rows, 30% positive", 300),
-    ("classes: 3 classes, rarest 10%, 200 rows", 300),
-    ("areas: binormal, AUC 0.76, 100 + 100 rows", 400),
-    ("areas: 5 ratings, AUC 0.76 before, 20 + 180 rows", 500),
+    ("labels: moderate, 200 rows, 50% positive", 150),
+    ("labels: nearly perfect, 100 rows, 30% positive", 150),
+    ("classes: 3 classes, rarest 10%, 200 rows", 100),
+    ("areas: binormal, AUC 0.76, 100 + 100 rows", 250),
+    ("areas: 5 ratings, AUC 0.76 before, 20 + 180 rows", 250),
     ("probabilities: calibrated, 300 rows, 41% positive", 120),
     ("numbers: residuals normal, 100 rows", 500),
     ("numbers: residuals t with 5 degrees of freedom, 300 rows", 500),

@@ -227,10 +227,10 @@ def test_the_error_is_the_spread_of_samples(name: str, decimals: int | None) -> 
 
 
 def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
-    """1,000 samples of 400 rows and two systems that are equally good, correlated, tied in part."""
+    """500 samples of 400 rows and two systems that are equally good, correlated, tied in part."""
     generator = np.random.default_rng(5)
     rejected = 0
-    for _ in range(1000):
+    for _ in range(500):
         truth = generator.random(400) < 0.3
         common = truth + generator.normal(0, 0.7, 400)
         scores = [np.round(common + generator.normal(0, 0.7, 400), 1) for _ in range(2)]
@@ -238,7 +238,7 @@ def test_a_paired_test_of_two_average_precisions_keeps_its_level() -> None:
         values = [average_precision_score(truth, s) for s in scores]
         test = paired.normal(values[0] - values[1], class_error(moved[0] - moved[1], truth), "x")
         rejected += test.p < 0.05
-    assert 0.03 <= rejected / 1000 <= 0.07  # three standard errors about 0.05
+    assert 0.021 <= rejected / 500 <= 0.079  # three standard errors about 0.05
 
 
 def test_clustered_rows_vary_as_their_clusters_do() -> None:
