@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from coverage_found import BAND, MOST_FALSE, found, speaks
-
-_INK = "#666666"  # seen on white and on black
+from pictures import base
 
 
 def pictures(result: Mapping[str, Any], kinds: Mapping[str, tuple[str, str]]) -> dict[str, str]:
@@ -55,17 +54,6 @@ def pictures(result: Mapping[str, Any], kinds: Mapping[str, tuple[str, str]]) ->
     return {name: str(vl_convert.vegalite_to_svg(spec)) for name, spec in specs.items()}
 
 
-def _base(**parts: Any) -> dict[str, Any]:
-    axis = {"labelColor": _INK, "titleColor": _INK, "gridOpacity": 0.2, "titleFontWeight": "normal"}
-    axis |= {"domain": False, "ticks": False, "labelLimit": 300, "labelFontSize": 12}
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "background": None,
-        "config": {"axis": axis, "legend": {"labelColor": _INK, "titleColor": _INK}},
-        **parts,
-    }
-
-
 def _strips(
     points: Sequence[tuple[str, float]],
     title: str,
@@ -86,7 +74,7 @@ def _strips(
     colour["scale"] = {"domain": [False, True], "range": ["#0072B2", "#D55E00"]}
     rule = {"data": {"values": [{"a": 100 * band[0], "b": 100 * band[1]}]}}
     ends = {"x": {"field": "a", "type": "quantitative", "scale": scale}, "x2": {"field": "b"}}
-    return _base(
+    return base(
         width=420,
         height={"step": 22},
         layer=[
@@ -117,7 +105,7 @@ def _curves(points: Sequence[tuple[float, str, float]]) -> dict[str, Any]:
     by["scale"] = {"domain": ways, "range": colours[: len(ways)]}
     band = {"data": {"values": [{"a": 100 * BAND[0], "b": 100 * BAND[1]}]}}
     ends = {"y": {"field": "a", "type": "quantitative", "scale": scale}, "y2": {"field": "b"}}
-    return _base(
+    return base(
         width=420,
         height=240,
         layer=[

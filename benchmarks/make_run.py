@@ -10,6 +10,9 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
+
+Passages = npt.NDArray[np.int32]
 
 PASSAGES = 8_841_823
 JUDGMENTS_PER_TOPIC = 7_417 / 6_980
@@ -18,23 +21,25 @@ SHARE_FOUND = 0.87  # of the judged passages stand in the run
 
 def write_run(
     path: Path, topics: list[int], depth: int, rng: np.random.Generator
-) -> list[list[int]]:
+) -> list[Passages]:
     """Write a run of ``depth`` passages a topic; returns the passages of every topic."""
     ranking = []
     with path.open("w", encoding="ascii") as file:
         for topic in topics:
-            passages = rng.choice(PASSAGES, size=depth, replace=False, shuffle=True).tolist()
+            passages = rng.choice(PASSAGES, size=depth, replace=False, shuffle=True)
             scores = np.sort(rng.gamma(20.0, 0.9, size=depth))[::-1].tolist()
             file.writelines(
                 f"{topic} Q0 {passage} {rank} {score:.6f} made\n"
-                for rank, (passage, score) in enumerate(zip(passages, scores, strict=True), start=1)
+                for rank, (passage, score) in enumerate(
+                    zip(passages.tolist(), scores, strict=True), start=1
+                )
             )
-            ranking.append(passages)
+            ranking.append(passages.astype(np.int32))
     return ranking
 
 
 def write_qrels(
-    path: Path, topics: list[int], ranking: list[list[int]], rng: np.random.Generator
+    path: Path, topics: list[int], ranking: list[Passages], rng: np.random.Generator
 ) -> None:
     """Write one judgment a topic, and one more for some of them."""
     more = set(

@@ -1,36 +1,36 @@
 """Calipers against its peers, in one run: time, processor time, memory, and what is installed.
 
-    pip install . numpy scikit-learn scipy pytrec-eval-terrier ir_measures ranx ydf duckdb polars
-    python benchmarks/suite.py --quick               # a tenth of the data, to see that it works
-    python benchmarks/suite.py --keep                # half an hour, a file of 1.5 GB
+    pip install . packaging scikit-learn pytrec-eval-terrier ir_measures ranx ydf duckdb polars
+    python benchmarks/suite.py --quick               # a tenth of the data, once, to see that it works
+    python benchmarks/suite.py --keep                # some twenty minutes, a file of 1.5 GB
     python benchmarks/suite.py --keep --only auc ap  # measures these anew, and keeps the others
     python benchmarks/suite.py --page                # docs/benchmarks.md and the README's table
 
 Each tool works in a process of its own, and the tools of a row take turns, as often as asked
-(`--times`). Values have to agree. `suite.json` keeps the time of every repetition; tables show
-medians. This process imports nothing big: Linux counts its peak to that of a process it starts.
+(`--times`). Values have to agree. `suite.json` keeps the figures of every repetition, and what share
+of the processors other processes had meanwhile. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import math
-import os
 import platform
-import re
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import suite_page
-from suite_processes import HEAD, MAKE_TABLE, WHOLES, Whole
+import tables
+from measured import digits, last_line, machine, process, python, written
+from peers import CALLS, WHOLES
+from peers.row import Call, Whole
 
 HERE = Path(__file__).parent
 KEPT = HERE / "suite.json"
@@ -48,10 +48,22 @@ DISTRIBUTIONS = {
     "DuckDB by hand": "duckdb",
     "Polars by hand": "polars",
 }
-#: Distributions whose size is told. Peers of the same kind of work; not those that read tables.
+#: Distributions whose size is told: peers of the same kind of work, not those that read tables.
 SIZES = ("calipers", "scikit-learn", "pytrec_eval-terrier", "ir_measures", "ranx", "ydf")
 
-#: What a distribution and all that it requires take, and the wheel alone.
+#: A call in a process. Of this folder only the peers are seen, as numba would import coverage.py.
+CALL = f"""
+import sys
+sys.path.append({str(HERE)!r})
+import peers
+sys.path.pop()
+peers.call()
+"""
+
+#: What a whole process begins with.
+HEAD = "import sys, json\npath, memory, folder = sys.argv[1:4]\n"
+
+#: What a distribution and all that it requires take.
 SIZE = """
 import json, re, sys
 from importlib import metadata
@@ -71,41 +83,41 @@ own, *others = seen.values()
 print(json.dumps({"own": own / 1e6, "all": sum(seen.values()) / 1e6, "packages": len(seen)}))
 """
 
-
-def process(arguments: Sequence[str]) -> dict[str, Any]:
-    """What a process takes by the clock, of the processors and of memory, and what it prints."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        began = time.perf_counter()
-        started = subprocess.Popen(arguments, stdout=out, stderr=err)
-        _, status, used = os.wait4(started.pid, 0)
-        wall = time.perf_counter() - began
-        started.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        if started.returncode:
-            raise RuntimeError(f"{' '.join(arguments)[:300]}\n{err.read().decode()}")
-        printed = out.read().decode().strip()
-    cpu, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-    return {"wall": wall, "cpu": cpu, "memory": memory, "printed": printed}
+One = Callable[[str], "dict[str, Any]"]
 
 
-def called(name: str, tool: str, rows: int) -> dict[str, Any]:
-    """What a call takes in a process of its own."""
-    ran = process([sys.executable, str(HERE / "suite_calls.py"), name, tool, str(rows)])
-    made: dict[str, Any] = json.loads(ran["printed"].splitlines()[-1])
+def call_row(name: str, call: Call, rows: int, times: int) -> dict[str, Any]:
+    """A row of calls."""
+
+    def one(tool: str) -> dict[str, Any]:
+        ran = python(CALL, name, tool, str(rows))
+        return {**last_line(ran["printed"]), "others": ran["others"]}
+
+    made = turns(installed(list(call.tools)), times, one, close=call.close)
+    for tool in set(call.part or ()) & set(made["tools"]):
+        made["tools"][tool]["scaled"] = True
     return made
 
 
-def whole(row: Whole, tool: str, path: str, memory: str, folder: str) -> dict[str, Any]:
-    """What a process takes from its start to its end."""
-    code = (HEAD if row.heads else "") + row.tools[tool]
-    ran = process([sys.executable, "-c", code, path, memory, folder])
-    printed = ran.pop("printed")
-    return {**ran, "value": json.loads(printed.splitlines()[-1]) if row.heads else None}
+def whole_row(row: Whole, rows: int, times: int, given: argparse.Namespace) -> dict[str, Any]:
+    """A row of whole processes, with the data that they read."""
+    with tables.folder(given.tables) as where, tempfile.TemporaryDirectory() as spill:
+        path = ""
+        if row.data == "run":
+            path = str(tables.run(where, rows))
+        elif row.data == "table":
+            path = str(tables.table(where, "right", rows))
+
+        def one(tool: str) -> dict[str, Any]:
+            ran = python((HEAD if row.valued else "") + row.tools[tool], path, given.memory, spill)
+            return {**ran, "value": last_line(ran["printed"]) if row.valued else None}
+
+        times = min(times, row.most)
+        return turns(installed(list(row.tools)), times, one, close=row.close, apart=row.apart)
 
 
 def turns(
-    tools: Sequence[str], times: int, one: Any, *, close: float, apart: Sequence[str] = ()
+    tools: Sequence[str], times: int, one: One, *, close: float, apart: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Tools one after the other, again and again; those that come first in one turn come last in
     the next."""
@@ -118,12 +130,34 @@ def turns(
         theirs = made[tool][0]["value"]
         if ours is None or theirs is None or tool in apart:
             continue
-        if not all(map(lambda a, b: math.isclose(a, b, rel_tol=close), ours, theirs)):
+        pairs = zip(ours, theirs, strict=True)
+        if not all(math.isclose(a, b, rel_tol=close) for a, b in pairs):
             raise AssertionError(f"{tool} gives {theirs}, {tools[0]} {ours}")
-    return {
-        tool: {key: [float(f"{of[key]:.4g}") for of in all_of] for key in ("wall", "cpu", "memory")}
+    others = max(each["others"] for all_of in made.values() for each in all_of)
+    figures = {
+        tool: {key: [digits(of[key]) for of in all_of] for key in ("wall", "cpu", "memory")}
         for tool, all_of in made.items()
     }
+    return {"others": round(others, 3), "tools": figures}
+
+
+def installed(tools: Sequence[str]) -> list[str]:
+    """Those that can be measured here; the others are told of."""
+    found = []
+    for tool in tools:
+        distribution = DISTRIBUTIONS.get(tool.split(",", 1)[0], "")
+        try:
+            if distribution:
+                metadata.version(distribution)
+            elif tool.startswith("import "):
+                module = tool.removeprefix("import ").split(".", 1)[0]
+                if importlib.util.find_spec(module) is None:
+                    raise metadata.PackageNotFoundError(module)
+        except metadata.PackageNotFoundError:
+            print(f"left out, since it is not installed: {tool}", file=sys.stderr)
+        else:
+            found.append(tool)
+    return found
 
 
 def versions() -> dict[str, str]:
@@ -135,29 +169,6 @@ def versions() -> dict[str, str]:
     return found
 
 
-def written(kept: dict[str, Any]) -> str:
-    """As JSON, with the figures of a tool on one line."""
-    text = json.dumps(kept, indent=1, ensure_ascii=False)
-    return re.sub(r"\[[^\[\]{}]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text) + "\n"
-
-
-def installed(tools: Sequence[str]) -> list[str]:
-    """Those that can be measured here; the others are told of."""
-    found = []
-    for tool in tools:
-        of = DISTRIBUTIONS.get(tool.split(",", 1)[0], "") or tool.removeprefix("import ")
-        try:
-            if tool.startswith("import "):
-                process([sys.executable, "-c", f"import importlib.util as u; assert u.find_spec({of.split('.', 1)[0]!r})"])
-            elif tool != "bare Python":
-                metadata.version(of)
-        except (metadata.PackageNotFoundError, RuntimeError):
-            print(f"left out, since it is not installed: {tool}", file=sys.stderr)
-        else:
-            found.append(tool)
-    return found
-
-
 def sizes(wheel: Path | None) -> dict[str, Any]:
     """Megabytes of wheels and of what is installed."""
     found: dict[str, Any] = {}
@@ -166,53 +177,35 @@ def sizes(wheel: Path | None) -> dict[str, Any]:
             version = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-        of = json.loads(process([sys.executable, "-c", SIZE, name])["printed"])
-        with tempfile.TemporaryDirectory() as folder:
+        of = last_line(python(SIZE, name)["printed"])
+        with tempfile.TemporaryDirectory() as made:
             if name != "calipers":
-                get = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder]
+                get = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", made]
                 try:
                     process([*get, "--only-binary", ":all:", f"{name}=={version}"])
                 except RuntimeError:
                     print(f"the wheel of {name} cannot be had", file=sys.stderr)
-            files = [wheel] if name == "calipers" and wheel else list(Path(folder).iterdir())
+            files = [wheel] if name == "calipers" and wheel else list(Path(made).iterdir())
             of["wheel"] = files[0].stat().st_size / 1e6 if files else None
-        found[name] = {key: of[key] and round(of[key], 2) for key in ("wheel", "own", "all", "packages")}
+        keys = ("wheel", "own", "all", "packages")
+        found[name] = {key: of[key] and round(of[key], 2) for key in keys}
     return found
 
 
-def whole_row(row: Whole, rows: int, times: int, given: argparse.Namespace) -> dict[str, Any]:
-    """A row of whole processes, with the data that they read."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = folder
-        if row.data == "run":
-            process([sys.executable, str(HERE / "make_run.py"), "--topics", str(rows), folder])
-        elif row.data == "table" and given.table and rows == WHOLES["stream"].size:
-            path = str(given.table)
-        elif row.data == "table":
-            path = str(Path(folder) / "rows.parquet")
-            process([sys.executable, "-c", MAKE_TABLE, path, str(rows)])
-        os.sync()  # so that writing it back does not disturb who comes first
-        return turns(
-            installed(list(row.tools)), min(times, row.most),
-            lambda tool: whole(row, tool, path, given.memory, folder),
-            close=row.close, apart=row.apart,
-        )  # fmt: skip
-
-
-def call_row(name: str, call: dict[str, Any], rows: int, times: int) -> dict[str, Any]:
-    """A row of calls."""
-    tools = turns(
-        installed(call["tools"]), times, lambda tool: called(name, tool, rows), close=call["close"]
-    )
-    for tool in set(call["part"]) & set(tools):
-        tools[tool]["scaled"] = True
-    return tools
+def row_of(name: str, given: argparse.Namespace) -> dict[str, Any]:
+    """What is kept of a row."""
+    row: Call | Whole = WHOLES[name] if name in WHOLES else CALLS[name]
+    rows = max(row.size // 10, 1) if given.quick else row.size
+    times = 1 if given.quick else given.times
+    what = row.what.format(n=rows)
+    if isinstance(row, Whole):
+        return {"what": what, "whole": True, **whole_row(row, rows, times, given)}
+    return {"what": what, "whole": False, **call_row(name, row, rows, times)}
 
 
 def main() -> None:
     """The command."""
-    calls = json.loads(process([sys.executable, str(HERE / "suite_calls.py")])["printed"])
-    names = (*WHOLES, *calls, "size")
+    names = (*WHOLES, *CALLS, "size")
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the data, once")
     parser.add_argument("--only", nargs="+", choices=names, metavar="ROW", help=", ".join(names))
@@ -220,7 +213,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help=f"write {KEPT.name}")
     parser.add_argument("--page", action="store_true", help="write the page from what was kept")
     parser.add_argument("--memory", default="1.5GB", help="for tables (default 1.5GB)")
-    parser.add_argument("--table", type=Path, help="10⁸ rows that were made before")
+    parser.add_argument("--tables", type=Path, help="folder where tables and runs stay")
     parser.add_argument("--wheel", type=Path, help="Calipers' own, to tell its size")
     given = parser.parse_args()
     if given.page:
@@ -233,22 +226,11 @@ def main() -> None:
             kept["sizes"] = sizes(given.wheel)
             print("\n".join(suite_page.sizes(kept["sizes"])), flush=True)
         else:
-            row = WHOLES[name] if name in WHOLES else calls[name]
-            size = row.size if isinstance(row, Whole) else row["size"]
-            rows = max(size // 10, 1) if given.quick else size
-            times = 1 if given.quick else given.times
-            what = row.what if isinstance(row, Whole) else row["what"]
-            measured[name] = {
-                "what": what.format(n=rows),
-                "whole": isinstance(row, Whole),
-                "tools": whole_row(row, rows, times, given)
-                if isinstance(row, Whole)
-                else call_row(name, row, rows, times),
-            }
+            measured[name] = row_of(name, given)
             print("\n".join(suite_page.lines(measured[name])), flush=True)
         if given.keep:
-            kept["rows"] = {each: measured[each] for each in names if each in measured}
-            kept["versions"] = versions()
+            kept |= {"rows": {each: measured[each] for each in names if each in measured}}
+            kept |= {"versions": versions(), "machine": machine()}
             KEPT.write_text(written(kept), encoding="utf-8")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,43 +13,62 @@ PAGE, README = ROOT / "docs" / "benchmarks.md", ROOT / "README.md"
 
 Row = Mapping[str, Any]
 
+#: Ratios within this of 1 are no difference.
+SAME = 0.05
+#: A machine on which others have more than this share of the processors is not idle.
+IDLE = 0.1
+
 HEAD = """# Benchmarks
 
 <!-- Made by `python benchmarks/suite.py --page`; edit that. -->
 
-Calipers beside other tools that do the same work. Each tool works in a process of its own; the tools
-of a table take turns, on the same data and the same machine. Their values have to agree, or the
+Calipers beside other tools that do the same work. Each tool works in a process of its own. The tools
+of a table take turns, on the same data and the same machine, and their values have to agree, or the
 suite stops. Figures are medians of the repetitions, with the least and the most in brackets.
 
-Compare the ratios, not the seconds: `×` is what a tool takes as a multiple of what Calipers takes.
-Below 1 (**bold**) the other tool is ahead. Other processes of a machine add to the clock more than to
-processor time, which counts all cores.
-
-`python benchmarks/suite.py` measures all this again, on any machine; see
-[benchmarks](../benchmarks/README.md).
+Compare the ratios, not the seconds: `×` is how many times as much a tool takes as Calipers, turn by
+turn. Where the other tool takes less it stands in **bold**. Processor time counts all cores. Memory
+is the peak of a process, and of a call what it adds to its process.
 """
 
 SECTIONS = {
     "Runs and judgments": ("run", "small-run", "topics"),
-    "Tables larger than one likes to hold": ("table", "stream"),
+    "Tables larger than one likes to hold": (
+        "stream",
+        "weighted-stream",
+        "table",
+        "weighted-table",
+    ),
     "Classes and scores": ("auc", "ap", "report", "loss", "everything", "everything-text"),
     "Bootstrap": ("bootstrap", "bootstrap-mean"),
-    "Numbers, rankings of rows, clusters": ("regression", "ndcg", "silhouette", "clusterings"),
+    "Clusters, rankings of rows, numbers": ("silhouette", "clusterings", "ndcg", "regression"),
     "Start": ("import", "help"),
 }
 NOTES = {
-    "Runs and judgments": "Times of `run` and of tables are those of whole processes, with start, "
-    "imports and reading. ranx has its own conventions for RR and recall, so its values are not "
-    "compared; its first call compiles.",
-    "Tables larger than one likes to hold": "The same by hand is a query in SQL or expressions of "
-    "Polars, without intervals: the groups of equal scores, sorted, with running sums. DuckDB gets "
-    "the same limit of memory; Polars knows none.",
+    "Runs and judgments": "Files are read by whole processes, with start and imports. ranx has "
+    "conventions of its own for RR and recall, so its values are not compared; its first call "
+    "compiles, once in each process.",
+    "Tables larger than one likes to hold": "By hand is a query in SQL, or expressions of Polars, "
+    "without intervals: groups of equal scores, sorted, with running sums. Calipers and DuckDB may "
+    "take 1.5 GB; Polars has no such limit.",
     "Bootstrap": "A slow loop makes some of the replicates, and its time is multiplied; such "
-    "figures are marked *.",
-    "Classes and scores": "Memory is what a first call adds to that of its process.",
+    "figures are marked \\*.",
 }
-#: Rows that the README quotes: row, tools.
-QUOTED = ("run", "stream", "auc", "everything", "bootstrap", "silhouette", "clusterings", "ndcg", "regression", "import")
+#: Rows that the README quotes, and what of them.
+QUOTED = (
+    *(
+        ("run", "wall"),
+        ("run", "memory"),
+        ("stream", "wall"),
+        ("stream", "memory"),
+        ("auc", "wall"),
+    ),
+    *(("everything", "wall"), ("bootstrap", "wall"), ("silhouette", "wall")),
+    *(("silhouette", "memory"), ("clusterings", "wall"), ("ndcg", "wall"), ("regression", "wall")),
+    ("import", "wall"),
+)
+#: What the README leaves out of these rows.
+UNQUOTED = ("Calipers, with intervals", "bare Python", "import ranx", "import ydf")
 
 
 def shown(value: float) -> str:
@@ -57,51 +76,68 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
 
 
-def seconds(values: list[float]) -> str:
-    """The median, the least and the most."""
+def amount(values: Sequence[float], key: str) -> str:
+    """A median with its unit."""
     middle = statistics.median(values)
-    unit, by = ("ms", 1000) if middle < 1 else ("s", 1)
+    if key == "memory":
+        return f"{shown(middle)} MiB" if middle < 10_000 else f"{shown(middle / 1024)} GiB"
+    return f"{shown(middle)} s" if middle >= 1 else f"{shown(1000 * middle)} ms"
+
+
+def spread(values: Sequence[float], key: str) -> str:
+    """The median, the least and the most."""
+    middle = amount(values, key)
     if len(values) == 1:
-        return f"{shown(by * middle)} {unit}"
-    return f"{shown(by * middle)} {unit} ({shown(by * min(values))} to {shown(by * max(values))})"
+        return middle
+    by = 1000 if middle.endswith(" ms") else 1 / 1024 if middle.endswith(" GiB") else 1
+    return f"{middle} ({shown(by * min(values))} to {shown(by * max(values))})"
 
 
-def ratio(theirs: list[float], ours: list[float]) -> str:
-    """Of medians, bold where the other tool is ahead."""
-    found = statistics.median(theirs) / max(statistics.median(ours), 1e-9)
-    text = f"{shown(found)}×"
-    return f"**{text}**" if found < 1 else text
+def ratio(theirs: Sequence[float], ours: Sequence[float], *, brackets: bool = False) -> str:
+    """Of the turns, bold where the other tool is ahead."""
+    turns = [a / max(b, 1e-9) for a, b in zip(theirs, ours, strict=True)]
+    middle = statistics.median(turns)
+    text = f"{shown(middle)}×"
+    if middle < 1 - SAME:
+        text = f"**{text}**"
+    if brackets and len(turns) > 1:
+        text += f" ({shown(min(turns))} to {shown(max(turns))})"
+    return text
 
 
 def lines(row: Row) -> list[str]:
     """The table of a row."""
     own = next(iter(row["tools"].values()))
     what = row["what"][0].upper() + row["what"][1:]
-    made = [f"**{what}**", "", "| | clock | × | processor | × | memory |", "|---|---|---:|---|---:|---:|"]
+    made = [f"**{what}**", ""]
+    made += ["| | clock | × | processor | × | memory | × |", "|---|---|---|---|---:|---:|---:|"]
     for number, (tool, of) in enumerate(row["tools"].items()):
         star = "\\*" if of.get("scaled") else ""
-        times = ("", "") if number == 0 else tuple(ratio(of[k], own[k]) for k in ("wall", "cpu"))
+        times = ["", "", ""]
+        if number:
+            times = [ratio(of[k], own[k], brackets=k == "wall") for k in ("wall", "cpu", "memory")]
         made.append(
-            f"| {tool} | {seconds(of['wall'])}{star} | {times[0]} | {seconds(of['cpu'])}{star} "
-            f"| {times[1]} | {shown(statistics.median(of['memory']))} MiB |"
+            f"| {tool} | {spread(of['wall'], 'wall')}{star} | {times[0]} "
+            f"| {amount(of['cpu'], 'cpu')}{star} | {times[1]} "
+            f"| {amount(of['memory'], 'memory')} | {times[2]} |"
         )
     return [*made, ""]
 
 
 def sizes(found: Mapping[str, Any]) -> list[str]:
     """The table of what is installed."""
-    made = ["| | wheel | installed | with all that it requires | packages |", "|---|---:|---:|---:|---:|"]
+    made = ["| | wheel | installed | with all that it requires | packages |"]
+    made += ["|---|---:|---:|---:|---:|"]
     for name, of in found.items():
         wheel = "" if of["wheel"] is None else f"{shown(of['wheel'])} MB"
-        made.append(
-            f"| {name} | {wheel} | {shown(of['own'])} MB | {shown(of['all'])} MB | {of['packages']} |"
-        )
+        cells = wheel, f"{shown(of['own'])} MB", f"{shown(of['all'])} MB", of["packages"]
+        made.append(f"| {name} | {' | '.join(map(str, cells))} |")
     return [*made, ""]
 
 
 def page(kept: Mapping[str, Any]) -> str:
     """The whole page."""
-    made = [HEAD]
+    made = [HEAD, where(kept), ""]
     for title, names in SECTIONS.items():
         made += [f"## {title}", ""]
         if title in NOTES:
@@ -109,27 +145,56 @@ def page(kept: Mapping[str, Any]) -> str:
         for name in names:
             if name in kept["rows"]:
                 made += lines(kept["rows"][name])
-    versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
     made += ["## What is installed", "", *sizes(kept["sizes"])]
-    made += [f"Measured with {versions}, on two x86-64 cores."]
+    made += ["Megabytes, without compiled Python files.", "", "## Measure it again", ""]
+    made += [
+        "`python benchmarks/suite.py` measures all this, on any machine with Linux: see",
+        "[benchmarks](../benchmarks/README.md). [How cost grows](growth.md) has what Calipers alone",
+        "takes, from ten thousand rows to a hundred million.",
+    ]
     return "\n".join(made) + "\n"
 
 
+def where(kept: Mapping[str, Any]) -> str:
+    """On which machine, and how idle it was."""
+    of, busy = kept["machine"], busiest(kept)
+    versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
+    text = f"Measured on {of['cores']} {of['kind']} cores with {of['memory']} GB, with {versions}."
+    if busy > IDLE:
+        text += (
+            f" Other processes had up to {busy:.0%} of the processors meanwhile: ratios of "
+            "processor time say more than those of the clock."
+        )
+    return text
+
+
+def busiest(kept: Mapping[str, Any]) -> float:
+    """The largest share of the processors that others had."""
+    return max((float(row["others"]) for row in kept["rows"].values()), default=0.0)
+
+
 def quoted(kept: Mapping[str, Any]) -> str:
-    """The README's table: clock times of some rows."""
-    made = ["| what | Calipers | another tool | ratio |", "|---|---|---|---|"]
-    for name in QUOTED:
+    """The README's table."""
+    made = ["| what | Calipers | another tool | it takes |", "|---|---|---|---|"]
+    before = ""
+    for name, key in QUOTED:
         if name not in kept["rows"]:
             continue
-        tools = kept["rows"][name]["tools"]
-        first, *others = tools
-        for number, tool in enumerate(others):
-            of, own = tools[tool], tools[first]
-            what = kept["rows"][name]["what"] if number == 0 else ""
-            mine = seconds(own["wall"]).partition(" (")[0] if number == 0 else ""
-            theirs = seconds(of["wall"]).partition(" (")[0]
-            made.append(f"| {what} | {mine} | {tool}: {theirs} | {ratio(of['wall'], own['wall'])} |")
-    return "\n".join(made)
+        row = kept["rows"][name]
+        (_, own), *others = row["tools"].items()
+        first = True
+        for tool, of in others:
+            if tool in UNQUOTED:
+                continue
+            kind = "memory" if key == "memory" else "time" if (name, "memory") in QUOTED else ""
+            what = "the same" if before == name else row["what"]
+            cells = (f"{what}, {kind}".rstrip(", "), amount(own[key], key)) if first else ("", "")
+            star = " (scaled from a few)" if of.get("scaled") and key != "memory" else ""
+            them = f"{tool}: {amount(of[key], key)}{star}"
+            made.append(f"| {' | '.join(cells)} | {them} | {ratio(of[key], own[key])} |")
+            first = False
+        before = name
+    return "\n".join([*made, "", where(kept)])
 
 
 def write(kept: Mapping[str, Any]) -> None:

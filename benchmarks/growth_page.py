@@ -1,0 +1,316 @@
+"""The page of what `growth.py` measured, with its charts."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from growth_tasks import TASKS, Task
+from suite_page import IDLE, amount, shown, spread
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+Kept = Mapping[str, Any]
+Measured = Mapping[str, Any]
+
+HEAD = """# How cost grows
+
+<!-- Made by `python benchmarks/growth.py --page`; edit that. -->
+
+What a row costs, and what a hundred million of them do. Each line is the command that is shown, with
+the measures and intervals that it has by default, as a whole process with start and reading; "in
+batches" is [`--engine stream`](large.md) with 2 GB allowed, all else has its rows in memory. The
+processor time of a row is what one row more takes where there are many: the difference of the last
+two sizes measured, so that neither start nor imports count. Memory is the same of the peak.
+
+"""
+
+PAPER = """## On paper
+
+n rows, c classes, ℓ labels, o outputs, f features, p clusters, d documents or rows of a topic or
+group, t topics, m systems, k numbers with intervals, B replicates, D distinct scores.
+
+| task | time grows as | what is held |
+|---|---|---|
+"""
+
+SLICES = """
+Slices repeat the work on each part, which is n once more for each column of slices, and hold a
+statistic for each part. Weights add a column, and 16 bytes to each distinct score. Clusters add a sum
+for each cluster and number. Systems cost what they cost alone; comparing m of them takes m(m − 1)/2
+differences, of which each goes through the units once.
+"""
+
+CLUSTER = """## A hundred billion rows
+
+What 10¹¹ rows of two classes would take, from the figures above: truth and score, every default
+measure with its interval. No cluster was at hand; this is arithmetic, and the assumptions stand
+with it.
+
+"""
+
+#: The cluster of the arithmetic: machines, cores and GB of each, GB a second that one reads.
+MACHINES, CORES, GIGABYTES, READS = 16, 16, 64, 1.0
+ROWS = 10**11
+#: What `memory=` is unless given, of a worker; the share of it that a table of scores may have, and
+#: the bytes of a score in it (see `evaluate/stream_memory.py`).
+MEMORY, SHARE, SCORE = 1e9, 0.15, 40
+
+
+def median(of: Measured, key: str) -> float:
+    """Of the repetitions."""
+    return float(statistics.median(of[key]))
+
+
+def line(task: Task, size: int, of: Measured) -> str:
+    """What is printed while it is measured."""
+    took = f"{spread(of['wall'], 'wall')}, processor {amount(of['cpu'], 'cpu')}"
+    return f"{task.title}: {size:,} {task.unit}s: {took}, {amount(of['memory'], 'memory')}"
+
+
+def sizes(lines: Kept) -> list[int]:
+    """Those measured, ascending."""
+    return sorted(map(int, lines))
+
+
+def each(task: Task, lines: Kept, key: str) -> float | None:
+    """Seconds of the processor, or bytes, that one more of what is worked on takes."""
+    found = sizes(lines)
+    if len(found) < 2:
+        return None
+    before, last = found[-2:]
+    more = median(lines[str(last)], key) - median(lines[str(before)], key)
+    done = task.work(last) - task.work(before)
+    # Memory grows with what is held, which is rows also where pairs are worked on.
+    return more / done if key == "cpu" else more * 2**20 / (last - before)
+
+
+def small(seconds: float) -> str:
+    """A short time."""
+    for unit, by in (("ns", 1e9), ("µs", 1e6), ("ms", 1e3)):
+        if seconds * by < 1000:
+            return f"{shown(seconds * by)} {unit}"
+    return f"{shown(seconds)} s"
+
+
+def glance(kept: Kept) -> Iterator[str]:
+    """A line a task: what a row costs, and the largest that was measured."""
+    yield "| task | a row takes | and memory | largest measured | clock | peak |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, lines in kept["tasks"].items():
+        task, last = TASKS[name], sizes(lines)[-1]
+        of = lines[str(last)]
+        time, memory = each(task, lines, "cpu"), each(task, lines, "memory")
+        cells = (
+            task.title,
+            "" if time is None else f"{small(max(time, 0))} a {task.each}".replace(" a row", ""),
+            "" if memory is None else held(memory, task),
+            f"{last:,} {task.unit}s",
+            amount(of["wall"], "wall"),
+            amount(of["memory"], "memory"),
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def held(memory: float, task: Task) -> str:
+    """Bytes of a row; next to nothing where a tenth of a byte is all."""
+    text = "none" if memory < 0.5 else f"{shown(round(memory))} bytes"
+    text = f"{shown(memory / 2**20)} MiB" if memory > 2**20 else text
+    return text if task.unit == "row" else f"{text} a {task.unit}"
+
+
+def tables(kept: Kept) -> Iterator[str]:
+    """Every line that was measured."""
+    for name, lines in kept["tasks"].items():
+        task = TASKS[name]
+        command = task.command.replace("{path}/", "").replace(
+            "{path}", "FILES" if task.data == "systems" else "FILE"
+        )
+        yield f"### {task.title[0].upper()}{task.title[1:]}"
+        yield from ("", "```text", command, "```", "")
+        yield f"| {task.unit}s | clock | processor | peak memory |"
+        yield "|---:|---|---:|---:|"
+        for size in sizes(lines):
+            of = lines[str(size)]
+            time, cpu = spread(of["wall"], "wall"), amount(of["cpu"], "cpu")
+            yield f"| {size:,} | {time} | {cpu} | {amount(of['memory'], 'memory')} |"
+        yield ""
+
+
+def paper() -> Iterator[str]:
+    """What is known without measuring."""
+    for task in TASKS.values():
+        yield f"| {task.title} | {task.time} | {task.holds} |"
+
+
+def cluster(kept: Kept) -> Iterator[str]:
+    """The arithmetic of a hundred billion rows."""
+    tasks, bytes_a_row = kept["tasks"], kept["bytes_a_row"]
+    spark = each(TASKS["spark"], tasks["spark"], "cpu")
+    stream = each(TASKS["classes-stream"], tasks["classes-stream"], "cpu")
+    if spark is None or stream is None:
+        return
+    cores, scores = MACHINES * CORES, MEMORY * SHARE / SCORE
+    read = ROWS * bytes_a_row / 1e9
+    yield f"| what | how | for {MACHINES} machines of {CORES} cores and {GIGABYTES} GB |"
+    yield "|---|---|---:|"
+    rows = (
+        (
+            "to read, a pass",
+            f"10¹¹ rows × {bytes_a_row:.2f} bytes of compressed truth and score = {shown(read)} GB; "
+            f"each machine reads {READS:g} GB a second",
+            duration(read / MACHINES / READS),
+        ),
+        (
+            "to compute, in Spark",
+            f"10¹¹ rows × {small(spark)} of a processor, all passes = "
+            f"{shown(ROWS * spark / 3600)} core hours",
+            duration(ROWS * spark / cores),
+        ),
+        (
+            "the same without Spark",
+            f"10¹¹ rows × {small(stream)}: shards evaluated with `--save-state`, and merged = "
+            f"{shown(ROWS * stream / 3600)} core hours",
+            duration(ROWS * stream / cores),
+        ),
+        (
+            "one machine like this",
+            f"10¹¹ rows × {small(stream)}, on {kept['machine']['cores']} cores",
+            duration(ROWS * stream / kept["machine"]["cores"]),
+        ),
+        (
+            "memory of a machine",
+            f"{CORES} workers × {MEMORY / 1e9:g} GB that each may take (`memory=`)",
+            f"{CORES * MEMORY / 1e9:g} GB",
+        ),
+        (
+            "scores that are kept",
+            f"{SHARE:.0%} of {MEMORY / 1e9:g} GB, {SCORE} bytes each = {shown(scores / 1e6)} million "
+            "cells at most; as few as half of them after merging",
+            f"{shown(scores / 2e6)} to {shown(scores / 1e6)} million",
+        ),
+        (
+            "what the AUC is known to",
+            f"cells with 1/{shown(scores / 2e6)} million of the rows of each class: half of the pairs "
+            "inside of a cell are in doubt either way, so that all bounds are 1/cells apart",
+            f"{2 / scores:.1e}",
+        ),
+        (
+            "to the driver",
+            f"partitions of 128 MB: {shown(read * 1e9 / 128e6)}; one table of {shown(scores / 1e6)} "
+            "million cells × 24 bytes for each 1,024 of them",
+            f"{shown(max(read * 1e9 / 128e6 / 1024, 1) * scores * 24 / 1e9)} GB",
+        ),
+    )
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    yield (
+        f"So a pass over {ROWS:.0e} rows is bound by ".replace("1e+11", "10¹¹")
+        + ("processors" if ROWS * spark / cores > read / MACHINES / READS else "reading")
+        + ". Start-up, shuffles of the tables and stragglers come on top; they do not grow with the "
+        "rows, as a table has a bounded size. Intervals of shares and losses take nothing more. "
+        "Differences of systems take a pass more, which costs about as much as the first."
+    )
+
+
+def duration(seconds: float) -> str:
+    """In seconds, minutes or hours."""
+    if seconds < 100:
+        return f"{shown(seconds)} s"
+    return f"{shown(seconds / 60)} min" if seconds < 6000 else f"{shown(seconds / 3600)} h"
+
+
+def points(kept: Kept, key: str, groups: Sequence[str]) -> list[dict[str, Any]]:
+    """What the charts draw."""
+    return [
+        {"x": size, "y": median(lines[str(size)], key), "by": TASKS[name].title}
+        for name, lines in kept["tasks"].items()
+        if TASKS[name].group in groups
+        for size in sizes(lines)
+    ]
+
+
+def chart(kept: Kept, groups: Sequence[str]) -> dict[str, Any]:
+    """Seconds of the clock and peak memory by the number of rows, both axes logarithmic."""
+    from pictures import COLOURS, base
+
+    names = list(dict.fromkeys(of["by"] for of in points(kept, "wall", groups)))
+    shapes = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+    ways = {"sort": None, "title": None}
+    colour = {"domain": names, "range": [COLOURS[k % 7] for k in range(len(names))]}
+    shape = {"domain": names, "range": [shapes[(k + k // 7) % 7] for k in range(len(names))]}
+    x = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"type": "log"},
+        "title": "rows, documents or points",
+    }
+    x["axis"] = {"format": "~s", "tickCount": 5}
+    panels = []
+    for key, title in (("wall", "seconds"), ("memory", "peak memory, MiB")):
+        y = {"field": "y", "type": "quantitative", "scale": {"type": "log"}, "title": title}
+        panels.append(
+            {
+                "width": 330,
+                "height": 300,
+                "data": {"values": points(kept, key, groups)},
+                "mark": {"type": "line", "point": {"size": 45}, "strokeWidth": 1.5},
+                "encoding": {
+                    "x": x,
+                    "y": {**y, "axis": {"format": "~g", "tickCount": 5}},
+                    "color": {"field": "by", "type": "nominal", "scale": colour, **ways},
+                    "shape": {"field": "by", "type": "nominal", "scale": shape, **ways},
+                },
+            }
+        )
+    legend = {"legend": {"orient": "bottom", "columns": 3, "labelLimit": 400, "symbolSize": 60}}
+    made = base(hconcat=panels)
+    made["config"]["legend"] |= legend["legend"]
+    return made
+
+
+#: Files of charts, and which tasks they show.
+CHARTS = {
+    "growth-memory.svg": ("rows in memory", ("memory", "resampling")),
+    "growth-batches.svg": ("rows in batches, and in Spark", ("stream", "cluster")),
+}
+
+
+def page(kept: Kept) -> str:
+    """The whole page."""
+    of = kept["machine"]
+    busy = max(float(of["others"]) for lines in kept["tasks"].values() for of in lines.values())
+    text = (
+        f"Measured on {of['cores']} {of['kind']} cores with {of['memory']} GB, with "
+        + ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
+        + "; medians, with the least and the most in brackets."
+    )
+    if busy > IDLE:
+        text += (
+            f" Other processes had up to {busy:.0%} of the processors meanwhile, so that the "
+            "clock says less than processor time."
+        )
+    made = [HEAD + text, "", "## At a glance", "", *glance(kept), ""]
+    for name, (title, _) in CHARTS.items():
+        made += [f"![Seconds and memory by the number of rows: {title}]({name})", ""]
+    made += [PAPER + "\n".join(paper()), SLICES, CLUSTER + "\n".join(cluster(kept)), ""]
+    made += ["## Every line", "", *tables(kept)]
+    made += [
+        "`python benchmarks/growth.py` measures all this again: see "
+        "[benchmarks](../benchmarks/README.md). [Benchmarks](benchmarks.md) has other tools beside "
+        "Calipers."
+    ]
+    return "\n".join(made) + "\n"
+
+
+def write(kept: Kept) -> None:
+    """Page and charts."""
+    import vl_convert
+
+    (DOCS / "growth.md").write_text(page(kept), encoding="utf-8")
+    for name, (_, groups) in CHARTS.items():
+        drawn = str(vl_convert.vegalite_to_svg(chart(kept, groups)))
+        (DOCS / name).write_text(drawn, encoding="utf-8")
