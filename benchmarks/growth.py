@@ -42,6 +42,16 @@ columns = (group.column(k) for group in groups for k in range(group.num_columns)
 print(json.dumps(sum(c.total_compressed_size for c in columns if c.path_in_schema in kept)))
 """
 
+#: What the AUC is known to of a million rows where little memory is allowed.
+BOUNDS = """
+import json, sys
+import calipers as cal
+path, memory = sys.argv[1], 32_000_000
+[e] = cal.classification("truth", probability="score", data=path, engine="stream", memory=memory,
+                         measures=["AUC"], curves=False, interval="none")
+print(json.dumps({"memory": memory, "low": e.possible_low, "high": e.possible_high}))
+"""
+
 #: Judgments and runs of 50 topics with 100 documents, at random.
 MAKE_RUNS = """
 import sys, random
@@ -137,6 +147,8 @@ def main() -> None:
             path = str(tables.table(where, "right", size))
             bytes_read = last_line(python(SIZE, path, "truth", "score")["printed"])
             kept["bytes_a_row"] = round(bytes_read / size, 3)
+            path = str(tables.table(where, "right", 10**6))
+            kept["bounds"] = last_line(python(BOUNDS, path)["printed"])
             KEPT.write_text(written(kept), encoding="utf-8")
 
 

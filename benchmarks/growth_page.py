@@ -54,6 +54,8 @@ with it.
 #: The cluster of the arithmetic: machines, cores and GB of each, GB a second that one reads.
 MACHINES, CORES, GIGABYTES, READS = 16, 16, 64, 1.0
 ROWS = 10**11
+#: GB a second that a machine sends; bytes of a cell on the way; how many tables meet at a time.
+SENDS, CELL, MEET = 1.0, 24, 32
 #: What `memory=` is unless given, of a worker; the share of it that a table of scores may have, and
 #: the bytes of a score in it (see `evaluate/stream_memory.py`).
 MEMORY, SHARE, SCORE = 1e9, 0.15, 40
@@ -154,6 +156,9 @@ def cluster(kept: Kept) -> Iterator[str]:
         return
     cores, scores = MACHINES * CORES, MEMORY * SHARE / SCORE
     read = ROWS * bytes_a_row / 1e9
+    parts = read * 1e9 / 128e6
+    bounds = kept["bounds"]
+    cells = bounds["memory"] * SHARE / SCORE
     yield f"| what | how | for {MACHINES} machines of {CORES} cores and {GIGABYTES} GB |"
     yield "|---|---|---:|"
     rows = (
@@ -193,15 +198,20 @@ def cluster(kept: Kept) -> Iterator[str]:
         ),
         (
             "what the AUC is known to",
-            f"cells with 1/{shown(scores / 2e6)} million of the rows of each class: half of the pairs "
-            "inside of a cell are in doubt either way, so that all bounds are 1/cells apart",
-            f"{2 / scores:.1e}",
+            f"with {shown(cells / 1e3)} thousand cells its bounds are {bounds['high'] - bounds['low']:.1e} "
+            "apart (measured, a million rows); the more cells, the less",
+            f"{(bounds['high'] - bounds['low']) * cells / scores:.1e}",
+        ),
+        (
+            "to shuffle, once",
+            f"partitions of 128 MB = {shown(parts)} tables, of {shown(scores / 1e6)} million cells × "
+            f"{CELL} bytes at most; each machine sends {SENDS:g} GB a second",
+            duration(parts * scores * CELL / 1e9 / MACHINES / SENDS),
         ),
         (
             "to the driver",
-            f"partitions of 128 MB: {shown(read * 1e9 / 128e6)}; one table of {shown(scores / 1e6)} "
-            "million cells × 24 bytes for each 1,024 of them",
-            f"{shown(max(read * 1e9 / 128e6 / 1024, 1) * scores * 24 / 1e9)} GB",
+            f"{MEET} tables at most, of {shown(scores / 1e6)} million cells × {CELL} bytes",
+            f"{shown(min(parts, MEET) * scores * CELL / 1e9)} GB",
         ),
     )
     for row in rows:
@@ -210,9 +220,22 @@ def cluster(kept: Kept) -> Iterator[str]:
     yield (
         f"So a pass over {ROWS:.0e} rows is bound by ".replace("1e+11", "10¹¹")
         + ("processors" if ROWS * spark / cores > read / MACHINES / READS else "reading")
-        + ". Start-up, shuffles of the tables and stragglers come on top; they do not grow with the "
-        "rows, as a table has a bounded size. Intervals of shares and losses take nothing more. "
-        "Differences of systems take a pass more, which costs about as much as the first."
+        + ". Start-up and stragglers come on top. What is shuffled does not grow with the rows of a "
+        "partition, as a table has a bounded size: fewer and larger partitions are cheaper. "
+        + second(kept)
+    )
+
+
+def second(kept: Kept) -> str:
+    """What a comparison adds."""
+    one, two = (
+        each(TASKS[name], kept["tasks"][name], "cpu") for name in ("classes-stream", "pair-stream")
+    )
+    if not one or not two:
+        return ""
+    return (
+        f"Comparing two systems takes a second pass, and {shown(two / one)} times as long as one "
+        f"system in batches ({small(two)} a row): each row's influence on every difference is looked up."
     )
 
 

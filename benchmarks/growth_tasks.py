@@ -71,7 +71,7 @@ TASKS = {
         "right",
         f"{_TWO} --engine memory",
         USUAL,
-        "twice that of one system, and for each difference a pass over the influence of rows",
+        "twice that of one system, and the influence of rows on each difference",
         "twice that of one system",
     ),
     "pair-stream": Task(
@@ -213,8 +213,8 @@ TASKS = {
         f"{_BINARY} --engine spark --master local[2]",
         MORE,
         "as in batches; each row is handed to a Python process as Arrow, twice or three times",
-        "on each worker what a stream holds; what comes of partitions meets in groups of 32, twice, "
-        "so that the driver holds one in 1,024",
+        "on each worker what a stream holds; what comes of partitions meets 32 at a time, until the "
+        "driver gets no more than 32 of it, or 64 MiB",
         family=True,
     ),
 }
