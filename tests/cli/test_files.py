@@ -83,6 +83,7 @@ WITHOUT = {
     "completion",
     "plan assumed",
     "campaign create",
+    "campaign assessors",
     "campaign judge",
     "campaign demo",
 }

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -144,6 +145,7 @@ class Past:
     skips: dict[Task, list[Logged]] = field(default_factory=dict)
     notes: dict[Task, list[Logged]] = field(default_factory=dict)
     acts: dict[int, Logged] = field(default_factory=dict)
+    _topics: dict[str, dict[Task, None]] = field(default_factory=dict)
 
     def apply(self, event: Logged) -> None:
         """Take in the next event."""
@@ -156,10 +158,15 @@ class Past:
                 held[place] = [e for e in held[place] if e.event != undone.event]
                 if not held[place]:
                     del held[place]
+                    if held is self.judged:
+                        del self._topics[place.topic][place]
             return
         held = self._held(event.kind)
         if held is not None:
-            held.setdefault(task_of(event).place, []).append(event)
+            place = task_of(event).place
+            held.setdefault(place, []).append(event)
+            if held is self.judged:
+                self._topics.setdefault(place.topic, {})[place] = None
             if event.kind != "import":
                 self.acts[event.event] = event
 
@@ -167,12 +174,16 @@ class Past:
         kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
         return kinds.get(kind, self.judged)
 
+    def of(self, topic: str) -> Iterable[Task]:
+        """What was judged of a topic, in the order in which it first was."""
+        return self._topics.get(topic, ())
+
     def current(self, task: Task) -> Logged | None:
         """The judgment that stands."""
         return self.judged.get(task.place, [None])[-1]
 
     def note(self, task: Task) -> str:
-        """The note that stands; those of the first and of the second time are the same."""
+        """The note that stands; the second time has its own."""
         found = self.notes.get(task.place)
         return (found[-1].note or "") if found else ""
 
@@ -188,10 +199,10 @@ class Past:
         """The grades that stand of a topic, in the order in which they were first given; those of
         a second time are left out."""
         return {
-            task.document: of[-1].grade
-            for task, of in self.judged.items()
-            if task.topic == topic and task.other is None and not task.again
-            if of[-1].grade is not None
+            task.document: grade
+            for task in self.of(topic)
+            if task.other is None and not task.again
+            if (grade := self.judged[task][-1].grade) is not None
         }
 
 
@@ -241,8 +252,8 @@ class Grading:
         gap = gap_of(len(self._orders.get(topic, ())), self._settings)
         waits: dict[Task, int] = {}
         last, done = None, 0
-        for task in past.judged:
-            if task.topic == topic and task.other is None:
+        for task in past.of(topic):
+            if task.other is None:
                 done, last = done + 1, task.document
                 second = task._replace(again=True)
                 if not task.again and second in self._again and past.is_open(second):
@@ -285,18 +296,18 @@ class Desk:
 
     def __init__(self, topics: Iterable[str], plan: Plan, events: Iterable[Logged] = ()) -> None:
         self.topics, self._plan, self.past = list(topics), plan, Past()
-        self._left: dict[str, int] = {}
+        self._known = frozenset(self.topics)
+        self._counts: dict[str, tuple[int, int, int]] = {}
         for event in events:
             self.past.apply(event)
 
     def apply(self, event: Logged) -> None:
         """Take in what was recorded."""
         self.past.apply(event)
-        self._left.pop(event.topic, None)
+        self._counts.pop(event.topic, None)
 
-    def _mine(self, task: Task, topic: str | None = None) -> bool:
-        known = task.topic in self.topics if topic is None else task.topic == topic
-        return known and (task.other is not None) == self._plan.pairs
+    def _mine(self, task: Task) -> bool:
+        return task.topic in self._known and (task.other is not None) == self._plan.pairs
 
     def upcoming(self, count: int, topic: str | None = None) -> list[Task]:
         """The next tasks: those of ``topic`` first, then of the topics behind it, then of those
@@ -306,12 +317,12 @@ class Desk:
         found = (task for each in topics for task in self._plan.upcoming(each, self.past))
         return list(islice(found, count))
 
-    def skipped(self, topic: str | None = None) -> list[Task]:
+    def skipped(self) -> list[Task]:
         """What was put aside, the earliest first."""
         return [
             task_of(of[-1])
             for task, of in self.past.skips.items()
-            if self._mine(task, topic) and self.past.is_skipped(task)
+            if self._mine(task) and self.past.is_skipped(task)
         ]
 
     def judged(self) -> list[Logged]:
@@ -321,32 +332,44 @@ class Desk:
 
     def acts(self, count: int) -> list[Logged]:
         """The last things that can be undone, the latest last; notes are not among them."""
-        found = [e for e in self.past.acts.values() if e.kind != "note" and self._mine(task_of(e))]
-        return found[-count:]
+        found = (
+            event
+            for event in reversed(self.past.acts.values())
+            if event.kind != "note" and self._mine(task_of(event))
+        )
+        return list(islice(found, count))[::-1]
 
     def shown(self, task: Task) -> int:
         """The place of a task in the assessor's own order, from 1."""
         first = self.past.judged.get(task.place)
         if first and first[0].shown is not None:
             return first[0].shown
-        return sum(map(self._mine, self.past.judged)) + 1
+        return self.progress().done + 1
 
     def progress(self, topic: str | None = None) -> Progress:
         """How far the assessor is, with all topics or with one.
 
         The time left is the median of the last 50 times, for each task that is left.
         """
-        for each in self.topics:
-            if each not in self._left:
-                self._left[each] = self._plan.left(each, self.past)
-        done = sum(self._mine(task, topic) for task in self.past.judged)
-        left = sum(self._left.values()) if topic is None else self._left.get(topic, 0)
-        skipped = len(self.skipped(topic))
+        if missing := self._known - self._counts.keys():
+            self._count(missing)
+        asked = self.topics if topic is None else [topic] if topic in self._known else []
+        done, left, skipped = (sum(self._counts[each][i] for each in asked) for i in range(3))
         times = [
             e.seconds for e in self.acts(_RECENT) if e.kind != "skip" and e.seconds is not None
         ]
         pace = median(times) if len(times) >= _ENOUGH else None
         return Progress(done, left, skipped, None if pace is None else pace * (left + skipped))
+
+    def _count(self, topics: frozenset[str]) -> None:
+        """What was done, what is left and what was put aside of topics where that has changed."""
+        skipped = Counter(task.topic for task in self.skipped())
+        for topic in topics:
+            self._counts[topic] = (
+                sum(map(self._mine, self.past.of(topic))),
+                self._plan.left(topic, self.past),
+                skipped[topic],
+            )
 
 
 # ---------------------------------------------------------------------------------- query terms

@@ -98,7 +98,7 @@ class Preferring:
 
     def _seconds(self, topic: str, past: Past) -> Iterator[Task]:
         """The pairs that are to come a second time, once others have come in between."""
-        pairs = [task for task in past.judged if task.topic == topic and task.other is not None]
+        pairs = [task for task in past.of(topic) if task.other is not None]
         share = self._settings.repeats * 2**64
         for later, task in enumerate(pairs):
             if task.again or draw(self._settings.seed, "twice", self._assessor, *task[:3]) >= share:

@@ -110,7 +110,11 @@
     fill();
   }
 
-  function conflict(event, task, answer) {
+  async function conflict(event, task, answer) {
+    if (!task) { // of a window before this one
+      try { await know((await get("tasks", { keys: event.task }))[0]); } catch { /* it is no longer pooled */ }
+      task = tasks.get(event.task);
+    }
     if (task && answer.current !== undefined) task.current = answer.current;
     if (trail[at] === event.task) show();
     const what = task ? quoted(task) : "This document";
@@ -189,7 +193,18 @@
         else if (!ready()) show();
       }
       if (at >= trail.length) next() !== undefined ? onwardSoon() : show();
-    } catch (error) { failed(error); setTimeout(fill, 2000); } finally { filling = false; }
+    } catch (error) {
+      if (error.status === 422) await forget().catch(failed);
+      else failed(error);
+      setTimeout(fill, 2000);
+    } finally { filling = false; }
+  }
+
+  /* What is to be judged has changed under way: begin with what is known. */
+  async function forget() {
+    trail = trail.filter((key) => tasks.has(key));
+    ({ queue, progress: session.progress } = await get("queue"));
+    onwardSoon();
   }
 
   function onwardSoon() { at = trail.length - 1; onward(); }

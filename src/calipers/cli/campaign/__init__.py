@@ -15,6 +15,7 @@ COMMANDS = {
     "topics": "Add topics: XML of INEX or TREC, TSV, CSV, JSON Lines.",
     "runs": "Add the runs that a participant hands in.",
     "documents": "Add what assessors read: texts, pages and images.",
+    "assessors": "Add who judges, or list who does.",
     "judge": "Serve the page on which assessors judge.",
     "status": "Say what a campaign has, and how far judging is.",
 }

@@ -1,0 +1,101 @@
+"""``calipers campaign assessors``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import switch, text, texts
+from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.campaign.store import Campaign
+
+
+@click.command("assessors", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@text("--participant", "P", "The group that they are of, whose own documents others judge.")
+@switch("--adjudicator", "They decide where assessors differ, and see what those said.")
+@switch("--program", "What judges is a program, whose judgments are imported.")
+@texts(
+    "--detail details",
+    "KEY=VALUE",
+    "Of a program: what it was, such as model=… or prompt=…; repeatable.",
+)
+def command(
+    file: str,
+    names: tuple[str, ...],
+    participant: str | None,
+    adjudicator: bool,
+    program: bool,
+    details: tuple[str, ...],
+) -> None:
+    """Add who judges; without a NAME, list who does.
+
+    People get their links from `calipers campaign judge`, which adds whoever is new, too: this is
+    for whoever is more than a name.
+
+    \b
+    Examples:
+      calipers campaign assessors digits.campaign ann ben --participant basel
+      calipers campaign assessors digits.campaign eve --adjudicator
+      calipers campaign assessors digits.campaign gpt --program --detail model=gpt-5
+    """
+    if not names and (participant or adjudicator or program or details):
+        raise click.UsageError("say who: NAME")
+    if program and adjudicator:
+        raise click.UsageError("a program is no adjudicator")
+    if details and not program:
+        raise click.UsageError("--detail goes with --program")
+    said = dict(_pair(detail) for detail in details)
+    from calipers.campaign.records import Assessor
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=not names) as campaign:
+        with campaign.write() if names else nullcontext():  # all of them or none
+            for name in names:
+                campaign.add_assessor(
+                    Assessor(
+                        name,
+                        participant,
+                        "program" if program else "person",
+                        "adjudicator" if adjudicator else "assessor",
+                        details=said,
+                    )
+                )
+        click.echo("\n".join(_lines(campaign)))
+    if not names:
+        return
+    say(f"next: calipers campaign judge {file}" if not program else "next: import what it says")
+
+
+def _pair(detail: str) -> tuple[str, str]:
+    key, equals, value = detail.partition("=")
+    if not (key and equals):
+        raise click.UsageError(f"--detail {detail!r}: expected KEY=VALUE")
+    return key, value
+
+
+def _lines(campaign: Campaign) -> Iterator[str]:
+    from calipers.report.columns import aligned
+
+    known, assigned = campaign.assessors(), campaign.assignments()
+    if not known:
+        yield "no assessors yet"
+        return
+    rows = [
+        [
+            name,
+            of.role if of.role == "adjudicator" else of.kind,
+            of.participant or "",
+            ", ".join(assigned.get(name, ())) if assigned else "all",
+            ", ".join(f"{key}={value}" for key, value in of.details.items()),
+        ]
+        for name, of in known.items()
+    ]
+    yield aligned(("assessor", "kind", "participant", "topics", "details"), rows)
