@@ -96,6 +96,16 @@ def test_tables(tmp_path: Path) -> None:
     path = tmp_path / "judgments.csv"
     path.write_text("topic,doc,stratum,grade\n" + "".join(f"q,{d},{s},{g}\n" for d, s, g in rows))
     assert value("xinfAP", str(path)) == pytest.approx(0.437499, abs=5e-7)
+    names = ["topic", "docno", "grade", "probability"]
+    rows = zip(*(kept[name] for name in names), strict=True)
+    lines = [",".join(map(str, row)) for row in [names, *rows]]
+    path.write_text("\n".join(lines) + "\n")
+    assert value("statAP", str(path)) == pytest.approx(0.4375)
+    path.write_text("\n".join([*lines, "q,p99,1,often"]) + "\n")
+    with pytest.raises(
+        cal.InputError, match="column 'probability' is of type string, expected num"
+    ):
+        value("statAP", str(path))
 
 
 def test_ordinary_measures_see_the_same_judgments(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def now() -> str:
 def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, str]) -> Recorded:
     """Record an event within a transaction; :class:`Conflict` where it rests on what no longer
     stands."""
-    _check(event, grades)
+    check(event, grades)
     before = connection.execute(
         "SELECT event, assessor, topic, document, other, kind, grade, again FROM events "
         "WHERE id = ?",
@@ -45,17 +45,20 @@ def record(connection: sqlite3.Connection, event: Event, grades: Mapping[int, st
         _check_undo(connection, event)
     else:
         _check_fresh(connection, event)
-    event = replace(event, time=event.time or now())
+    return Recorded(insert(connection, event), new=True)
+
+
+def insert(connection: sqlite3.Connection, event: Event) -> int:
+    """Record an event that has been checked; its number."""
     made = connection.execute(
-        f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))}) "
-        "ON CONFLICT (id) DO NOTHING",
-        astuple(event),
+        f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})",
+        astuple(replace(event, time=event.time or now())),
     )
     assert made.lastrowid is not None
-    return Recorded(made.lastrowid, new=True)
+    return made.lastrowid
 
 
-def _check(event: Event, grades: Mapping[int, str]) -> None:
+def check(event: Event, grades: Mapping[int, str]) -> None:
     """That the event makes sense by itself."""
     for name in ("id", "assessor", "topic", "document"):
         check_name(getattr(event, name), name)

@@ -42,7 +42,8 @@ class OfTopic(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """What a campaign has, and how far it is."""
+    """What a campaign has, and how far it is: of the documents ``to_judge`` that persons have
+    ``judged``."""
 
     name: str
     goal: str
@@ -72,6 +73,12 @@ def status(campaign: Campaign) -> Status:
     """
     about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
     by_topic = _of_topics(campaign, {topic.topic: topic.title for topic in topics})
+    persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
+    judged = {
+        (one.topic, one.document)
+        for one in campaign.judgments(again=False)
+        if one.assessor in persons
+    }
     counts = {
         table: campaign.read(f"SELECT count(*) FROM {table}")[0][0]
         for table in ("participants", "topics", "runs", "documents", "events")
@@ -81,7 +88,7 @@ def status(campaign: Campaign) -> Status:
         about.goal,
         pooled=len(pool),
         to_judge=sum(one.sampled for one in pool),
-        judged=sum(row.judged for row in by_topic),
+        judged=sum(one.sampled and (one.topic, one.document) in judged for one in pool),
         by_assessor=_of_assessors(campaign, {row.topic: row.to_judge for row in by_topic}),
         by_topic=by_topic,
         **counts,

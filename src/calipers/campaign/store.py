@@ -260,14 +260,14 @@ class Campaign(CampaignFile):
     def add_run(self, run: str, source: Any, participant: str) -> StoredRun:
         """Add a run that a participant hands in, from any source that :func:`calipers.retrieval`
         takes; a name that is there already is an error."""
-        from calipers.data.formats import write_rows
+        from calipers.data.formats import tagged, write_rows
         from calipers.data.trec import read_rows
 
         events.check_name(run, "run")
         events.check_name(participant, "participant")
         rows, _ = read_rows(run, source, "run")
         stream = BytesIO()
-        write_rows(rows, "run", run, stream, tag=run)
+        write_rows(tagged(rows, "_".join(run.split())), "run", run, stream)
         text = stream.getvalue()
         try:
             text.decode()

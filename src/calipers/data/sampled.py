@@ -106,8 +106,20 @@ def _of_table(source: Any) -> Rows:
     group = _one(rows) if stratum is None else trec_tables.ids(table, stratum)
     if probability is None:
         return replace(rows, group=group)
-    inclusion = trec_tables.numbers(table, probability).astype(np.float64)
-    return replace(rows, group=group, inclusion=inclusion)
+    inclusion = trec_tables.numbers(_from_text(table, probability), probability)
+    return replace(rows, group=group, inclusion=inclusion.astype(np.float64))
+
+
+def _from_text(table: Any, name: str) -> Any:
+    """A table whose column of numbers was read as text, as that of strata is; what is no number
+    stays, and is told."""
+    import pyarrow as pa
+
+    column, place = table.column(name), table.column_names.index(name)
+    try:
+        return table.set_column(place, name, column.cast(pa.float64()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return table
 
 
 def _one(rows: Rows) -> Any:

@@ -17,12 +17,20 @@ COMMANDS = {
     "documents": "Add what assessors read: texts, pages and images.",
     "assessors": "Add who judges, or list who does.",
     "judge": "Serve the page on which assessors judge.",
+    "import": "Add judgments that were made elsewhere.",
     "status": "Say what a campaign has, and how far judging is.",
+    "log": "Say who did what, when, and what stood before.",
+    "export": "Write judgments, preferences, topics, runs and tables for other tools.",
 }
 
 
+#: Where the module cannot be called as its command.
+_MODULES = {"import": "imports"}
+
+
 def _imported(name: str) -> click.Command:
-    command: click.Command = import_module(f"calipers.cli.campaign.{name}").command
+    module = import_module(f"calipers.cli.campaign.{_MODULES.get(name, name)}")
+    command: click.Command = module.command
     return command
 
 

@@ -1,0 +1,209 @@
+"""What a campaign has made, for other tools: judgments, samples, preferences, runs."""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote
+
+from calipers.campaign import tidy
+from calipers.campaign.records import Judgment, Preference
+from calipers.campaign.settled import settled
+from calipers.campaign.store import Campaign
+from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.formats import write_rows
+from calipers.data.tables import BINARIES, TEXTS, extension
+from calipers.data.trec import read_rows
+from calipers.report.numbers import count
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The bytes of a file, and what is to be said about them."""
+
+    content: bytes
+    notes: tuple[str, ...] = ()
+
+
+def qrels(
+    campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
+) -> Exported:
+    """Judgments in the format of ``path`` (TREC's four fields, JSON, a table), one grade a document
+    as :func:`~calipers.campaign.settled.settled` takes it; pooled documents without one, those that
+    were not drawn among them, have −1."""
+    graded, notes = _graded(campaign, assessor, rule)
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], "grade": []}
+    for topic, own in graded.items():
+        for document, grade in own.items():
+            columns["topic"].append(topic)
+            columns["doc"].append(document)
+            columns["grade"].append(grade)
+    if not columns["topic"]:
+        raise InputError(f"{campaign.path}: nothing is judged or pooled yet")
+    rows, _ = read_rows("judgments", columns, "qrels")
+    stream = BytesIO()
+    write_rows(rows, "qrels", path, stream)
+    return Exported(stream.getvalue(), tuple(notes))
+
+
+def sampled(
+    campaign: Campaign, path: str, *, assessor: str | None = None, rule: str = "majority"
+) -> Exported:
+    """Judgments of a sampled pool with their strata: as text with the five fields of sample_eval
+    (topic, 0, document, stratum, grade), as a table also with the probability of each document to
+    be drawn."""
+    graded, notes = _graded(campaign, assessor, rule)
+    drawn = {(of.topic, of.stratum): (of.sampled, of.size) for of in campaign.strata()}
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("topic", "doc", "stratum", "grade", "probability")
+    }
+    for one in campaign.pool():
+        stratum = one.stratum or "1"
+        taken, size = drawn.get((one.topic, stratum), (1, 1))
+        row = one.topic, one.document, stratum, graded[one.topic][one.document], taken / size
+        for name, value in zip(columns, row, strict=True):
+            columns[name].append(value)
+    pooled = len(columns["topic"])
+    if not pooled:
+        raise InputError(f"{campaign.path}: nothing is pooled yet, so there is no sample")
+    more = sum(map(len, graded.values())) - pooled
+    if more:
+        notes.append(f"judged but not pooled, and left out: {count(more, 'documents')}")
+    suffix, _ = extension(path)
+    if suffix in TEXTS or suffix in BINARIES:
+        import pyarrow as pa
+
+        return Exported(tidy.written(pa.table(columns), path, exact=True), tuple(notes))
+    lines = (
+        " ".join((_field(topic), "0", _field(document), _field(stratum), str(grade)))
+        for topic, document, stratum, grade, _ in zip(*columns.values(), strict=True)
+    )
+    return Exported(_lines(lines), tuple(notes))
+
+
+def _graded(
+    campaign: Campaign, assessor: str | None, rule: str
+) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """The grade of each document that is judged or pooled, −1 where nobody has judged it."""
+    made = settled(campaign, assessor=assessor, rule=rule)
+    graded: dict[str, dict[str, int]] = {topic.topic: {} for topic in campaign.topics()}
+    missing = 0
+    for one in campaign.pool():
+        grade = made.grades.get(one.topic, {}).get(one.document)
+        missing += grade is None and one.sampled
+        graded[one.topic][one.document] = -1 if grade is None else grade
+    for topic, own in made.grades.items():
+        graded[topic].update(own)
+    notes = []
+    if missing:
+        notes.append(f"not judged yet, and −1: {count(missing, 'documents')}")
+    if made.disputed:
+        several = count(len(made.disputed), "documents")
+        notes.append(f"assessors differ about {several}, and nobody has decided; taken: {rule}")
+    if made.programs_only:
+        alone = count(len(made.programs_only), "documents")
+        notes.append(f"judged by programs only, who count where they are named: {alone}")
+    return graded, notes
+
+
+def prefs(campaign: Campaign, *, assessor: str | None = None) -> Exported:
+    """Preferences as TREC writes them: topic, assessor, pair, document, level.
+
+    The preferred document of a pair has level 2, the other one 1, and both 1 where neither is
+    preferred. Where the preferences of an assessor go round in a circle, which no such file may
+    hold, each pair is a group of its own.
+    """
+    known = campaign.assessors()
+    found: dict[tuple[str, str], list[Preference]] = defaultdict(list)
+    for one in campaign.preferences(assessor, again=False):
+        if assessor is not None or known[one.assessor].kind == "person":
+            found[one.topic, one.assessor].append(one)
+    if not found:
+        raise InputError(f"{campaign.path}: there are no preferences yet")
+    lines, circles = [], []
+    for (topic, name), own in found.items():
+        apart = _is_circular(own)
+        circles += [f"{name} (topic {topic})"] * apart
+        for place, one in enumerate(own, 1):
+            group = "_".join(name.split()) + f"-{place}" * apart
+            for document, level in ((one.document, one.grade > 0), (one.other, one.grade < 0)):
+                fields = _field(topic), _field(group), str(place), _field(document), str(1 + level)
+                lines.append(" ".join(fields))
+    told = f"preferences go round in a circle, and stand each by itself: {', '.join(circles)}"
+    return Exported(_lines(iter(lines)), (told,) if circles else ())
+
+
+def _is_circular(own: list[Preference]) -> bool:
+    """Whether one could go from better to worse and come back."""
+    worse: dict[str, set[str]] = defaultdict(set)
+    for one in own:
+        if one.grade:
+            better, other = (one.document, one.other)[:: one.grade]
+            worse[better].add(other)
+    while worse:
+        last = [document for document, below in worse.items() if not below & worse.keys()]
+        if not last:
+            return True
+        for document in last:
+            del worse[document]
+    return False
+
+
+def runs(campaign: Campaign) -> dict[str, Exported]:
+    """The runs as TREC files, by the names of the files."""
+    return {
+        f"{file_name(name)}.run": Exported(zlib.decompress(content))
+        for name, content in campaign.read("SELECT run, content FROM runs ORDER BY run")
+    }
+
+
+def file_name(name: str) -> str:
+    """A name as that of a file: signs that lead elsewhere are written as %2F is."""
+    made = quote(name, safe=" -_.,~+=@()[]")
+    return f"%2E{made[1:]}" if made.startswith(".") else made
+
+
+def _lines(lines: Iterator[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _field(text: str) -> str:
+    """A field of TREC text, which has no blanks."""
+    if not text or any(sign in text for sign in " \t\n\v\f\r\0"):
+        raise InputError(f"TREC text has no place for {shown(text)}: its fields have no blanks")
+    return text
+
+
+def tables(campaign: Campaign, kind: str) -> Mapping[str, Exported]:
+    """Everything as tidy tables, by the names of the files."""
+    return {
+        f"{name}.{kind}": Exported(tidy.written(tidy.table(campaign, name), f"{name}.{kind}"))
+        for name in tidy.TABLES
+    }
+
+
+#: The columns of a table of judgments.
+JUDGMENTS = (
+    *("assessor", "kind", "topic", "document", "other", "grade"),
+    *("time", "seconds", "shown", "again", "event"),
+)
+
+
+def judgments(campaign: Campaign, assessor: str | None = None) -> Any:
+    """All grades and preferences that stand as one table: who, person or program, when, how long.
+
+    It can be imported again. (What adjudicators decided is theirs alone, and among ``tables``.)
+    """
+    known = campaign.assessors()
+    if assessor is not None and assessor not in known:
+        raise InputError(f"there is no assessor {assessor!r}; {did_you_mean(assessor, known)}")
+    given: list[Judgment | Preference] = [
+        *campaign.judgments(assessor),
+        *campaign.preferences(assessor),
+    ]
+    rows = ({"other": None, **one._asdict(), "kind": known[one.assessor].kind} for one in given)
+    return tidy.table_of(JUDGMENTS, sorted(rows, key=lambda row: row["event"]))

@@ -1,0 +1,85 @@
+"""The audit trail: who did what, when, and what stood before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from calipers.campaign.records import Logged
+from calipers.campaign.store import Campaign
+
+
+class Done(NamedTuple):
+    """An event, with what stood before and what stands after it: of a grade the grade, of a
+    preference 1, 0 or −1 as seen from ``document``; None where nothing does."""
+
+    event: int
+    time: str
+    assessor: str
+    topic: str
+    document: str
+    other: str | None
+    what: str
+    before: int | None
+    after: int | None
+    again: bool
+    seconds: float | None
+    shown: int | None
+    note: str | None
+    replaces: int | None
+
+
+def history(
+    campaign: Campaign,
+    *,
+    assessor: str | None = None,
+    topic: str | None = None,
+    document: str | None = None,
+) -> list[Done]:
+    """All that was done, in order, or what somebody did, about a topic or a document."""
+    return [
+        done
+        for done in _replayed(campaign)
+        if assessor in (None, done.assessor)
+        and topic in (None, done.topic)
+        and document in (None, done.document, done.other)
+    ]
+
+
+def _replayed(campaign: Campaign) -> Iterator[Done]:
+    stacks: dict[tuple[Any, ...], list[Logged]] = {}
+    recorded: dict[int, Logged] = {}
+    for event in campaign.events():
+        recorded[event.event] = event
+        of = event if event.kind != "undo" else recorded[event.replaces or 0]
+        graded = of.kind in ("grade", "preference", "adjudication", "import")
+        before = after = None
+        if graded:
+            stack = stacks.setdefault(_key(of), [])
+            before = _grade(stack, of)
+            if event.kind == "undo":
+                stack[:] = [one for one in stack if one.event != of.event]
+            else:
+                stack.append(event)
+            after = _grade(stack, of)
+        what = f"undo of {of.kind} {of.event}" if event.kind == "undo" else event.kind
+        yield Done(
+            event.event, event.time, event.assessor, event.topic, event.document, of.other, what,
+            before, after, of.again, event.seconds, event.shown, event.note, event.replaces,
+        )  # fmt: skip
+
+
+def _key(event: Logged) -> tuple[Any, ...]:
+    if event.kind == "adjudication":
+        return event.kind, event.topic, event.document
+    documents = frozenset({event.document, event.other} - {None})
+    return event.assessor, event.topic, documents, event.again
+
+
+def _grade(stack: list[Logged], seen: Logged) -> int | None:
+    """The grade on top, of a preference as seen from the document of an event."""
+    if not stack:
+        return None
+    top = stack[-1]
+    assert top.grade is not None
+    return top.grade if top.document == seen.document else -top.grade

@@ -1,0 +1,232 @@
+"""Files of judgments that were made elsewhere, row by row."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+from calipers.campaign.records import Event
+from calipers.data.errors import InputError, did_you_mean, listed, shown
+from calipers.data.groups import Rows, rows_of_file
+from calipers.data.tables import BINARIES, TEXTS, as_arrow, check_file, extension, read_table
+from calipers.data.trec_tables import DOCUMENT, GRADE, TOPIC
+
+#: What a file holds: TREC's judgments, TREC's preferences, or a table of either.
+Kind: TypeAlias = Literal["qrels", "prefs", "table"]
+
+#: What the columns of a table are called.
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "assessor": ("assessor", "rater", "annotator", "judge", "worker"),
+    "kind": ("kind",),
+    "topic": TOPIC,
+    "document": DOCUMENT,
+    "other": ("other", "other_document"),
+    "grade": GRADE,
+    "time": ("time", "timestamp"),
+    "seconds": ("seconds",),
+    "shown": ("shown",),
+    "again": ("again",),
+    "note": ("note", "comment"),
+}
+
+#: A part of TREC's preferences with more documents has too many pairs.
+_MOST_OF_PART = 200
+
+
+@dataclass(frozen=True)
+class Row:
+    """A judgment, where it stands, and whether a program made it, where that is said."""
+
+    where: str
+    event: Event
+    program: bool | None = None
+
+
+def rows_of(source: Any, kind: Kind | None, assessor: str | None) -> Iterator[Row]:
+    """The judgments of a file, a data frame or a dict of columns; of an ``assessor`` where they do
+    not say."""
+    if not isinstance(source, str | os.PathLike):
+        return _of_table("judgments", as_arrow(source), assessor)
+    path = os.fspath(source)
+    suffix, _ = extension(path)
+    if kind == "table" or (kind is None and (suffix in TEXTS or suffix in BINARIES)):
+        return _of_file(path, assessor)
+    check_file(path, "judgments")
+    kind = kind or _kind_of(path)
+    try:
+        rows, _ = rows_of_file(path, kind, lenient=False)  # type: ignore[arg-type]
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return _of_qrels(rows, assessor) if kind == "qrels" else _of_prefs(rows, assessor)
+
+
+def _kind_of(path: str) -> Kind:
+    from calipers.data.plain import first_line
+
+    fields = len(first_line(path))
+    if fields == 5:
+        raise InputError(
+            f"{path}: 5 fields are preferences, or judgments of a sample; say which, and of a "
+            "sample give a table with the columns topic, doc and grade"
+        )
+    return "qrels"
+
+
+def _who(where: str, assessor: str | None) -> str:
+    if assessor is None:
+        raise InputError(f"{where}: does not say who judged; name the assessor")
+    return assessor
+
+
+def _of_qrels(rows: Rows, assessor: str | None) -> Iterator[Row]:
+    who = _who(rows.path or "judgments", assessor)
+    for row in range(len(rows.level)):
+        topic, document = _ids(rows, row, rows.topic, rows.document)
+        yield Row(_where(rows, row), _event(who, topic, document, int(rows.level[row])))
+
+
+def _of_prefs(rows: Rows, assessor: str | None) -> Iterator[Row]:
+    """Of TREC's preferences all pairs of each part: who has the higher level is preferred."""
+    parts: dict[tuple[str, str, bytes], list[int]] = defaultdict(list)
+    for row in range(len(rows.level)):
+        topic, group = _ids(rows, row, rows.topic, rows.group)
+        part = b"" if rows.part is None else rows.part[row].as_py()
+        parts[topic, group, part].append(row)
+    for (topic, group, _), own in parts.items():
+        if len(own) > _MOST_OF_PART:
+            raise InputError(
+                f"{_where(rows, own[0])}: {len(own)} documents are compared at once, expected no "
+                f"more than {_MOST_OF_PART}"
+            )
+        for a, b in combinations(own, 2):
+            document, other = _ids(rows, a, rows.document)[0], _ids(rows, b, rows.document)[0]
+            sign = (rows.level[a] > rows.level[b]) - 1 * (rows.level[a] < rows.level[b])
+            event = _event(assessor or group, topic, document, int(sign))
+            yield Row(_where(rows, b), replace(event, other=other))
+
+
+def _where(rows: Rows, row: int) -> str:
+    return f"{rows.path}:{rows.line[row]}"
+
+
+def _ids(rows: Rows, row: int, *columns: Any) -> list[str]:
+    try:
+        return [column[row].as_py().decode() for column in columns]
+    except UnicodeDecodeError:
+        raise InputError(f"{_where(rows, row)}: an id is not UTF-8") from None
+
+
+def _event(assessor: str, topic: str, document: str, grade: int) -> Event:
+    return Event(f"import-{uuid4().hex}", assessor, topic, document, "import", grade)
+
+
+def _of_file(path: str, assessor: str | None) -> Iterator[Row]:
+    from calipers.report.text import uncovered
+
+    texts = [name for names in (*COLUMNS.values(),) for name in names if name not in _NUMBERS]
+    table = read_table(path, text=texts)
+    is_csv = TEXTS.get(extension(path)[0]) in ("csv", "tsv")
+    return _of_table(path, table, assessor, uncovered if is_csv else str)
+
+
+_NUMBERS = {*GRADE, "seconds", "shown", "again"}
+
+
+def _of_table(path: str, table: Any, assessor: str | None, plain: Any = str) -> Iterator[Row]:
+    names = table.column_names
+    found = {
+        what: next((name for name in accepted if name in names), None)
+        for what, accepted in COLUMNS.items()
+    }
+    for what in ("topic", "document", "grade"):
+        if found[what] is None:
+            raise InputError(
+                f"{path}: no column {what!r} (nor {listed(COLUMNS[what])}); "
+                f"{did_you_mean(what, names)}"
+            )
+    if found["assessor"] is None:
+        _who(path, assessor)
+    columns = {what: table.column(name).to_pylist() for what, name in found.items() if name}
+    for row, values in enumerate(zip(*columns.values(), strict=True)):
+        given = dict(zip(columns, values, strict=True))
+        where = f"{path}: row {row}"
+        kind = given.get("kind")
+        if kind not in (None, "person", "program"):
+            raise InputError(f"{where}: kind is {shown(kind)}, expected person or program")
+        event = _of_values(where, given, assessor, plain)
+        yield Row(where, event, None if kind is None else kind == "program")
+
+
+def _of_values(where: str, given: Mapping[str, Any], assessor: str | None, plain: Any) -> Event:
+    texts = {}
+    for what in ("assessor", "topic", "document", "other", "note"):
+        value = given.get(what)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise InputError(f"{where}: {what} is {shown(value)}, expected text")
+        texts[what] = plain(str(value))
+    for what in ("topic", "document"):
+        if what not in texts:
+            raise InputError(f"{where}: the {what} is missing")
+    grade = _whole(where, "grade", given["grade"])
+    if grade is None:
+        raise InputError(f"{where}: the grade is missing")
+    event = _event(
+        texts.get("assessor") or _who(where, assessor), texts["topic"], texts["document"], grade
+    )
+    seconds = given.get("seconds")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float | None):
+        raise InputError(f"{where}: seconds is {shown(seconds)}, expected a number")
+    return replace(
+        event,
+        other=texts.get("other"),
+        note=texts.get("note"),
+        time=_time(where, given.get("time")),
+        seconds=None if seconds is None else float(seconds),
+        shown=_whole(where, "shown", given.get("shown")),
+        again=bool(_whole(where, "again", given.get("again"))),
+    )
+
+
+def _whole(where: str, what: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return int(value.strip().lower() == "true")
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or (isinstance(value, float) and number != value) or abs(number) >= 2**31:
+        raise InputError(f"{where}: {what} is {shown(value)}, expected a whole number")
+    return number
+
+
+def _time(where: str, value: Any) -> str | None:
+    """A time in UTC; one that does not say of which zone it is, is."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        try:
+            value = datetime.fromisoformat(str(value).strip().replace("Z", "+00:00"))
+        except ValueError:
+            raise InputError(
+                f"{where}: time is {shown(value)}, expected 2026-01-31T12:00:00"
+            ) from None
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=timezone.utc)
+    try:
+        return str(value.astimezone(timezone.utc).isoformat(timespec="milliseconds"))
+    except OverflowError:
+        raise InputError(f"{where}: time is {shown(value)}, which is out of range") from None

@@ -1,0 +1,165 @@
+"""Everything in a campaign as tidy tables, and tables as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from calipers.campaign.store import Campaign
+from calipers.data.errors import InputError
+from calipers.data.tables import BINARIES, TEXTS, extension
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_GRADED = "assessor, topic, document, grade, time, seconds, shown, again, event"
+
+#: What each table is made of.
+_QUERIES = {
+    "about": "SELECT key, value FROM about ORDER BY key",
+    "participants": "SELECT participant FROM participants ORDER BY participant",
+    "topics": "SELECT topic, position, author, title, description, narrative, keywords, kind, "
+    "details FROM topics ORDER BY position",
+    "runs": "SELECT run, participant, digest, added FROM runs ORDER BY participant, run",
+    "documents": "SELECT document, media, title, length(body) AS bytes, body FROM documents "
+    "ORDER BY document",
+    "pools": "SELECT pool, made, settings FROM pools ORDER BY pool",
+    "pooled": "SELECT topic, document, pool, pooled.position, priority, stratum, sampled "
+    "FROM pooled JOIN topics USING (topic) "
+    "ORDER BY topics.position, pooled.position, document",
+    "strata": "SELECT topic, stratum, size, sampled FROM strata ORDER BY topic, stratum",
+    # (Without the tokens: who has a hash could try to guess what it is of.)
+    "assessors": "SELECT assessor, participant, kind, role, details FROM assessors "
+    "ORDER BY assessor",
+    "assignments": "SELECT assessor, topic FROM assignments ORDER BY assessor, topic",
+    "judgments": f"SELECT {_GRADED} FROM grades ORDER BY event",
+    "preferences": f"SELECT {_GRADED.replace('grade', 'other, grade')} FROM preferences "
+    "ORDER BY event",
+    "adjudications": f"SELECT {_GRADED} FROM adjudications ORDER BY event",
+    "events": "SELECT event, id, time, assessor, topic, document, other, kind, grade, note, "
+    "seconds, shown, again, replaces FROM events ORDER BY event",
+}
+TABLES = (*_QUERIES, "rankings")
+
+_WHOLE = ("position", "event", "grade", "shown", "replaces", "size", "sampled", "pool", "rank",
+          "before", "after")  # fmt: skip
+_TYPES = {
+    **dict.fromkeys((*_WHOLE, "bytes"), "int64"),
+    **dict.fromkeys(("priority", "seconds", "score"), "float64"),
+    "again": "bool",
+    "body": "binary",
+}
+
+
+def table(campaign: Campaign, name: str) -> pa.Table:
+    """A tidy table of a campaign, by its name in ``TABLES``; ``"rankings"`` has a row for each
+    document of each run."""
+    if name == "rankings":
+        names = ["run", "participant", "topic", "document", "rank", "score"]
+        rows = [
+            (run.run, run.participant, topic, document, rank, score)
+            for run in campaign.runs().values()
+            for topic, scores in run.scores.items()
+            for rank, (document, score) in enumerate(scores.items(), 1)
+        ]
+    else:
+        names = _names(_QUERIES[name])
+        rows = campaign.read(_QUERIES[name])
+    return table_of(names, [dict(zip(names, row, strict=True)) for row in rows])
+
+
+def table_of(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Rows as a table, whose types follow from the names of the columns."""
+    import pyarrow as pa
+
+    return pa.table(
+        {name: pa.array([_value(name, row[name]) for row in rows], _type(name)) for name in names}
+    )
+
+
+def _names(query: str) -> list[str]:
+    selected = query.removeprefix("SELECT ").partition(" FROM ")[0]
+    return [column.rpartition(" AS ")[2].rpartition(".")[2] for column in selected.split(", ")]
+
+
+def _value(column: str, value: Any) -> Any:
+    return bool(value) if column == "again" and value is not None else value
+
+
+def _type(column: str) -> Any:
+    import pyarrow as pa
+
+    kind = _TYPES.get(column, "string")
+    return getattr(pa, {"bool": "bool_", "string": "large_string"}.get(kind, kind))()
+
+
+def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
+    """A table in the format that the extension of a path means: CSV, TSV, JSON Lines, Parquet or
+    Feather.
+
+    In CSV text that a spreadsheet would take for a formula gets an apostrophe in front, unless it
+    has to be ``exact`` for other tools. Bytes, such as the content of documents, have a place in
+    Parquet and Feather only.
+    """
+    suffix, packed = extension(path)
+    made = _FORMATS.get(BINARIES.get(suffix) or TEXTS.get(suffix, ""))
+    if made is None or packed:
+        raise InputError(f"{path}: expected .csv, .tsv, .jsonl, .parquet or .feather")
+    if suffix in TEXTS and "body" in rows.column_names:
+        rows = rows.drop_columns(["body"])
+    return _exact_csv(rows) if exact and made is _csv else made(rows)
+
+
+def _csv(rows: pa.Table) -> bytes:
+    from calipers.report.text import csv_text
+
+    return csv_text(rows.to_pylist(), rows.column_names).encode()
+
+
+def _exact_csv(rows: pa.Table) -> bytes:
+    from pyarrow import csv
+
+    stream = BytesIO()
+    csv.write_csv(rows, stream, csv.WriteOptions(quoting_style="needed"))
+    return stream.getvalue()
+
+
+def _tsv(rows: pa.Table) -> bytes:
+    names = rows.column_names
+    lines = [names, *([_plain(row[name]) for name in names] for row in rows.to_pylist())]
+    return "".join("\t".join(line) + "\n" for line in lines).encode()
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else " ".join(str(value).split())
+
+
+def _jsonl(rows: pa.Table) -> bytes:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows.to_pylist()).encode()
+
+
+def _parquet(rows: pa.Table) -> bytes:
+    from pyarrow import parquet
+
+    stream = BytesIO()
+    parquet.write_table(rows, stream, compression="zstd")
+    return stream.getvalue()
+
+
+def _feather(rows: pa.Table) -> bytes:
+    from pyarrow import feather
+
+    stream = BytesIO()
+    feather.write_feather(rows, stream)
+    return stream.getvalue()
+
+
+_FORMATS: Mapping[str, Callable[[Any], bytes]] = {
+    "csv": _csv,
+    "tsv": _tsv,
+    "jsonl": _jsonl,
+    "parquet": _parquet,
+    "feather": _feather,
+}

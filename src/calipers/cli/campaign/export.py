@@ -1,0 +1,141 @@
+"""``calipers campaign export``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.files import DASH, Command, InFile, OutFile, OutFolder, check_more
+from calipers.cli.options import switch, text
+from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.campaign.export import Exported
+    from calipers.campaign.store import Campaign
+
+
+@click.command("export", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@text("--qrels", "FILE", "Judgments: TREC text, or by the extension a table.", type=OutFile())
+@text(
+    "--sampled",
+    "FILE",
+    "Judgments of a sampled pool: the five fields of sample_eval, with strata; as a table also "
+    "with probabilities.",
+    type=OutFile(),
+)
+@text("--prefs", "FILE", "Preferences, as TREC writes them.", type=OutFile())
+@text("--judgments", "FILE", "Every judgment with who, when and how long; a table.", type=OutFile())
+@text("--topics", "FILE", "Topics: .xml, .tsv, .csv, .jsonl, .parquet, else TREC.", type=OutFile())
+@click.option(
+    "--topics-format",
+    type=click.Choice(["inex", "trec", "xml", "tsv", "csv", "jsonl", "parquet"]),
+    help="Format of the topics.  [default: by the extension; .xml is INEX where all are CO or CAS]",
+)
+@text("--runs", "FOLDER", "The runs, each as a TREC file in this folder.", type=OutFolder())
+@text("--tables", "FOLDER", "Everything, as tidy tables in this folder.", type=OutFolder())
+@click.option(
+    "--tables-format",
+    type=click.Choice(["parquet", "csv", "tsv", "jsonl", "feather"]),
+    default="parquet",
+    show_default=True,
+    help="Format of the tables. The content of documents is in Parquet and Feather only.",
+)
+@text("--assessor", "NAME", "Grades and preferences of this assessor alone.")
+@click.option(
+    "--differ",
+    "rule",
+    type=click.Choice(["majority", "lowest", "median", "highest", "first"]),
+    default="majority",
+    show_default=True,
+    help="Which grade to take where persons differ and no adjudicator has decided; of equally many "
+    "the lower one.",
+)
+@switch("--force", "Write over files that exist.")
+def command(file: str, *, force: bool, **asked: Any) -> None:
+    """Write what a campaign has for other tools.
+
+    --qrels has a grade for each judged document: the adjudicator's, else that of the persons who
+    judged it. Pooled documents that nobody has judged, or that were not drawn from their stratum,
+    have −1. Repeats that were planted do not count, and programs only where --assessor names one.
+    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (but not in
+    --qrels and --sampled, which other tools read). Files are written whole or not at all.
+
+    \b
+    Examples:
+      calipers campaign export web.campaign --qrels web.qrels --topics topics.xml
+      calipers campaign export web.campaign --sampled web.sample
+      calipers campaign export web.campaign --tables everything/
+    """
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=True) as campaign:
+        made = {**_files(campaign, asked), **_folders(campaign, asked)}
+    if not made:
+        raise click.UsageError("say what to write: --qrels, --sampled, --prefs, --judgments, "
+                               "--topics, --runs or --tables")  # fmt: skip
+    _write(made, force=force)
+
+
+def _files(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:
+    """What goes to single files, by their paths, each with its option."""
+    from calipers.campaign import export, tidy
+    from calipers.campaign.topic_files import format_of, written
+
+    assessor, rule = asked["assessor"], asked["rule"]
+    made = {}
+    if (path := asked["qrels"]) is not None:
+        made[path] = "--qrels", export.qrels(campaign, path, assessor=assessor, rule=rule)
+    if (path := asked["sampled"]) is not None:
+        made[path] = "--sampled", export.sampled(campaign, path, assessor=assessor, rule=rule)
+    if (path := asked["prefs"]) is not None:
+        made[path] = "--prefs", export.prefs(campaign, assessor=assessor)
+    if (path := asked["judgments"]) is not None:
+        rows = export.judgments(campaign, assessor)
+        made[path] = "--judgments", export.Exported(tidy.written(rows, path))
+    if (path := asked["topics"]) is not None:
+        topics = campaign.topics()
+        content, left_out = written(topics, asked["topics_format"] or format_of(path, topics))
+        notes = [f"has no place for {', '.join(left_out)}, which is left out"] if left_out else []
+        made[path] = "--topics", export.Exported(content, tuple(notes))
+    return made
+
+
+def _folders(campaign: Campaign, asked: Mapping[str, Any]) -> dict[str, tuple[str, Exported]]:
+    """And what goes to files of folders."""
+    from calipers.campaign import export
+
+    made = {}
+    if (folder := asked["runs"]) is not None:
+        for name, one in export.runs(campaign).items():
+            made[str(Path(folder) / name)] = "--runs", one
+    if (folder := asked["tables"]) is not None:
+        for name, one in export.tables(campaign, asked["tables_format"]).items():
+            made[str(Path(folder) / name)] = "--tables", one
+    return made
+
+
+def _write(made: Mapping[str, tuple[str, Exported]], *, force: bool) -> None:
+    """All files, of which none is written where one must not be."""
+    from calipers.report.files import replacing
+
+    for path in made:
+        if path != DASH and Path(path).is_file() and not force:
+            raise click.UsageError(f"{path} exists; --force writes over it")
+    inside = [(option, path) for path, (option, _) in made.items() if path != DASH]
+    for option, path in inside:
+        if option in ("--runs", "--tables"):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+    check_more("the export", [path for option, path in inside if option in ("--runs", "--tables")])
+    for path, (_, one) in made.items():
+        if path == DASH:
+            sys.stdout.buffer.write(one.content)
+        else:
+            with replacing(path) as stream:
+                stream.write(one.content)
+        for note in one.notes:
+            say(f"{path}: {note}")

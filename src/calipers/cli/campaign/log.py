@@ -1,0 +1,78 @@
+"""``calipers campaign log``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import text
+from calipers.cli.output import format_and_file, format_options, write_out
+
+_FORMATS = ("table", "json", "csv", "parquet")
+
+
+@click.command("log", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@text("--assessor", "NAME", "Only what this assessor did.")
+@text("--topic", "ID", "Only about this topic.")
+@text("--document", "ID", "Only about this document.")
+@lambda command: format_options(command, _FORMATS, report=False)
+def command(
+    file: str, assessor: str | None, topic: str | None, document: str | None, **options: Any
+) -> None:
+    """Say who did what, when, and what stood before: every event that was ever recorded, in order.
+
+    Events are never changed or deleted; a grade that was taken back is there, and so is who took it
+    back.
+
+    \b
+    Examples:
+      calipers campaign log web.campaign --document d17
+      calipers campaign log web.campaign -o trail.csv
+    """
+    kind, path = format_and_file(options, _FORMATS, "the log")
+    from calipers.campaign.history import Done, history
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=True) as campaign:
+        done = history(campaign, assessor=assessor, topic=topic, document=document)
+    if kind == "table":
+        write_out(_table(done), path)
+        return
+    rows = [one._asdict() for one in done]
+    if kind == "json":
+        import json
+
+        write_out(json.dumps(rows, indent=2, ensure_ascii=False), path)
+    elif kind == "csv":
+        from calipers.report.text import csv_text
+
+        write_out(csv_text(rows, Done._fields), path)
+    else:
+        from calipers.campaign.tidy import table_of, written
+
+        write_out(written(table_of(Done._fields, rows), "log.parquet"), path)
+
+
+def _table(done: Any) -> str:
+    from calipers.report.columns import aligned
+
+    if not done:
+        return "nothing yet"
+    head = "event", "time", "assessor", "topic", "document", "what", "before", "after", "note"
+    rows = [
+        [
+            str(one.event),
+            one.time[:19],
+            one.assessor,
+            one.topic,
+            one.document if one.other is None else f"{one.document} / {one.other}",
+            f"{one.what}{' again' * one.again}",
+            *("" if grade is None else str(grade) for grade in (one.before, one.after)),
+            " ".join((one.note or "").split())[:40],
+        ]
+        for one in done
+    ]
+    return aligned(head, rows)

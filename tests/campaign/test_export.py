@@ -1,0 +1,308 @@
+"""What leaves a campaign: for TREC's tools, for tables, for the record; and the commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import calipers as cal
+from calipers.campaign import export, tidy
+from calipers.campaign.exchange import import_judgments
+from calipers.campaign.history import history
+from calipers.campaign.records import Assessor, Event
+from calipers.campaign.settled import RULES, settled
+from calipers.campaign.status import status
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+from in_process import invoke
+
+
+@pytest.fixture
+def judged(campaign: cal.Campaign) -> cal.Campaign:
+    """A sampled pool of topic 1 and one document of topic 2; ada and bob differ about a and b, eve
+    has decided b, and a program judged more."""
+    campaign.add_run("bm 25", {"1": {"a": 3.0, "b": 2.5, "c": 1e-30}, "2": {"=x": 1}}, "p")
+    campaign.add_run("../up", {"1": {"b": 3.0, "e": 1}}, "q")
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, 'now', '{}')")
+        rows = [
+            ("a", "top", 1),
+            ("b", "top", 1),
+            ("c", "rest", 1),
+            ("d", "rest", 0),
+            ("e", "rest", 1),
+        ]
+        connection.executemany(
+            "INSERT INTO pooled VALUES ('1', ?, 1, ?, NULL, ?, ?)",
+            [(document, place, *of) for place, (document, *of) in enumerate(rows)],
+        )
+        connection.execute("INSERT INTO pooled VALUES ('2', '=x', 1, 0, NULL, NULL, 1)")
+        connection.executemany(
+            "INSERT INTO strata VALUES (?, ?, ?, ?)", [("1", "top", 2, 2), ("1", "rest", 3, 2)]
+        )
+        campaign.add_assessor(Assessor("gpt", kind="program", token_hash="secret"))
+        done: list[dict[str, Any]] = [
+            {"document": "a", "grade": 2, "seconds": 30.0},
+            {"document": "b", "grade": 1},
+            {"document": "b", "grade": 0, "replaces": 2, "note": "=misread"},
+            {"document": "a", "grade": 1, "assessor": "bob"},
+            {"document": "b", "grade": 2, "assessor": "bob"},
+            {"document": "b", "grade": 3, "assessor": "eve", "kind": "adjudication"},
+            {"document": "c", "grade": 3, "assessor": "gpt"},
+            {"document": "=x", "grade": 1, "assessor": "bob", "topic": "2"},
+            {"document": "=x", "assessor": "bob", "topic": "2", "kind": "undo", "replaces": 8},
+            {"document": "=x", "assessor": "bob", "topic": "2", "kind": "skip"},
+            {"document": "a", "grade": 3, "again": True},
+            {"document": "outside", "grade": 0},
+            {"document": "a", "other": "b", "grade": -1, "kind": "preference"},
+            {"document": "b", "other": "c", "grade": 0, "kind": "preference"},
+        ]
+        for place, event in enumerate(done):
+            campaign.record(Event(**{"id": f"e{place}", "assessor": "ada", "topic": "1", **event}))
+    return campaign
+
+
+# ------------------------------------------------------------------------------------- who is right
+
+
+def test_one_grade_a_document(judged: cal.Campaign) -> None:
+    made = settled(judged)
+    assert made.grades == {"1": {"a": 1, "b": 3, "outside": 0}}
+    assert made.disputed == (("1", "a"),)
+    assert made.programs_only == (("1", "c"),)
+    assert settled(judged, rule="highest").grades["1"]["a"] == 2
+    assert settled(judged, assessor="gpt").grades == {"1": {"c": 3}}
+    assert settled(judged, assessor="ada").grades == {"1": {"a": 2, "b": 0, "outside": 0}}
+    with pytest.raises(cal.InputError, match="there is no assessor 'adda'; did you mean 'ada'"):
+        settled(judged, assessor="adda")
+    with pytest.raises(cal.InputError, match="rule 'mean', expected majority"):
+        settled(judged, rule="mean")
+
+
+def test_rules() -> None:
+    given = {"majority": 2, "lowest": 0, "median": 1, "highest": 3, "first": 3}
+    assert {rule: take([3, 0, 2, 2, 1, 0, 2, 1]) for rule, take in RULES.items()} == {
+        **given, "median": 1,
+    }  # fmt: skip
+    assert RULES["majority"]([2, 1, 1, 2]) == 1
+    assert RULES["median"]([0, 3]) == 0
+
+
+# ------------------------------------------------------------------------------------------- qrels
+
+
+def test_qrels(judged: cal.Campaign) -> None:
+    made = export.qrels(judged, "q.txt")
+    assert made.content.decode() == (
+        "1 0 a 1\n1 0 b 3\n1 0 c -1\n1 0 d -1\n1 0 e -1\n1 0 outside 0\n2 0 =x -1\n"
+    )
+    assert made.notes == (
+        "not judged yet, and −1: 3 documents",
+        "assessors differ about 1 document, and nobody has decided; taken: majority",
+        "judged by programs only, who count where they are named: 1 document",
+    )
+    assert json.loads(export.qrels(judged, "q.json").content)["2"] == {"=x": -1}
+    assert b'"=x",-1' in export.qrels(judged, "q.csv").content  # for tools: as it is
+
+
+def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    path.write_bytes(export.sampled(judged, str(path)).content)
+    assert path.read_text() == (
+        "1 0 a top 1\n1 0 b top 3\n1 0 c rest -1\n1 0 d rest -1\n1 0 e rest -1\n2 0 =x 1 -1\n"
+    )
+    import_judgments(
+        judged, {"topic": ["1", "1"], "doc": ["c", "e"], "grade": [0, 1]}, assessor="ada"
+    )
+    texts = {}
+    for end in ("txt", "csv", "parquet"):
+        path = tmp_path / f"s.{end}"
+        path.write_bytes(export.sampled(judged, str(path)).content)
+        run = {"1": {"a": 3, "b": 2, "e": 1}}
+        found = cal.retrieval(str(path), run, measures=["xinfAP", "statAP"], interval="none")
+        texts[end] = [estimate.value for estimate in found.estimates]
+    # Of R = 1 + 1 + 3/2: by hand (1 + 1 + 3/2 · (1/3)(1 + 2 · 1)) / (7/2).
+    assert texts["txt"][0] == pytest.approx(1.0, abs=1e-3)
+    assert texts["csv"] == texts["parquet"]
+    rows = parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert [row["probability"] for row in rows] == [1, 1, 2 / 3, 2 / 3, 2 / 3, 1]
+
+
+def test_nothing_to_export(campaign: cal.Campaign) -> None:
+    for what, told in (
+        (lambda: export.qrels(campaign, "q"), "nothing is judged or pooled yet"),
+        (lambda: export.sampled(campaign, "q"), "nothing is pooled yet, so there is no sample"),
+        (lambda: export.prefs(campaign), "there are no preferences yet"),
+    ):
+        with pytest.raises(cal.InputError, match=told):
+            what()
+
+
+# ------------------------------------------------------------------------------------- preferences
+
+
+def test_preferences(judged: cal.Campaign, tmp_path: Path) -> None:
+    made = export.prefs(judged)
+    assert made.content.decode() == "1 ada 1 a 1\n1 ada 1 b 2\n1 ada 2 b 1\n1 ada 2 c 1\n"
+    assert made.notes == ()
+    path = tmp_path / "p"
+    path.write_bytes(made.content)
+    run = {"1": {"b": 2, "a": 1, "c": 0.5}}
+    (found,) = cal.retrieval(str(path), run, measures=["prefs_simp"], interval="none").estimates
+    assert found.value == 1
+
+
+def test_preferences_that_go_round(judged: cal.Campaign, tmp_path: Path) -> None:
+    judged.add_assessor(Assessor("Ada L"))
+    for place, (a, b) in enumerate(["xy", "yz", "zx"]):
+        judged.record(Event(f"c{place}", "Ada L", "1", a, "preference", 1, b))
+    made = export.prefs(judged, assessor="Ada L")
+    assert made.content.decode().splitlines()[::2] == [
+        "1 Ada_L-1 1 x 2", "1 Ada_L-2 2 y 2", "1 Ada_L-3 3 z 2",
+    ]  # fmt: skip
+    assert made.notes == (
+        "preferences go round in a circle, and stand each by itself: Ada L (topic 1)",
+    )
+    path = tmp_path / "p"
+    path.write_bytes(made.content)
+    (found,) = cal.retrieval(
+        str(path), {"1": {"x": 3, "y": 2, "z": 1}}, measures=["prefs_simp"], interval="none"
+    ).estimates
+    assert found.value == pytest.approx(2 / 3)
+
+
+# ---------------------------------------------------------------------------------- tables, history
+
+
+def test_runs_are_files_inside_the_folder(judged: cal.Campaign) -> None:
+    made = export.runs(judged)
+    assert sorted(made) == ["%2E.%2Fup.run", "bm 25.run"]
+    assert made["bm 25.run"].content.decode().splitlines()[2] == ("1 Q0 c 3 1e-30 bm_25")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "tsv", "jsonl", "feather"])
+def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
+    made = export.tables(judged, kind)
+    assert sorted(made) == sorted(f"{name}.{kind}" for name in tidy.TABLES)
+    assert not any(b"secret" in one.content for one in made.values())  # of a token
+    if kind == "parquet":
+        events = parquet.read_table(pa.BufferReader(made["events.parquet"].content)).to_pylist()
+        assert events[2]["replaces"] == 2
+        assert parquet.read_table(pa.BufferReader(made["documents.parquet"].content)).num_rows == 0
+    if kind == "csv":
+        rows = list(csv.DictReader(made["rankings.csv"].content.decode().splitlines()))
+        assert rows[-1] == {
+            "run": "../up",
+            "participant": "q",
+            "topic": "1",
+            "document": "e",
+            "rank": "2",
+            "score": "1.0",
+        }
+        assert "'=misread" in made["events.csv"].content.decode()
+
+
+@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])
+def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
+    path = tmp_path / f"j.{end}"
+    path.write_bytes(tidy.written(export.judgments(judged), str(path)))
+    with cal.Campaign.create(tmp_path / "b.campaign") as other:
+        other.add_topics(judged.topics())
+        import_judgments(other, path)
+        assert [j[:-1] for j in other.judgments()] == [j[:-1] for j in judged.judgments()]
+        assert [p[:-1] for p in other.preferences()] == [p[:-1] for p in judged.preferences()]
+        assert other.assessors()["gpt"].kind == "program"
+
+
+def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
+    found = [
+        (one.event, one.what, one.before, one.after)
+        for one in history(judged, topic="1", assessor="ada")
+    ]
+    assert found == [
+        (1, "grade", None, 2), (2, "grade", None, 1), (3, "grade", 1, 0), (11, "grade", None, 3),
+        (12, "grade", None, 0), (13, "preference", None, -1), (14, "preference", None, 0),
+    ]  # fmt: skip
+    assert [(one.what, one.before, one.after) for one in history(judged, document="=x")] == [
+        ("grade", None, 1), ("undo of grade 8", 1, None), ("skip", None, None),
+    ]  # fmt: skip
+    judged.record(Event("r", "ada", "1", "b", "preference", -1, "a", replaces=13))
+    last = history(judged)[-1]
+    assert (last.before, last.after) == (1, -1)
+
+
+def test_status(judged: cal.Campaign) -> None:
+    found = status(judged)
+    assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 2, 14)
+    ada, bob, eve, gpt = found.by_assessor
+    assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 3, 0, 0.5)
+    assert (bob.judged, bob.skipped) == (2, 1)
+    assert (eve.to_judge, gpt.kind) == (0, "program")
+    first, second = found.by_topic
+    assert first[2:] == (0, 5, 4, 3, 2, 2, 1)
+    assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
+
+
+# ---------------------------------------------------------------------------------------- commands
+
+
+def run(*words: object, code: int = 0) -> Any:
+    done = invoke(["campaign", *map(str, words)])
+    if code == 3:
+        assert isinstance(done.exception, cal.InputError)
+        return str(done.exception)
+    assert done.exit_code == code, done.output
+    return done
+
+
+def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.tsv").write_text("topic\ttitle\tnarrative\n1\tcats\tonly cats\n2\tdogs\t\n")
+    (tmp_path / "a.run").write_text("1 Q0 x 1 2 t\n")
+    (tmp_path / "j.csv").write_text("assessor,topic,document,grade\nada,1,x,1\n")
+    assert "goal high recall; grades: 0 no, 1 yes" in run(
+        "create", "c", "--goal", "high-recall", "--grade", "1=yes", "--grade", "0=no"
+    ).stderr  # fmt: skip
+    assert "nothing is written over" in run("create", "c", code=3)
+    assert "1 topic without description and narrative: 2" in run("topics", "c", "topics.tsv").stderr
+    told = run("runs", "c", "a.run", "--participant", "basel").stderr
+    assert told == "c: a of basel: 1 topic, 1 document\n  a answers nothing for topics 2\n"
+    assert run("import", "c", "j.csv").stderr == "c: 1 judgment added\nc: new: ada\n"
+    run("export", "c", "--qrels", "q", "--runs", "runs", "--topics", "t.xml", "--tables", "tables")
+    assert (tmp_path / "q").read_text() == "1 0 x 1\n"
+    assert (tmp_path / "runs" / "a.run").read_text() == "1 Q0 x 1 2 a\n"
+    assert len(list((tmp_path / "tables").iterdir())) == len(tidy.TABLES)
+    (tmp_path / "t.xml").unlink()
+    told = run("export", "c", "--topics", "t.xml", "--runs", "runs", code=2).stderr
+    assert "runs/a.run exists; --force writes over it" in told
+    assert not (tmp_path / "t.xml").exists()
+    run("export", "c", "--topics", "t.xml", "--runs", "runs", "--force")
+    assert run("export", "c", "--qrels", "-").stdout == "1 0 x 1\n"
+    assert "say what to write" in run("export", "c", code=2).stderr
+    assert "import" in run("log", "c").stdout
+    assert json.loads(run("log", "c", "--format", "json").stdout)[0]["after"] == 1
+    run("log", "c", "-o", "l.parquet")
+    assert parquet.read_table("l.parquet").column("after").to_pylist() == [1]
+    assert run("log", "c", "--format", "csv", "--topic", "2").stdout.count("\n") == 1
+    assert "0 pooled, 0 to judge, 0 judged" in run("status", "c").stdout
+    assert json.loads(run("status", "c", "--format", "json").stdout)["by_topic"][0]["judged"] == 1
+    for wrong in ("1", "x=yes", "1="):
+        assert (
+            "expected a number and what it means"
+            in run("create", "d", "--grade", wrong, code=2).stderr
+        )
+    assert "is given twice" in run("create", "d", "--grade", "1=a", "--grade", "1=b", code=2).stderr
+    assert (
+        "expected a key and a value" in run("import", "c", "j.csv", "--detail", "x", code=2).stderr
+    )
+    assert (
+        "--name is for one run"
+        in run("runs", "c", "a.run", "a.run", "--participant", "p", "--name", "n", code=2).stderr
+    )
