@@ -32,7 +32,6 @@ FOLDER = Path(__file__).parents[1] / "src" / "calipers" / "data" / "demo" / "cam
 RUN_DEPTH = 30
 JUDGED_DEPTH = 20  # deeper than any pool of the guide
 ASSESSORS = ("ann", "ben", "cleo")
-PROGRAM = "program"
 SEED = 20240601
 
 Floats = npt.NDArray[np.float64]
@@ -172,6 +171,21 @@ def write(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
+def note(row: dict[str, str], assessor: str) -> str:
+    """What an assessor wrote beside a grade: the reason of ``grades.tsv`` that begins with them."""
+    names, _, why = row.get("why they differ", "").partition(": ")
+    return why.partition(";")[0] if assessor in names.split(", ") else ""
+
+
+def write_csv(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
+    """Write judgments as a table."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("topic", "document", "grade", "note"))
+        writer.writerows(rows)
+
+
 def main() -> None:
     """Make all files."""
     parser = argparse.ArgumentParser(description="Remake the runs and judgments of the example.")
@@ -200,14 +214,20 @@ def main() -> None:
     judged = [(topic, at) for topic in topics for at in sorted(pool[topic["topic"]])]
     by_hand = {(row["topic"], row["document"]): row for row in read_table("grades.tsv")}
     text_of = dict(zip(documents, notes, strict=True))
-    for assessor in (*ASSESSORS, PROGRAM):
-        lines = []
-        for topic, document in judged:
-            row = by_hand.get((topic["topic"], document), {})
-            program = assessor == PROGRAM
-            grade = counted(topic, text_of[document]) if program else row.get(assessor, "0")
-            lines.append(f"{topic['topic']} 0 {document} {grade}")
-        write(out / "judgments" / f"{assessor}.qrels", lines)
+    keys = [(topic["topic"], document) for topic, document in judged]
+    for assessor in ASSESSORS:
+        given = [by_hand.get(key, {}) for key in keys]
+        told = [
+            (*key, row.get(assessor, "0"), note(row, assessor))
+            for key, row in zip(keys, given, strict=True)
+        ]
+        write_csv(out / "judgments" / f"{assessor}.csv", told)
+    grades = (counted(topic, text_of[document]) for topic, document in judged)
+    lines = [
+        f"{topic} 0 {document} {grade}"
+        for (topic, document), grade in zip(keys, grades, strict=True)
+    ]
+    write(out / "judgments" / "program.qrels", lines)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def test_all_of_it_is_copied(tmp_path: Path) -> None:
     assert code == 0
     copied = content(tmp_path / "a" / "town")
     assert copied == content(SOURCE)
-    assert len(copied) == 22
+    assert len(copied) == 23
     for name in FILES:
         assert (tmp_path / "a" / "town" / name).exists()
         assert name in output

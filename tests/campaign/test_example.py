@@ -75,6 +75,19 @@ def test_relevance_is_rare_and_disagreement_explained() -> None:
         assert any(grades)
 
 
+def judged(name: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """The grade and the note of each pair of a file of judgments."""
+    with (FOLDER / "judgments" / name).open(encoding="utf-8") as file:
+        if name.endswith(".csv"):
+            made = [(row["topic"], row["document"], row["grade"], row["note"])
+                    for row in csv.DictReader(file)]  # fmt: skip
+        else:
+            made = [(topic, document, grade, "")
+                    for topic, _, document, grade in map(str.split, file)]  # fmt: skip
+    assert len({of[:2] for of in made}) == len(made)
+    return {(topic, document): (grade, note) for topic, document, grade, note in made}
+
+
 def test_judgments_are_the_grades_of_a_pool_twenty_deep() -> None:
     pool = {
         (topic, document)
@@ -82,18 +95,19 @@ def test_judgments_are_the_grades_of_a_pool_twenty_deep() -> None:
         for topic, ranking in topics.items()
         for document, _ in ranking[:20]
     }
-    for assessor in (*ASSESSORS, "program"):
-        text = (FOLDER / "judgments" / f"{assessor}.qrels").read_text(encoding="utf-8")
-        lines = [line.split() for line in text.splitlines()]
-        assert {(topic, document) for topic, _, document, _ in lines} == pool
-        assert len(lines) == len(pool)
-        assert {grade for *_, grade in lines} == set("0123")
-        if assessor == "program":
-            continue
-        known = {(row["topic"], row["document"]): row[assessor] for row in GRADES}
-        assert all(
-            grade == known.get((topic, document), "0") for topic, _, document, grade in lines
-        )
+    known = {(row["topic"], row["document"]): row for row in GRADES}
+    notes = 0
+    for assessor in ASSESSORS:
+        own = judged(f"{assessor}.csv")
+        assert own.keys() == pool
+        for pair, (grade, note) in own.items():
+            assert grade == known.get(pair, {}).get(assessor, "0")
+            assert note in known.get(pair, {}).get("why they differ", "")
+            notes += bool(note)
+    assert notes > 50
+    program = judged("program.qrels")
+    assert program.keys() == pool
+    assert {grade for grade, _ in program.values()} == set("0123")
 
 
 def test_the_runs_are_ranked_and_differ() -> None:

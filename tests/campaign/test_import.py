@@ -184,3 +184,26 @@ def test_a_circle_of_many_is_no_pair(campaign: cal.Campaign, file: Any) -> None:
     path = file("".join(f"1 ada 1 d{i} {i}\n" for i in range(201)))
     with pytest.raises(cal.InputError, match="201 documents are compared at once"):
         import_judgments(campaign, path, kind="prefs")
+
+
+def test_only_what_is_still_to_be_judged(campaign: cal.Campaign, file: Any) -> None:
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, '', '{}')")
+        for topic, document, drawn in [("1", "a", 1), ("1", "b", 1), ("1", "c", 0), ("2", "a", 1)]:
+            connection.execute(
+                "INSERT INTO pooled VALUES (?, ?, 1, 1, NULL, NULL, ?)", (topic, document, drawn)
+            )
+        connection.execute("INSERT INTO assignments VALUES ('ada', '1')")
+    campaign.record(Event("before", "ada", "1", "a", grade=3))
+    # a differs from what stands, c was not drawn, d is not pooled, and topic 2 is not ada's.
+    path = file("1 0 a 0\n1 0 b 1\n1 0 c 1\n1 0 d 1\n2 0 a 1\n")
+    done = import_judgments(campaign, path, assessor="ada", missing=True)
+    assert done == Imported(new=1, unasked=4)
+    assert grades(campaign) == [("ada", "1", "a", 3), ("ada", "1", "b", 1)]
+    assert import_judgments(campaign, path, assessor="ada", missing=True) == Imported(unasked=5)
+    # Of those without a topic of their own all that is pooled is taken.
+    done = import_judgments(campaign, path, assessor="gpt", program=True, missing=True)
+    assert done == Imported(new=3, unasked=2, assessors=("gpt",))
+    pairs = file("1 gpt x a 1\n1 gpt x b 2\n1 gpt y a 1\n1 gpt y c 2\n")
+    done = import_judgments(campaign, pairs, kind="prefs", program=True, missing=True)
+    assert done == Imported(new=1, unasked=1)

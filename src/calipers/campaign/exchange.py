@@ -17,14 +17,15 @@ from calipers.data.errors import InputError, did_you_mean, listed, shown
 @dataclass(frozen=True)
 class Imported:
     """What became of the judgments of a file: how many are new, took the place of others, were
-    there already, are of documents marked as not judged (a negative grade), and are of topics that
-    the campaign does not have; and the assessors that are new."""
+    there already, are of documents marked as not judged (a negative grade), are of topics that
+    the campaign does not have, and are of what nobody waits for; and the assessors that are new."""
 
     new: int = 0
     replaced: int = 0
     same: int = 0
     unjudged: int = 0
     unknown: int = 0
+    unasked: int = 0
     assessors: tuple[str, ...] = ()
 
 
@@ -47,6 +48,7 @@ def import_judgments(
     details: Mapping[str, Any] | None = None,
     only_known: bool = False,
     overwrite: bool = False,
+    missing: bool = False,
 ) -> Imported:
     """Record judgments made elsewhere as events of named assessors: all of a file, or none.
 
@@ -73,6 +75,9 @@ def import_judgments(
     overwrite
         Whether a grade takes the place of another one that the same assessor has given the same
         document; else that is an error. The same grade again is no event.
+    missing
+        Take only what is still to be judged: documents that are pooled (drawn, where the pool is
+        sampled), of topics that are the assessor's, and not judged by the same assessor before.
 
     Raises
     ------
@@ -86,6 +91,7 @@ def import_judgments(
         known = dict.fromkeys(topic.topic for topic in campaign.topics())
         of = _Assessors(campaign, participant, details)
         standing = _standing(campaign)
+        asked = _Asked(campaign) if missing else None
         grades = campaign.about.grades
         seen: dict[tuple[Any, ...], tuple[str, int | None]] = {}
         for row in rows:
@@ -107,6 +113,9 @@ def import_judgments(
             except InputError as error:
                 raise InputError(f"{row.where}: {error}") from None
             key, grade = _key(event)
+            if asked is not None and (key in standing or event not in asked):
+                counts.add("unasked")
+                continue
             if key in seen:
                 raise InputError(
                     f"{row.where}: topic {shown(event.topic)}, document {shown(event.document)} of "
@@ -152,6 +161,22 @@ def _standing(campaign: Campaign) -> dict[tuple[Any, ...], tuple[int, int | None
     return made
 
 
+class _Asked:
+    """What is to be judged: drawn documents, of the assessor's topics, or of all topics where none
+    is assigned to the assessor."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._drawn = {(one.topic, one.document) for one in campaign.pool() if one.sampled}
+        self._topics = campaign.assignments()
+
+    def __contains__(self, event: Event) -> bool:
+        documents = [event.document] if event.other is None else [event.document, event.other]
+        own = self._topics.get(event.assessor)
+        return (own is None or event.topic in own) and all(
+            (event.topic, document) in self._drawn for document in documents
+        )
+
+
 class _Assessors:
     """The assessors of a campaign, to whom those of a file are added."""
 
@@ -188,5 +213,7 @@ def imported_in_words(of: Imported) -> Iterable[str]:
         yield f"{of.unjudged:,} have a negative grade, which means not judged"
     if of.unknown:
         yield f"{of.unknown:,} are of topics that the campaign does not have, and left out"
+    if of.unasked:
+        yield f"{of.unasked:,} are of what is not missing, and left out"
     if of.assessors:
         yield f"new: {listed(of.assessors)}"

@@ -16,6 +16,7 @@ FILES = {
     "notes.jsonl": "244 short notes to be judged",
     "pictures": "6 posters and sketches to be judged",
     "judgments": "what three assessors say, and a program",
+    "decided.csv": "what somebody decides where they differ",
     "README.md": "how all of it was made",
 }
 

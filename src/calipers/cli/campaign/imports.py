@@ -28,6 +28,11 @@ from calipers.cli.process import say
 )
 @text("--participant", "NAME", "The group that new assessors belong to.")
 @switch("--only-known", "Leave out topics that the campaign does not have.")
+@switch(
+    "--missing",
+    "Take only what is still to be judged: pooled documents, in topics of the assessor's, that "
+    "the same assessor has not judged.",
+)
 @switch("--replace overwrite", "Take the file's grade where it differs from one that stands.")
 def command(file: str, judgments: str, details: tuple[str, ...], **options: Any) -> None:
     """Add judgments that were made elsewhere: all of a file, or none.
@@ -42,6 +47,7 @@ def command(file: str, judgments: str, details: tuple[str, ...], **options: Any)
     Examples:
       calipers campaign import web.campaign ada.csv
       calipers campaign import web.campaign old.qrels --assessor nist --only-known
+      calipers campaign import web.campaign ben.qrels --assessor ben --missing
       calipers campaign import web.campaign grades.parquet --assessor judge-1 --program \\
         --detail model=some-model --detail prompt=umbrela
     """
