@@ -21,6 +21,11 @@ from calipers.cli.campaign.judge import command
 def judge(campaign: cal.Campaign, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the command, and gives what it would have served, and what it said."""
     served: list[Any] = []
+    with campaign.write() as connection:
+        connection.execute("INSERT INTO pools VALUES (1, '', '{}')")
+        connection.execute(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES ('1', 'd', 1, 1)"
+        )
 
     def serve(desks: Any, listener: Any, origins: Any) -> None:
         listener.close()
@@ -91,6 +96,12 @@ def test_what_cannot_be_served(
     desks, done = judge(*options)
     assert desks is None
     assert said in f"{done.output} {done.exception}"
+
+
+def test_without_a_pool(judge: Any, campaign: cal.Campaign) -> None:
+    with campaign.write() as connection:
+        connection.execute("DELETE FROM pooled")
+    assert "nothing is pooled" in str(judge()[1].exception)
 
 
 def test_without_anybody(judge: Any, campaign: cal.Campaign) -> None:

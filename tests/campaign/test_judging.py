@@ -188,10 +188,12 @@ def test_undo_brings_back_what_stood_before() -> None:
 def test_judgments_from_elsewhere_count_and_cannot_be_undone_here() -> None:
     assessor = Assessor(Grading(POOL, "ann", NONE))
     task = assessor.next()
-    assessor.does("import", task, 3)
+    event = assessor.does("import", task, 3)
     assert assessor.next() != task
     assert assessor.desk.progress().done == 1
     assert assessor.desk.acts(9) == []
+    assessor.does("undo", task, replaces=event.event)  # by whoever imported it
+    assert assessor.next() == task
 
 
 def test_a_chosen_topic_comes_first_then_those_behind_it() -> None:

@@ -110,13 +110,23 @@ class Desks:
         keys = {task: key for key, task in tasks.items()}
         return _Place(Desk(topics, plan, events), tasks, keys)
 
+    def renew(self) -> None:
+        """Read all anew, where something was written in this process that is no judgment."""
+        with self._lock:
+            self._version = -1
+            self._refresh()
+
+    @property
+    def documents(self) -> set[tuple[str, str]]:
+        """What there is to judge, each with its topic."""
+        return {task[:2] for place in self._places.values() for task in place.tasks.values()}
+
     def summary(self) -> str:
         """What there is to judge, in a sentence."""
         topics = {topic for place in self._places.values() for topic in place.desk.topics}
-        documents = {task[:2] for place in self._places.values() for task in place.tasks.values()}
         how = "two by two" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
-        return f"{len(documents)} documents of {len(topics)} topics to judge, {how}, {order}"
+        return f"{len(self.documents)} documents of {len(topics)} topics to judge, {how}, {order}"
 
     def link_is_good(self, slug: str, token: str) -> bool:
         """Whether a token is one of the assessor's."""

@@ -139,7 +139,7 @@ def planted(orders: Mapping[str, Sequence[str]], assessor: str, settings: Settin
 @dataclass
 class Past:
     """What an assessor did, of which nothing is undone: by task the judgments, the skips and the
-    notes, the last one last; and all that can be undone, in order."""
+    notes, the last one last; and all of it in order."""
 
     judged: dict[Task, list[Logged]] = field(default_factory=dict)
     skips: dict[Task, list[Logged]] = field(default_factory=dict)
@@ -167,8 +167,7 @@ class Past:
             held.setdefault(place, []).append(event)
             if held is self.judged:
                 self._topics.setdefault(place.topic, {})[place] = None
-            if event.kind != "import":
-                self.acts[event.event] = event
+            self.acts[event.event] = event
 
     def _held(self, kind: str) -> dict[Task, list[Logged]] | None:
         kinds = {"skip": self.skips, "note": self.notes, "adjudication": None, "undo": None}
@@ -331,11 +330,11 @@ class Desk:
         return sorted(standing, key=lambda event: event.event)
 
     def acts(self, count: int) -> list[Logged]:
-        """The last things that can be undone, the latest last; notes are not among them."""
+        """The last things that the assessor can undo, the latest last; notes are not among them."""
         found = (
             event
             for event in reversed(self.past.acts.values())
-            if event.kind != "note" and self._mine(task_of(event))
+            if event.kind not in ("note", "import") and self._mine(task_of(event))
         )
         return list(islice(found, count))[::-1]
 

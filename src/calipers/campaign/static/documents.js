@@ -70,7 +70,7 @@ function framed(text, terms, title) {
   const style = document.getElementById("document-style").innerHTML;
   const policy = document.getElementById("document-style").dataset.policy;
   const frame = made("iframe", { sandbox: "", title: title || "The document", referrerpolicy: "no-referrer", tabindex: "0" });
-  frame.srcdoc = `<!doctype html><html lang=""><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><title></title>${style}<body>${parsed.body.innerHTML}</body></html>`;
+  frame.srcdoc = `<!doctype html><html lang=""><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><title></title>${style}<body dir="auto">${parsed.body.innerHTML}</body></html>`;
   return frame;
 }
 

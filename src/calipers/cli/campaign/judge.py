@@ -105,17 +105,21 @@ def command(
     from calipers.campaign.links import keep_settings, new_token, settings_of, slug_of
     from calipers.campaign.server import check_installed, listening, origins_of, serve
     from calipers.campaign.store import Campaign
+    from calipers.data.errors import InputError
 
     check_installed()
     _check_address(host, url)
     with Campaign.open(file) as campaign:
         names = _who(campaign, assessors)
         settings = _changed(settings_of(campaign), how)
+        desks = Desks(campaign, names, settings)
+        if not desks.documents:
+            raise InputError(f"{file}: nothing is pooled of their topics; calipers campaign pool")
         listener = listening(host, port)
         origins = origins_of(host, listener.getsockname()[1], url)
         keep_settings(campaign, settings)
         tokens = {name: new_token(campaign, name, alone=new_links) for name in names}
-        desks = Desks(campaign, names, settings)
+        desks.renew()
         say(f"{campaign.about.name}: {desks.summary()}")
         links = [f"{origins[0]}/a/{slug_of(name)}/#{token}" for name, token in tokens.items()]
         for name, link in zip(names, links, strict=True):
