@@ -23,7 +23,8 @@ from pyarrow import feather, ipc, parquet
 
 from calipers.data.classes import coded
 from calipers.data.errors import InputError
-from calipers.data.sources import LONGEST, Source, Text
+from calipers.data.sources import LONGEST, Objects, Source, Text
+from calipers.data.streams import Stream
 from calipers.data.tables import column, joined, read_json, read_table
 
 MEGABYTE = 1_000_000
@@ -341,3 +342,37 @@ def test_reading_warns_of_nothing(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         for kind, data in STREAMS.items():
             assert read_table(io.BytesIO(data)).num_rows == 3, kind
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (b'null\n{"a": 1}\n', 1),
+        (b' \t\r\n \t null {"a": 1}\n', 2),
+        (b'\xef\xbb\xbfnull\n', 1),
+        (b'{"a": 1}\n\nnull\n{"a": 2}\n', 3),
+        (b'{"a": "x"}\n' * 200_000 + b'null\n', 200_001),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_null_is_told(text: bytes, line: int, tmp_path: Path) -> None:
+    # Arrow would end the process, where such a line begins a block.
+    path = written(tmp_path, "x.jsonl", text)
+    message = f"x.jsonl:{line}: expected a JSON object, is null"
+    with pytest.raises(InputError, match=message):
+        read_table(path)
+    with pytest.raises(InputError, match=message):
+        list(Stream.of(path).batches(["a"]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
+def test_null_is_found_however_it_is_cut(size: int) -> None:
+    def read(text: bytes) -> bytes:
+        stream = Objects("x", io.BytesIO(text))
+        return b"".join(iter(lambda: stream.read(size), b""))
+
+    fine = b'{"a": null}\nnul\n{"b": "\\nnull"}  null\n\n  nil'
+    assert read(fine) == fine
+    for before in (b"", b"\n", b'{"a": 1}\r\n\t  '):
+        line = before.count(b"\n") + 1
+        with pytest.raises(InputError, match=f"x:{line}: expected a JSON object, is null"):
+            read(before + b"null\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -237,3 +238,35 @@ class Text(io.RawIOBase):
                 yield number, line
         if rest:
             yield number + 1, rest
+
+
+#: A line that is null, and one that may be once more of it is there.
+_NULL = re.compile(rb"\n[ \t\r]*null")
+_MAYBE_NULL = re.compile(rb"\n[ \t\r]*(n|nu|nul)?\Z")
+
+
+class Objects(io.RawIOBase):
+    """JSON Lines on their way to Arrow, which a block that begins with null ends, and the whole
+    process with it."""
+
+    def __init__(self, name: str, stream: Any) -> None:
+        super().__init__()
+        self._name, self._stream = name, stream
+        self._line, self._begun = 1, b"\n"  # of a line that may be null what there is of it
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, in which no line is null."""
+        block: bytes = self._stream.read(size)
+        text = self._begun + block
+        found = _NULL.search(text)
+        if found is not None:
+            line = self._line + text.count(b"\n", len(self._begun), found.start() + 1)
+            raise InputError(f"{self._name}:{line}: expected a JSON object, is null")
+        self._line += block.count(b"\n")
+        maybe = _MAYBE_NULL.match(text, max(text.rfind(b"\n"), 0))
+        self._begun = b"" if maybe is None else b"\n" + (maybe[1] or b"")
+        return block

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from calipers.data.arrays import is_missing
 from calipers.data.errors import FileError, InputError, did_you_mean, shown
-from calipers.data.sources import Source
+from calipers.data.sources import Objects, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -204,7 +204,7 @@ def _read_json_lines(source: Source) -> pa.Table:
         schema = pa.schema([(column, pa.string()) for column in texts])
         with source.text() as stream:
             return arrow_json.read_json(
-                pa.PythonFile(stream, "r"),
+                pa.PythonFile(Objects(source.name, stream), "r"),
                 read_options=arrow_json.ReadOptions(block_size=block),
                 parse_options=arrow_json.ParseOptions(explicit_schema=schema),
             )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from calipers.data import tables
 from calipers.data.errors import InputError
 from calipers.data.parts import FilePart, Part, fixed_size, width
-from calipers.data.sources import LONGEST, STDIN, Source, Text
+from calipers.data.sources import LONGEST, STDIN, Objects, Source, Text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +65,7 @@ class Format:
         longer than ``HEAD``."""
         import pyarrow as pa
 
-        with _lent(io.BytesIO(head)) as lent, self._errors():
+        with _lent(self._checked(io.BytesIO(head))) as lent, self._errors():
             found = self._open(lent, HEAD, None).schema
         self.names = found.names
         return pa.schema([field.with_type(self._type(field)) for field in found])
@@ -79,8 +79,12 @@ class Format:
 
     def batches(self, stream: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a text, with columns of these types."""
-        with _lent(stream) as lent, self._errors():
+        with _lent(self._checked(stream)) as lent, self._errors():
             yield from self._open(lent, BLOCK, schema)
+
+    def _checked(self, stream: Any) -> Any:
+        is_json = tables.TEXTS[self.kind] == "jsonl"
+        return Objects(self.name, stream) if is_json else stream
 
     def _open(self, lent: _Lent, block: int, schema: pa.Schema | None) -> Any:
         if tables.TEXTS[self.kind] == "jsonl":
