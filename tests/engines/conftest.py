@@ -75,6 +75,7 @@ def table() -> pa.Table:
             "real": latent,
             "guess": near,
             "other": far,
+            "bins": np.digitize(near, [-1.5, 0, 1]) - 1,
             # Which partition a row goes to: most to one, none to some.
             "part": np.where(np.arange(ROWS) < 700, 0, random.choice([1, 5, 6], ROWS)),
         }

@@ -12,6 +12,8 @@ from calipers.cli.files import Command, InFile
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_tables
 from calipers.cli.slices import row_columns, slice_columns, slice_options
+from calipers.cli.streams import batch_options, by_name, is_stream
+from calipers.cli.systems import Systems
 from calipers.cli.tables import read
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     "5,000 unless said.",
     type=click.IntRange(min=2),
 )
+@batch_options
 @switch("--per-point", "Show the silhouette of every point, by its row.")
 @switch("--by-cluster", "Show the table of clusters too.")
 @measure_options
@@ -79,6 +82,13 @@ def command(
     from calipers.data.tables import column, located
     from calipers.evaluate.clustering import clustering
 
+    systems = Systems({"labels": labels, "features": features}, {}, None)
+    if is_stream(table, truth or labels[0], systems, options):
+        said = {"features": None, **by_name(table, systems, options)}
+        asked = {"measures": options.pop("measures") or None, "per_point": per_point, **options}
+        output.finish(clustering(truth=truth, **said, **asked))
+        return
+    del options["engine"], options["memory"]
     rows = read(table).rows
     with located(table):
         evaluation = clustering(

@@ -65,7 +65,7 @@ whole_engine_options = stacked(
     master_option,
 )
 
-engine_options = stacked(
+batch_options = stacked(
     click.option(
         "--engine",
         type=click.Choice(ENGINES),
@@ -75,6 +75,10 @@ engine_options = stacked(
     ),
     master_option,
     memory_option,
+)
+
+engine_options = stacked(
+    batch_options,
     state_option,
     texts(
         "--merge",

@@ -59,12 +59,13 @@ def received(data: bytes) -> Any:
     """What was sent."""
     from calipers.statistics.serialised import CorruptError, unpacked
 
-    homes, _, packed = data.partition(b"\n")
-    for home in homes.decode().split(","):
+    told, _, packed = data.partition(b"\n")
+    homes = told.decode().split(",")
+    for home in homes:
         if not home.startswith(_HOME):
             raise CorruptError("holds nothing of calipers")
         import_module(home)
-    return unpacked(packed, also=tuple(_kinds(Partial)))
+    return unpacked(packed, also=tuple(of for of in _kinds(Partial) if of.__module__ in homes))
 
 
 def _kinds(of: type) -> Iterator[type]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from calipers.curves.clusters import ClusterCurves
 from calipers.data.arrays import same_length
-from calipers.data.classes import coded
-from calipers.data.columns import Gathered
+from calipers.data.classes import Coded, coded
+from calipers.data.columns import Gathered, gather
 from calipers.data.costs import Costs
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
@@ -29,6 +29,8 @@ from calipers.evaluate.shared import (
 )
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.stability import reclusters, said_of, stability_of
+from calipers.evaluate.stream_columns import in_batches
+from calipers.evaluate.streamed_clusters import clusters_in_batches
 from calipers.evaluate.subjects import of_clusters
 from calipers.measures import Measure
 from calipers.results import Evaluation
@@ -55,6 +57,7 @@ def clustering(
     slice_bins: Bins | None = None,
     sample: int | None = None,
     cost: Any = None,
+    data: Any = None,
     measures: MeasureNames | None = None,
     baseline: Baseline = None,
     primary: str | None = None,
@@ -66,6 +69,8 @@ def clustering(
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
+    engine: str | None = None,
+    memory: int | str | None = None,
     inputs: Sequence[Any] = (),
 ) -> Evaluation:
     """How well points are put into clusters.
@@ -85,7 +90,10 @@ def clustering(
     how a clustering was made, a function from points to their clusters or an estimator with
     ``fit_predict``, or a dict of such by system: it is made again ``reclusterings`` times of points
     drawn anew, and the table of clusters and a note say how well each is found again. ``curves``
-    says whether silhouettes and points are drawn. The remaining options are those of
+    says whether silhouettes and points are drawn. Columns may be named of ``data``, a data frame or
+    the path of a table, with ``"x_*"`` for all features that begin so; one that is too large for
+    ``memory``, or that an ``engine`` has ("stream", "spark", "dask"), is looked at in batches, for
+    measures against the truth and of centres. The remaining options are those of
     :func:`calipers.classification`. Intervals are about all points like these, put into clusters by
     the same rule. What all points in one cluster get stands beside each value.
 
@@ -103,18 +111,18 @@ def clustering(
     0.7333333
     """
     settings = make_settings(interval, level, resamples, seed)
+    named = {"features": features, "labels": labels, "truth": truth, "count": count}
+    if in_batches(engine, memory, data, (features, labels, truth)):
+        refused = {"distances": distances, "slices": slices, "slice_bins": slice_bins, "cost": cost}
+        refused |= {"sample": sample, "recluster": recluster, "per_point": per_point or None}
+        return clusters_in_batches(
+            data, engine, named, refused, against_truth=AGAINST_TRUTH, noise=noise, metric=metric,
+            settings=settings, measures=measures, baseline=baseline, primary=primary)  # fmt: skip
     cut_by = slice_columns(slices)
-    given = {
-        n: coded(of, column_name("labels", n)) for n, of in named_systems(labels, "labels").items()
-    }
-    if noise == "drop" and not (baseline is None or baseline in given):
-        raise InputError(
-            "noise='drop' leaves out what is noise in any clustering, which is not known of one of "
-            "another day; give both together"
-        )
-    rows = len(next(iter(given.values())).codes)
-    for name, column in given.items():
-        same_length(column.codes, rows, column_name("labels", name))
+    if data is not None:
+        named = gather({**named, "slices": cut_by}, data=data).columns
+        features, labels, truth, count, cut_by = named.values()
+    given, rows = _given(labels, noise, baseline)
     repeats, notes, clusters = without_noise(given, noise, Repeats.of(count, rows))
     near = _near(features, distances, metric, rows, repeats)
     known: dict[str, Any] = {}
@@ -156,6 +164,22 @@ def clustering(
             "per_unit": by_point(of, list(plain)) if per_point else None,
         },
     )
+
+
+def _given(labels: Any, noise: str, baseline: Baseline) -> tuple[dict[str, Coded], int]:
+    """The cluster of each point in every clustering, and how many points there are."""
+    given = {
+        n: coded(of, column_name("labels", n)) for n, of in named_systems(labels, "labels").items()
+    }
+    if noise == "drop" and not (baseline is None or baseline in given):
+        raise InputError(
+            "noise='drop' leaves out what is noise in any clustering, which is not known of one of "
+            "another day; give both together"
+        )
+    rows = len(next(iter(given.values())).codes)
+    for name, column in given.items():
+        same_length(column.codes, rows, column_name("labels", name))
+    return given, rows
 
 
 def _check(measures: Iterable[Measure], clusters: Collection[str], *, sliced: bool) -> None:

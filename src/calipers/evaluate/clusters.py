@@ -20,7 +20,7 @@ from calipers.results import LabelTable, PerUnit
 if TYPE_CHECKING:
     from calipers.data.classes import Coded
     from calipers.measures import Measure
-    from calipers.statistics import IntArray
+    from calipers.statistics import FloatArray, IntArray
     from calipers.systems.partitions import Clustering
 
 #: Of more clusters, or more classes, nobody would read a table.
@@ -36,17 +36,19 @@ NOISE, NOISE_MAY_BE = "-1", ("cluster", "drop")
 
 
 def without_noise(
-    given: Mapping[str, Coded], noise: str, repeats: Repeats
+    given: Mapping[str, Coded], noise: str, repeats: Repeats, held: FloatArray | None = None
 ) -> tuple[Repeats, list[str], dict[str, tuple[IntArray, tuple[str, ...]]]]:
     """The points as often as they count, without noise if that is to be dropped; what is to be said
-    of it; and of each clustering the cluster of each of these points, with the names."""
+    of it; and of each clustering the cluster of each of these points, with the names. As many are
+    alike as are ``held``."""
     if noise not in NOISE_MAY_BE:
         raise InputError(f"noise is {noise!r}, expected one of {', '.join(NOISE_MAY_BE)}")
     found = {name: of.names.index(NOISE) for name, of in given.items() if NOISE in of.names}
     lost = np.zeros(repeats.rows, bool)
     for name, place in found.items():
         lost |= given[name].codes == place
-    who, rows = joined([*found] or [""]), int(np.count_nonzero(repeats(lost)))
+    number = np.ones(repeats.rows) if held is None else held
+    who, rows = joined([*found] or [""]), int(repeats(number * lost).sum())
     notes = []
     if found and noise == "cluster":
         notes.append(
@@ -54,7 +56,7 @@ def without_noise(
             "noise='drop' leaves them out."
         )
     elif found:
-        whole = repeats.number
+        whole = int(repeats(number).sum())
         places = np.arange(repeats.rows) if repeats.places is None else repeats.places
         repeats = Repeats(repeats.rows, places[~lost[places]])
         if not repeats.number:
@@ -110,9 +112,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
     number, counts = len(system.names), {}
     if system.truth is not None and len(system.classes) <= MOST_CLASSES:
         for at, name in enumerate(system.classes):
-            own = system.cluster[system.truth == at]
-            counts[name] = np.bincount(own, minlength=number).astype(np.float64)
-    sizes = np.bincount(system.cluster, minlength=number).astype(np.float64)
+            counts[name] = system.taken(system.truth == at).sizes
     parts: dict[str, dict[str, Any]] = {"values": {}, "low": {}, "high": {}}
     for measure in near:
         found = np.array(list(_of_clusters(system, measure))).T
@@ -125,7 +125,7 @@ def _table(system: Clustering, near: Sequence[Measure]) -> LabelTable:
         ):
             part["Jaccard"] = column
     level, name = system.settings.level, system.name
-    return LabelTable(name, system.names, sizes, counts, **parts, level=level, of="cluster")
+    return LabelTable(name, system.names, system.sizes, counts, **parts, level=level, of="cluster")
 
 
 def _of_clusters(system: Clustering, measure: Measure) -> Iterator[tuple[float, float, float]]:

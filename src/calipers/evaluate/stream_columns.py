@@ -46,7 +46,7 @@ def in_batches(
         raise InputError(f"engine='stream' has batches in this process; leave it out, or {kind!r}")
     if engine == "stream" or not is_path or _is_several(os.fspath(data)):
         return True
-    names = [name for given in columns for name in _flat(given)]
+    names = [name for given in columns for name in flat(given)]
     return is_large(data, names, budget(memory))
 
 
@@ -91,11 +91,12 @@ def allowed(memory: int | str | None, rows: Engine) -> int:
     return _ELSEWHERE if memory is None and isinstance(inner, Remote) else budget(memory)
 
 
-def _flat(given: Any) -> list[str]:
+def flat(given: Any) -> list[str]:
+    """All names in dicts and lists of them."""
     if isinstance(given, Mapping):
-        return [name for value in given.values() for name in _flat(value)]
+        return [name for value in given.values() for name in flat(value)]
     if isinstance(given, list | tuple):
-        return [name for value in given for name in _flat(value)]
+        return [name for value in given for name in flat(value)]
     return [given] if isinstance(given, str) else []
 
 
@@ -172,7 +173,7 @@ class Columns:
     def needed(self) -> list[str]:
         """Those that have a value in every row."""
         said = [column for of in self.said.values() for column in of.values()]
-        others = (self.truth, *_flat(said), self.weight, self.cluster, self.count)
+        others = (self.truth, *flat(said), self.weight, self.cluster, self.count)
         return list(dict.fromkeys(name for name in others if name is not None))
 
     @property

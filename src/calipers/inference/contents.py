@@ -51,11 +51,13 @@ class Contents:
     held: FloatArray
 
     @classmethod
-    def from_codes(cls, codes: Sequence[IntArray], shape: Sequence[int]) -> Contents:
-        """Of points that give a position along each axis."""
-        place, counts = np.unique(
-            np.ravel_multi_index(tuple(codes), tuple(shape)), return_counts=True
-        )
+    def from_codes(
+        cls, codes: Sequence[IntArray], shape: Sequence[int], held: FloatArray | None = None
+    ) -> Contents:
+        """Of points that give a position along each axis, or of as many as are ``held`` alike."""
+        flat = np.ravel_multi_index(tuple(codes), tuple(shape))
+        place, inverse = np.unique(flat, return_inverse=True)
+        counts = np.bincount(inverse, held, len(place))
         axes = np.unravel_index(place, tuple(shape))
         return cls(tuple(shape), tuple(axes), counts.astype(np.float64))
 

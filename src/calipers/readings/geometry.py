@@ -27,17 +27,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Dispersion:
-    """How points lie about the centres of their clusters."""
+    """How points lie about the centres of their clusters. Of a batch of all points ``centres`` and
+    ``leans`` are those of all."""
 
     points: FloatArray
     cluster: IntArray
     clusters: int
     settings: Settings
+    centres: FloatArray | None = None
+    leans: FloatArray | None = None
 
     @cached_property
     def statistic(self) -> ClusterMoments:
         """The moments of clusters."""
-        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters)
+        return ClusterMoments.from_rows(self.points, self.cluster, self.clusters, self.centres)
+
+    @property
+    def leaning(self) -> FloatArray:
+        """Sums by cluster of directions from its centre to its points."""
+        assert self.centres is not None
+        return sums_of(
+            _units(self.points - self.centres[self.cluster]), self.cluster, self.clusters
+        )
 
     def per_row(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
@@ -51,7 +62,17 @@ class Dispersion:
         # Points may be so near to each other that what moves the value has no size.
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             moved = self._moved(measure, moments)
+            if whole is not None:
+                return influence(moved, self._mean(measure, moments), float(moments.total))
         return influence(moved) if np.isfinite(moved).all() else None
+
+    def _mean(self, measure: MeasureLike, moments: ClusterMoments) -> float:
+        """The mean of what all points move: what they do to overlaps is none."""
+        n, size = float(moments.total), moments.size
+        within = float((moments.squares * size / np.maximum(size - 1, 1.0)).sum())
+        apart = float(moments.within + moments.between)
+        mean = _slope(measure, moments, "within") * within
+        return mean + _slope(measure, moments, "between") * (apart * n / max(n - 1, 1.0) - within)
 
     def _moved(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """By how much the value changes with the share of each point."""
@@ -68,8 +89,10 @@ class Dispersion:
         if by_overlap.any():
             far = np.sqrt(squares)
             size = np.maximum(moments.size, 1.0)
-            units = off / np.where(far > 0, far, np.inf)[:, None]
-            lean = sums_of(units, cluster, self.clusters) / size[:, None]
+            leans = self.leans
+            if leans is None:
+                leans = sums_of(_units(off), cluster, self.clusters)
+            lean = leans / size[:, None]
             spread = far - np.einsum("ij,ij->i", off, lean[cluster])
             # What the distance of two centres does to their overlap, along the line of both.
             gaps = np.where(moments.gaps == 0, np.inf, moments.gaps)
@@ -81,7 +104,7 @@ class Dispersion:
             by_point = each[cluster] * (spread - mean)
             by_point -= np.einsum("ij,ij->i", off, pull[cluster])
             moved = moved + by_point / size[cluster]
-        return np.asarray(moved * len(self.points))
+        return np.asarray(moved * n)
 
     def _by_overlap(self, measure: MeasureLike, moments: ClusterMoments) -> FloatArray:
         """The derivative by each overlap of two clusters, of either order: by the worst of each
@@ -99,6 +122,12 @@ class Dispersion:
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of moments."""
         return reading_of(measure, self.statistic, len(self.points), self.settings, self)
+
+
+def _units(off: FloatArray) -> FloatArray:
+    """Directions; none of what is nowhere."""
+    far = np.sqrt(np.einsum("ij,ij->i", off, off))
+    return np.asarray(off / np.where(far > 0, far, np.inf)[:, None])
 
 
 def _with(moments: ClusterMoments, **parts: FloatArray) -> ClusterMoments:
@@ -150,10 +179,13 @@ class Extremes:
         )
 
 
-def influence(moved: FloatArray) -> Influence:
-    """Of derivatives by the share of each point."""
-    n = len(moved)
-    centred = moved - moved.mean()
+def influence(
+    moved: FloatArray, mean: float | None = None, number: float | None = None
+) -> Influence:
+    """Of derivatives by the share of each point; of a batch of them, given the mean and the number
+    of all."""
+    n = len(moved) if number is None else number
+    centred = moved - (moved.mean() if mean is None else mean)
     return Influence(centred / n * math.sqrt(n / max(n - 1, 1)), Space(), "Student t")
 
 
@@ -191,8 +223,8 @@ def reading_of(
         undefined=reasons(measure, statistic, n),
         higher_is_better=definition.higher_is_better,
         sizes=lambda: (float(n),),
-        skew=lambda: _skewness(of.influence(measure)),
-        law=_Beside(of.cluster),
+        skew=lambda: _skewness(of, measure),
+        law=_Beside(of.cluster, getattr(of, "held", None)),
         influence=lambda: of.influence(measure),
         error=error,
         methods={"Student t": limits},
@@ -205,6 +237,8 @@ class _Beside:
     clusters tell: its t has one degree of freedom less than there are such points."""
 
     cluster: IntArray
+    #: How many points each of these stands for.
+    held: FloatArray | None = None
 
     def minus(self, first: Reading, second: Reading) -> Reading:
         """The difference."""
@@ -215,26 +249,31 @@ class _Beside:
             found = None if moved is None else moved()
             if found is None:
                 return intervals.missing("none", "undefined_value")
-            degrees = max(elsewhere(self.cluster, other) - 1, 1)
+            degrees = max(elsewhere(self.cluster, other, self.held) - 1, 1)
             return Error(found.error.se, "Student t", float(degrees))
 
         return first.difference(second, influence=moved, error=error)
 
 
-def elsewhere(first: IntArray, second: IntArray) -> int:
+def elsewhere(first: IntArray, second: IntArray, held: FloatArray | None = None) -> int:
     """How many points are in another cluster than most of those that they are with in the other
-    clustering: by whichever of both ways there are more."""
+    clustering: by whichever of both ways there are more. As many as are ``held`` are alike."""
     number = int(second.max(initial=0)) + 1
-    pairs, points = np.unique(first * number + second, return_counts=True)
+    pairs, inverse = np.unique(first * number + second, return_inverse=True)
+    points = np.bincount(inverse, held, len(pairs))
     kept = []
     for cluster in np.divmod(pairs, number):
         most = np.zeros(int(cluster.max(initial=0)) + 1, dtype=points.dtype)
         np.maximum.at(most, cluster, points)
         kept.append(int(most.sum()))
-    return len(first) - min(kept)
+    return (len(first) if held is None else int(held.sum())) - min(kept)
 
 
-def _skewness(found: Influence | None) -> float:
+def _skewness(of: Any, measure: MeasureLike) -> float:
+    """By what each point moves, or as it was added up."""
+    if hasattr(of, "skewness"):
+        return float(of.skewness(measure))
+    found = of.influence(measure)
     return 0.0 if found is None else abs(intervals.skewness(found.column))
 
 

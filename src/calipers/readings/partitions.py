@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -62,8 +62,8 @@ class Spread(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """The true class and the cluster of each of some points; measures ``together`` are drawn in one
-    go."""
+    """The true class and the cluster of each of some points, or of as many as are ``held`` alike;
+    measures ``together`` are drawn in one go."""
 
     truth: IntArray
     cluster: IntArray
@@ -71,20 +71,29 @@ class Partition:
     clusters: tuple[str, ...]
     settings: Settings
     together: tuple[Any, ...] = ()
+    held: FloatArray | None = None
+    #: How much points move a measure, where something else knows.
+    moves: Callable[[Any], Influence | None] | None = None
     _spread: dict[Any, Spread] = field(default_factory=dict, repr=False)
     _beside: dict[Any, FloatArray] = field(default_factory=dict, repr=False)
 
     @cached_property
     def statistic(self) -> ContingencyTable:
         """How both meet."""
-        return ContingencyTable.from_codes(self.truth, self.cluster, self.classes, self.clusters)
+        codes = self.truth, self.cluster
+        return ContingencyTable.from_codes(*codes, self.classes, self.clusters, self.held)
+
+    @property
+    def number(self) -> int:
+        """How many points there are."""
+        return len(self.truth) if self.held is None else int(self.held.sum())
 
     def per_row(self, measure: MeasureLike) -> None:
         """No point has a value of its own."""
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of a measure of both partitions."""
-        table, definition, n = self.statistic, measure.definition, len(self.truth)
+        table, definition, n = self.statistic, measure.definition, self.number
         return Reading(
             value=float(measure.apply(table)),
             kind="measure of partitions",
@@ -105,11 +114,13 @@ class Partition:
     @property
     def _caution(self) -> str:
         cells = len(self.classes) * len(self.clusters)
-        return "few points a cell" if len(self.truth) < FEW_OF_CELL * cells else ""
+        return "few points a cell" if self.number < FEW_OF_CELL * cells else ""
 
     def influence(self, measure: MeasureLike, whole: ContingencyTable | None = None) -> Influence:
         """How much each point moves the value; ``whole`` is the table of all points, where these
         are some of them."""
+        if whole is None and self.moves is not None and (known := self.moves(measure)) is not None:
+            return known
         table = self.statistic if whole is None else whole
         steps = STEP * np.eye(len(table.held)) * table.held
         ends = [
@@ -124,7 +135,8 @@ class Partition:
         slope -= float((slope * table.held).sum() / table.held.sum())
         place = table.class_of * len(self.clusters) + table.cluster_of
         cell = np.searchsorted(place, self.truth * len(self.clusters) + self.cluster)
-        return Influence(slope[cell], Space(), METHOD)
+        alike = 1.0 if self.held is None else np.sqrt(self.held)
+        return Influence(slope[cell] * alike, Space(), METHOD)
 
     def spread(self, measure: Any) -> Spread:
         """How the value varies; of all measures that are asked for at once."""
@@ -193,7 +205,8 @@ class Partition:
         if key not in kept:
             kept.clear()
             shape = len(self.classes), len(self.clusters), len(other.clusters)
-            cells = Contents.from_codes((self.truth, self.cluster, other.cluster), shape)
+            codes = self.truth, self.cluster, other.cluster
+            cells = Contents.from_codes(codes, shape, self.held)
             measures = list(dict.fromkeys((measure, *self.together)))
             for one, (drawn, alone) in self._apart(other, measures, cells).items():
                 value = float(one.apply(self.statistic) - one.apply(other.statistic))

@@ -114,12 +114,15 @@ class Silhouettes:
 
 @dataclass(frozen=True, eq=False)
 class Simplified:
-    """The silhouettes of points, by distances to the centres of clusters."""
+    """The silhouettes of points, by distances to the centres of clusters. Of a batch of all points
+    ``sizes``, ``middles`` and ``pulled`` are those of all."""
 
     cluster: IntArray
     sizes: FloatArray
     points: FloatArray
     settings: Settings
+    middles: FloatArray | None = None
+    pulled: FloatArray | None = None
 
     sampled = None
 
@@ -131,6 +134,8 @@ class Simplified:
     @cached_property
     def centres(self) -> FloatArray:
         """The means of clusters."""
+        if self.middles is not None:
+            return self.middles
         sums = sums_of(self.points, self.cluster, len(self.sizes))
         return np.asarray(sums / np.maximum(self.sizes, 1.0)[:, None])
 
@@ -149,6 +154,13 @@ class Simplified:
     def moving(self, place: int | None) -> FloatArray:
         """How much each point moves the mean silhouette, of all points or of a cluster, through the
         centre of its own cluster, but for one over their number."""
+        pull = self.pull(place) if self.pulled is None else self.pulled
+        size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
+        off = self.points - self.centres[self.cluster]
+        return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
+
+    def pull(self, place: int | None) -> FloatArray:
+        """How much the sum of silhouettes changes as each centre moves."""
         own, other, which = self.nearest
         pull = np.zeros_like(self.centres)
         rows = slice(None) if place is None else self.cluster == place
@@ -158,9 +170,7 @@ class Simplified:
             pace = np.divide(slope, far, out=np.zeros_like(slope), where=far > 0)[rows]
             towards = (self.centres[group[rows]] - self.points[rows]) * pace[:, None]
             pull += sums_of(np.nan_to_num(towards), group[rows], len(self.sizes))
-        size = np.maximum(self.sizes - 1, 1.0)[self.cluster]
-        off = self.points - self.centres[self.cluster]
-        return np.asarray(np.einsum("ij,ij->i", off, pull[self.cluster]) / size)
+        return pull
 
 
 def value(own: FloatArray, other: FloatArray) -> FloatArray:
@@ -217,19 +227,25 @@ class MeanSilhouette:
     def influence(self, measure: MeasureLike, whole: Any = None) -> Influence | None:
         """How much each point moves the mean, by its own value where that is taken, and through
         the distances of others."""
-        if self.statistic.weight == 0 or np.isnan(self.statistic.mean):
+        moments = self.statistic if whole is None else whole
+        if moments.weight == 0 or np.isnan(moments.mean):
             return None
-        return Influence(self._moved, Space(), "Student t")
+        moved = self._centred if whole is None else self._moved(moments)
+        return Influence(moved, Space(), "Student t")
 
     @cached_property
-    def _moved(self) -> FloatArray:
-        moments, sizes = self.statistic, self.of.sizes
-        taken = float(moments.weight)
+    def _centred(self) -> FloatArray:
+        moved = self._moved(self.statistic)
+        return np.asarray(moved - moved.mean())
+
+    def _moved(self, moments: Moments) -> FloatArray:
+        """Its mean over all points is 0, but for rounding."""
+        sizes, taken = self.of.sizes, float(moments.weight)
         moved = self.of.moving(self.place) / (
             sizes.sum() if self.place is None else sizes[self.place]
         )
         moved[self.of.at] += (self.values - moments.mean) * self._inside / taken
-        return np.asarray((moved - moved.mean()) * math.sqrt(taken / max(taken - 1, 1.0)))
+        return np.asarray(moved * math.sqrt(taken / max(taken - 1, 1.0)))
 
     def reading(self, measure: MeasureLike) -> Reading:
         """The reading of the mean."""

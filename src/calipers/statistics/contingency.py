@@ -46,13 +46,19 @@ class ContingencyTable(Statistic):
         cluster: npt.NDArray[np.integer[Any]],
         classes: Sequence[str],
         clusters: Sequence[str],
+        alike: FloatArray | None = None,
     ) -> Self:
-        """The table of points whose class and cluster are given as positions."""
+        """The table of points whose class and cluster are given as positions, or of as many as are
+        ``alike``."""
         flat = np.asarray(truth, np.int64) * len(clusters) + cluster
-        place, counts = np.unique(flat, return_counts=True)
+        if alike is None:
+            place, held = np.unique(flat, return_counts=True)
+        else:
+            place, inverse = np.unique(flat, return_inverse=True)
+            held = np.bincount(inverse, alike, len(place))
         codes = np.divmod(place, len(clusters)) if len(place) else (place, place)
-        held = counts.astype(np.float64)
-        return cls(held, *codes, tuple(classes), tuple(clusters), len(flat))
+        rows = len(flat) if alike is None else int(alike.sum())
+        return cls(held.astype(np.float64), *codes, tuple(classes), tuple(clusters), rows)
 
     def __add__(self, other: Self) -> Self:
         if (self.classes, self.clusters) != (other.classes, other.clusters):

@@ -41,11 +41,15 @@ class Clustering(System):
     sampled: IntArray | None = None
     #: How well its clusters were found again, where that was tried.
     stability: Any = None
+    #: How many points each entry stands for; None of one.
+    held: FloatArray | None = None
+    #: What points add up to, where these are gone.
+    added: Any = None
     weight: None = None
     clusters: None = None
     measures: tuple[Measure, ...] = ()
 
-    columns: ClassVar = ("cluster", "truth", "points")
+    columns: ClassVar = ("cluster", "truth", "points", "held")
     own: ClassVar = {"cluster": np.int64, "names": None}
     needs: ClassVar = {
         "partitions": ("truth", "the true class of each point: truth="),
@@ -57,10 +61,19 @@ class Clustering(System):
     @property
     def near(self) -> Any:
         """What distances are taken from."""
+        if self.added is not None:
+            return self.added
         return self.distances if self.points is None else self.points
+
+    @property
+    def sizes(self) -> FloatArray:
+        """How many points each cluster has."""
+        return np.bincount(self.cluster, self.held, len(self.names)).astype(np.float64)
 
     def check_one(self, measure: Measure) -> None:
         """That the data serve a measure."""
+        if self.added is not None:
+            return
         super().check_one(measure)
         if measure.definition.reads == "distances" and self.points is None:
             own = measure.parameters
@@ -85,6 +98,8 @@ class Clustering(System):
         reads = measure.definition.reads
         if reads == "partitions":
             return self.meeting
+        if self.added is not None:
+            return self.added.over(measure)
         if reads == "points":
             return self.once("dispersion", self._dispersion)
         if reads == "pairs":
@@ -130,7 +145,9 @@ class Clustering(System):
         )
 
         def make() -> Partition:
-            return Partition(truth, self.cluster, self.classes, self.names, self.settings, asked)
+            rows = truth, self.cluster, self.classes, self.names
+            moves = None if self.added is None else self.added.influence
+            return Partition(*rows, self.settings, asked, self.held, moves)
 
         return self.once("meeting", make)
 
