@@ -98,17 +98,16 @@ def small(seconds: float) -> str:
 
 
 def glance(kept: Kept) -> Iterator[str]:
-    """A line a task: what a row costs, and the largest that was measured."""
-    yield "| task | a row takes | and memory | largest measured | clock | peak |"
-    yield "|---|---:|---:|---:|---:|---:|"
+    """A line a task: what one more row costs, and the largest size that was measured."""
+    yield "| task | one more takes | of memory | largest measured | clock | peak |"
+    yield "|---|---|---|---:|---:|---:|"
     for name, lines in kept["tasks"].items():
         task, last = TASKS[name], sizes(lines)[-1]
         of = lines[str(last)]
-        time, memory = each(task, lines, "cpu"), each(task, lines, "memory")
         cells = (
             task.title,
-            "" if time is None else f"{small(max(time, 0))} a {task.each}".replace(" a row", ""),
-            "" if memory is None else held(memory, task),
+            cost(task, each(task, lines, "cpu")),
+            held(task, each(task, lines, "memory")),
             f"{last:,} {task.unit}s",
             amount(of["wall"], "wall"),
             amount(of["memory"], "memory"),
@@ -116,11 +115,26 @@ def glance(kept: Kept) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def held(memory: float, task: Task) -> str:
-    """Bytes of a row; next to nothing where a tenth of a byte is all."""
-    text = "none" if memory < 0.5 else f"{shown(round(memory))} bytes"
-    text = f"{shown(memory / 2**20)} MiB" if memory > 2**20 else text
-    return text if task.unit == "row" else f"{text} a {task.unit}"
+def cost(task: Task, seconds: float | None) -> str:
+    """Time of a row, and of a topic."""
+    if seconds is None:
+        return ""
+    text = f"{small(max(seconds, 0))} a {task.each}"
+    return f"{text}, {small(task.topic * seconds)} a topic" if task.topic else text
+
+
+def held(task: Task, memory: float | None) -> str:
+    """Bytes of a row; next to nothing where half a byte is all."""
+    if memory is None:
+        return ""
+    if memory < 0.5:
+        return "next to nothing"
+    text = f"{shown(round(memory))} bytes" if memory < 2**20 else f"{shown(memory / 2**20)} MiB"
+    return (
+        f"{text} a {task.unit}".replace("1 bytes", "1 byte")
+        if memory < 1.5
+        else f"{text} a {task.unit}"
+    )
 
 
 def tables(kept: Kept) -> Iterator[str]:
@@ -269,7 +283,7 @@ def chart(kept: Kept, groups: Sequence[str]) -> dict[str, Any]:
         "field": "x",
         "type": "quantitative",
         "scale": {"type": "log"},
-        "title": "rows, documents or points",
+        "title": "rows, lines or points",
     }
     x["axis"] = {"format": "~s", "tickCount": 5}
     panels = []
@@ -277,8 +291,8 @@ def chart(kept: Kept, groups: Sequence[str]) -> dict[str, Any]:
         y = {"field": "y", "type": "quantitative", "scale": {"type": "log"}, "title": title}
         panels.append(
             {
-                "width": 330,
-                "height": 300,
+                "width": 260,
+                "height": 280,
                 "data": {"values": points(kept, key, groups)},
                 "mark": {"type": "line", "point": {"size": 45}, "strokeWidth": 1.5},
                 "encoding": {
@@ -289,9 +303,8 @@ def chart(kept: Kept, groups: Sequence[str]) -> dict[str, Any]:
                 },
             }
         )
-    legend = {"legend": {"orient": "bottom", "columns": 3, "labelLimit": 400, "symbolSize": 60}}
-    made = base(hconcat=panels)
-    made["config"]["legend"] |= legend["legend"]
+    made = base(hconcat=panels, padding={"left": 5, "top": 5, "bottom": 5, "right": 40})
+    made["config"]["legend"] |= {"labelLimit": 400, "symbolSize": 80, "labelFontSize": 12}
     return made
 
 

@@ -33,6 +33,7 @@ class Task:
     each: str = "row"
     squares: bool = False
     family: bool = False  # starts other processes
+    topic: int = 0  # so many rows make a topic or group
 
     def work(self, size: int) -> float:
         """How much there is to do."""
@@ -75,7 +76,7 @@ TASKS = {
         "twice that of one system",
     ),
     "pair-stream": Task(
-        "comparison of two systems, in batches",
+        "comparison, in batches",
         "stream",
         "right",
         f"{_TWO} {_STREAM}",
@@ -91,8 +92,8 @@ TASKS = {
         "calipers classification {path} --truth truth --probability p_* --engine memory",
         MORE,
         "n·c: c probabilities a row, nothing sorted (AUC of classes sorts each)",
-        "the columns (4 bytes a probability of 32 bits, 8 of 64), and counts of c² cells; of more "
-        "than 100 classes only of cells that hold rows",
+        "the columns, c probabilities a row, and counts of c² cells; of more than 100 classes only of "
+        "cells that hold rows",
     ),
     "several-stream": Task(
         "ten classes, in batches",
@@ -147,6 +148,7 @@ TASKS = {
         MORE,
         "n log d: rows are sorted within groups of d; measures go through the d",
         "the columns, the order of rows and their tied ranks, and a value a group and measure",
+        topic=100,
     ),
     "retrieval": Task(
         "retrieval, 1,000 documents a topic",
@@ -160,6 +162,7 @@ TASKS = {
         "pieces. Documents that nobody judged leave nothing",
         "line",
         "line",
+        topic=1000,
     ),
     "silhouettes": Task(
         "silhouettes, 16 features",
@@ -167,7 +170,7 @@ TASKS = {
         "points",
         "calipers clustering {path} --labels cluster --features x_*",
         (10_000, 30_000, 100_000),
-        "n²·f: the distances of all pairs, each once; above 100,000 points 5,000·n·f, of a sample",
+        "n²·f: the distances of all pairs; above 100,000 points 5,000·n·f, of a sample",
         "points of f numbers (8 bytes each), and sums of distances to p clusters; no matrix of "
         "distances",
         "point",
@@ -186,7 +189,7 @@ TASKS = {
         "point",
     ),
     "bootstrap": Task(
-        "bootstrap of AUC, PR-AUC and AP, 2,000 replicates",
+        "bootstrap, 2,000 replicates",
         "resampling",
         "right",
         f"{_BINARY} --engine memory -m AUC -m PR-AUC -m AP --interval bootstrap",
@@ -200,7 +203,7 @@ TASKS = {
         SYSTEMS,
         "calipers compare retrieval {path} -m AP -m nDCG@10 -m P@10",
         (5, 10, 20, 40),
-        "m²·t·R for m systems, t topics and R = 10,000 randomisations, all pairs by one set of signs",
+        "m²·t·R: each of R = 10,000 randomisations deals the signs of t topics to all pairs at once",
         "a value a topic, system and measure, and an estimate a pair",
         "system",
         "pair of systems",
