@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shlex
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -124,6 +126,7 @@ def main() -> None:
     if given.page:
         growth_page.write(kept)
         return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the workers
     names = given.only or list(TASKS)
     most, times = (10_000, 1) if given.quick else (given.most, given.times)
     found = kept.get("tasks", {}) if given.keep else {}
