@@ -137,7 +137,7 @@ def test_a_sample(judged: cal.Campaign, tmp_path: Path) -> None:
 
 def test_nothing_to_export(campaign: cal.Campaign) -> None:
     for what, told in (
-        (lambda: export.qrels(campaign, "q"), "nothing is judged or pooled yet"),
+        (lambda: export.qrels(campaign, "q"), "nothing is judged by persons or pooled yet"),
         (lambda: export.sampled(campaign, "q"), "nothing is pooled yet, so there is no sample"),
         (lambda: export.prefs(campaign), "there are no preferences yet"),
     ):
@@ -233,6 +233,9 @@ def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
     assert [(one.what, one.before, one.after) for one in history(judged, document="=x")] == [
         ("grade", None, 1), ("undo of grade 8", 1, None), ("skip", None, None),
     ]  # fmt: skip
+    judged.record(Event("u", "ada", "1", "b", "undo", replaces=3))
+    last = history(judged)[-1]
+    assert (last.what, last.before, last.after) == ("undo of grade 3", 0, 1)
     judged.record(Event("r", "ada", "1", "b", "preference", -1, "a", replaces=13))
     last = history(judged)[-1]
     assert (last.before, last.after) == (1, -1)

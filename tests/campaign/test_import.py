@@ -79,7 +79,7 @@ def test_tables(campaign: cal.Campaign, tmp_path: Path, end: str) -> None:
 
 def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 ada 1 x 2\n1 ada 1 y 1\n1 bob 1 x 1\n1 bob 1 y 1\n1 bob 1 z 3\n")
-    with pytest.raises(cal.InputError, match="5 fields are preferences, or judgments of a sample"):
+    with pytest.raises(cal.InputError, match="5 fields are preferences"):
         import_judgments(campaign, path)
     assert import_judgments(campaign, path, kind="prefs") == Imported(new=4)
     found = [(p.assessor, p.document, p.other, p.grade) for p in campaign.preferences()]

@@ -309,6 +309,12 @@ def test_what_a_format_has_no_place_for_is_told(tmp_path: Path) -> None:
         text, left_out = written(topics, kind)
         assert left_out == []
         assert bare(read(tmp_path, text, f"x.{kind}")) == bare(topics)
+    authored = [Topic("1", "a", author="A & B"), Topic("2", "b", kind="CAS")]
+    for kind in ("inex", "xml", "tsv", "csv", "jsonl", "parquet"):
+        text, left_out = written(authored, kind)
+        assert left_out == []
+        assert bare(read(tmp_path, text, f"x.{EXT.get(kind, kind)}")) == authored
+    assert written(authored, "trec")[1] == ["author", "kind"]
     with pytest.raises(cal.InputError, match="holds the character"):
         written([Topic("1", "a\x01")], "xml")
     assert [format_of(name, topics[:2]) for name in ("a.xml", "a.txt", "a.tsv.gz")] == [

@@ -105,7 +105,7 @@ def add_documents(
     if not pooled and not every:
         raise InputError(
             f"{campaign.path}: nothing is pooled yet, so that no document is needed; pool first, "
-            "or take all"
+            "or take all documents (--all)"
         )
     wanted = None if every else pooled.keys()
     with campaign.write():
@@ -120,7 +120,8 @@ def add_documents(
             raise InputError(
                 f"{len(missing)} of {len(pooled)} pooled documents {'are' if several else 'is'} in "
                 f"none of the sources, {'the first' if several else 'which is'} "
-                f"{shown(name)} of topic {shown(topic)}; nothing was added"
+                f"{shown(name)} of topic {shown(topic)}; nothing was added "
+                "(--partial adds the others)"
             )
     return new, missing
 

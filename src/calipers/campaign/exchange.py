@@ -100,7 +100,7 @@ def import_judgments(
                 if not only_known:
                     raise InputError(
                         f"{row.where}: topic {shown(event.topic)} is not of this campaign; "
-                        f"{did_you_mean(event.topic, known)}"
+                        f"{did_you_mean(event.topic, known)} (--only-known leaves it out)"
                     )
                 counts.add("unknown")
                 continue
@@ -130,7 +130,7 @@ def import_judgments(
                 raise InputError(
                     f"{row.where}: topic {shown(event.topic)}, document {shown(event.document)}: "
                     f"{event.assessor} judged {before} (event {number}) and not {grade}; that is "
-                    "replaced only where that is asked for"
+                    "replaced only where that is asked for (--replace)"
                 )
             counts.add("new" if number is None else "replaced")
             events.insert(connection, replace(event, replaces=number))

@@ -43,7 +43,9 @@ def qrels(
             columns["doc"].append(document)
             columns["grade"].append(grade)
     if not columns["topic"]:
-        raise InputError(f"{campaign.path}: nothing is judged or pooled yet")
+        programs = any(one.kind == "program" for one in campaign.assessors().values())
+        only = "; what programs judge is taken where one is named (--assessor)" if programs else ""
+        raise InputError(f"{campaign.path}: nothing is judged by persons or pooled yet{only}")
     rows, _ = read_rows("judgments", columns, "qrels")
     stream = BytesIO()
     write_rows(rows, "qrels", path, stream)

@@ -74,15 +74,15 @@ def _kind_of(path: str) -> Kind:
     fields = len(first_line(path))
     if fields == 5:
         raise InputError(
-            f"{path}: 5 fields are preferences, or judgments of a sample; say which, and of a "
-            "sample give a table with the columns topic, doc and grade"
+            f"{path}: 5 fields are preferences (--kind prefs), or judgments of a sample, which "
+            "come as a table with the columns topic, doc and grade"
         )
     return "qrels"
 
 
 def _who(where: str, assessor: str | None) -> str:
     if assessor is None:
-        raise InputError(f"{where}: does not say who judged; name the assessor")
+        raise InputError(f"{where}: does not say who judged; name the assessor (--assessor)")
     return assessor
 
 

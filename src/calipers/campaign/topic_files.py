@@ -81,8 +81,8 @@ def _inex_topic(topic: Topic, left_out: set[str]) -> str:
         f" {name}={_attribute(topic, str(value))}" for name, value in given.items() if value
     )
     left_out |= {*topic.details} - {"ct-no", "parts"}
-    left_out |= {"author"} if topic.author else set()
-    lines = [f"<INEX-Topic{attributes}>", "  <Title>"]
+    author = [f"  <Author>{_text(topic, topic.author)}</Author>"] if topic.author else []
+    lines = [f"<INEX-Topic{attributes}>", *author, "  <Title>"]
     parts = topic.details.get("parts", [{"cw": topic.title}] if topic.title else [])
     lines += [
         "    " + " ".join(f"<{tag}>{_text(topic, said)}</{tag}>" for tag, said in part.items())
