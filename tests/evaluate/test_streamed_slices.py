@@ -165,3 +165,31 @@ def test_slices_are_few(
         cal.classification(
             "y", {"a": "y"}, data=table, slices=slices, engine="stream", memory=memory
         )
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_squares_have_the_default_of_memory_in_slices_and_pipes(weight: str | None) -> None:
+    """The mean of a slice loses its variance; its median would take all rows."""
+    random = np.random.default_rng(0)
+    y = random.normal(size=300) + 1e3
+    table = pa.table(
+        {
+            "y": y,
+            "p": y + random.normal(size=300),
+            "part": random.integers(0, 3, 300).astype(str),
+            "w": random.integers(0, 3, 300) / 2,
+        }
+    )
+    asked: dict[str, Any] = {"measures": ["RMSE", "MSE", "MAE"], "weight": weight}
+    ours, theirs = (
+        cal.regression("y", "p", data=table, engine=of, slices="part", **asked)
+        for of in ("stream", "memory")
+    )
+    assert ours.slices is not None
+    assert theirs.slices is not None
+    for one, two in zip(ours.slices, theirs.slices, strict=True):
+        a, b = one.estimate, two.estimate
+        expected = np.nan if a.measure == "MAE" else b.default
+        assert a.default == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    once = cal.regression("y", "p", data=table.to_reader(), **asked)
+    assert once["RMSE"].default == pytest.approx(theirs["RMSE"].default, rel=1e-12)

@@ -14,7 +14,7 @@ from calipers.evaluate.shared import MeasureNames, choose_measures, column_name
 from calipers.evaluate.stream_columns import Columns, allowed
 from calipers.evaluate.stream_rows import Part, Read, clusters_of, weights_of
 from calipers.evaluate.streamed import Streamed, evaluated
-from calipers.measures.regression import weighted_mean
+from calipers.measures.regression import squared, weighted_mean
 from calipers.once import kept
 from calipers.statistics import FloatArray, Moments
 from calipers.systems.base import NAN
@@ -97,12 +97,15 @@ def _of_truth(systems: Mapping[str, Predictions]) -> Moments:
 
 def _constant(source: Streamed, system: str, measure: Measure) -> float:
     """What the mean of the truth loses where that is the best constant answer: in one more look at
-    the truth. (A median would take all rows.)"""
+    the truth, or, of squares where there is none, as its variance has it. (A median would take all
+    rows.)"""
     if measure.definition.skill_of is not None:
         return 0.0
     by_mean = [m for m in source.measures if m.definition.constant is weighted_mean]
-    if measure not in by_mean or not source.columns.stream.again:
+    if measure not in by_mean:
         return NAN
+    if not source.columns.stream.again:
+        return _of_squares(source.engine.passed.beside, measure)
 
     def compute() -> dict[Measure, float]:
         mean, c = source.engine.passed.beside.mean, source.columns
@@ -112,6 +115,13 @@ def _constant(source: Streamed, system: str, measure: Measure) -> float:
         return {m: float(m.apply(of)) for m, of in zip(by_mean, found.moments, strict=True)}
 
     return kept(source, "constant", compute)[measure]
+
+
+def _of_squares(truth: Moments, measure: Measure) -> float:
+    """What its mean loses, where a loss is a square; NaN of others."""
+    if measure.definition.rows is not squared or not truth.weight > 0:
+        return NAN
+    return float(measure.apply(replace(truth, mean=truth.m2 / truth.weight)))
 
 
 @dataclass(frozen=True, eq=False)

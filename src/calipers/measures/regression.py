@@ -61,7 +61,8 @@ def _median_of_shares(truth: FloatArray, weight: FloatArray | None) -> float:
 # --- Losses ---------------------------------------------------------------------------------------
 
 
-def _squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+def squared(truth: FloatArray, predicted: FloatArray) -> FloatArray:
+    """(predicted − truth)², whose mean the best constant makes the variance."""
     apart = predicted - truth
     return np.square(apart, out=apart)
 
@@ -110,7 +111,7 @@ def deviance(truth: FloatArray, predicted: FloatArray, power: float) -> FloatArr
 @loss(
     "RMSE",
     aliases=("root_mean_squared_error",),
-    rows=_squared,
+    rows=squared,
     constant=weighted_mean,
     interval="root_mean",
 )
@@ -119,7 +120,7 @@ def root_mean_squared_error(m: Moments) -> FloatArray:
     return np.asarray(np.sqrt(m.mean))
 
 
-@loss("MSE", aliases=("mean_squared_error", "squared_error"), rows=_squared, constant=weighted_mean)
+@loss("MSE", aliases=("mean_squared_error", "squared_error"), rows=squared, constant=weighted_mean)
 def mean_squared_error(m: Moments) -> FloatArray:
     """Mean squared error: mean of residual²."""
     return np.asarray(m.mean)
