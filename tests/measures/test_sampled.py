@@ -35,7 +35,8 @@ def value(name: str, judgments: Any, run: Any = RANKED) -> float:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("xinfAP", 0.437499), ("infNDCG", 0.757807), ("statAP", 0.4375)],
+    [("xinfAP", 0.437499), ("infNDCG", 0.757807), ("statAP", 0.4375),
+     ("HT-AP", 0.445833)],
 )
 def test_two_strata(name: str, expected: float) -> None:
     assert value(name, SAMPLED) == pytest.approx(expected, abs=5e-7)
@@ -151,6 +152,8 @@ def test_nothing_is_known_of_a_stratum_that_was_not_drawn_from() -> None:
     )  # fmt: skip
     for estimate in found:
         assert dict(estimate.undefined) == {"stratum_not_drawn": 1, "no_relevant": 1}
+    [one] = cal.retrieval({"q": {"1": {"p1": 1, "p2": -1}}}, RANKED, measures=["HT-AP"])
+    assert dict(one.undefined) == {"one_drawn": 1}
 
 
 def by_hand(name: str, strata: dict[str, dict[str, int]], run: list[str]) -> float:
@@ -174,6 +177,20 @@ def by_hand(name: str, strata: dict[str, dict[str, int]], run: list[str]) -> flo
             estimated = sum(weight[of[d]] for d in relevant if grade[d] == level)
             ideal += [level] * math.floor(estimated + Fraction(1, 2))
         return dcg / sum(g / math.log2(k + 1) for k, g in enumerate(ideal, 1))
+    if name == "HT-AP":
+
+        def chance(d: str, f: str) -> Fraction:
+            size, drawn = len(strata[of[d]]), n[of[d]]
+            if d == f:
+                return Fraction(drawn, size)
+            if of[d] == of[f]:
+                return Fraction(drawn * (drawn - 1), size * (size - 1))
+            return 1 / (weight[of[d]] * weight[of[f]])
+
+        there = [d for d in run if d in relevant]
+        return float(sum(
+            1 / (ranks[d] * chance(d, f)) for k, d in enumerate(there) for f in there[: k + 1]
+        ) / total)  # fmt: skip
     result = 0.0
     for d in relevant:
         if d not in ranks:
@@ -205,7 +222,8 @@ def test_random_samples_by_hand() -> None:
         strata[min(strata)][min(strata[min(strata)])] = 1
         run = [*random.permutation([*pool, "x", "y", "z"])][: int(random.integers(1, 20))]
         ranked = {"q": {d: float(-place) for place, d in enumerate(run)}}
-        for name in ("xinfAP", "statAP", "infNDCG"):
+        pairs = all(len(of) == 1 or sum(g >= 0 for g in of.values()) > 1 for of in strata.values())
+        for name in ("xinfAP", "statAP", "infNDCG", *["HT-AP"] * pairs):
             expected = by_hand(name, strata, run)
             assert value(name, {"q": strata}, ranked) == pytest.approx(expected, rel=1e-12), name
 
@@ -241,8 +259,10 @@ def test_all_judged_is_what_it_estimates() -> None:
     full, run = topics_of(20, random)
     for sizes in ((60,), (10, 20, 30)):
         judged = {t: drawn_from(of, sizes, sizes, random) for t, of in full.items()}
-        found = cal.retrieval(judged, run, measures=["xinfAP", "statAP", "infNDCG", "AP", "nDCG"])
+        named = ["xinfAP", "statAP", "HT-AP", "infNDCG", "AP", "nDCG"]
+        found = cal.retrieval(judged, run, measures=named)
         ap, ndcg = (found[name].value for name in ("AP", "nDCG"))
+        assert found["HT-AP"].value == pytest.approx(ap, rel=1e-13)
         assert found["statAP"].value == pytest.approx(ap, rel=1e-13)
         assert found["infNDCG"].value == pytest.approx(ndcg, rel=1e-13)
         assert found["xinfAP"].value == pytest.approx(ap, abs=1e-4)

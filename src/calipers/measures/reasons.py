@@ -72,6 +72,7 @@ REASONS = {
     "same_centre": "two clusters have the same centre",
     "all_by_chance": "partitions of these sizes share all their information by chance",
     "no_shared_item": "no item has two ratings",
+    "one_drawn": "one document of a larger stratum is judged, which makes no pair",
     "one_category": "all ratings are of one category",
     "unequal_ratings": "items have unequal numbers of ratings",
     "no_distances": "ratings are text, which has no distances",

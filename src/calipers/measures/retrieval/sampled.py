@@ -25,6 +25,11 @@ NOTHING_KNOWN = {
     "stratum_not_drawn": lambda s, _: s.without_draw(),
 }
 OF_STRATA = {**NOTHING_KNOWN, "no_strata": lambda s, _: s.without_strata()}
+#: Of one document no pair can be drawn, of which there are some in its stratum.
+OF_PAIRS = {
+    **OF_STRATA,
+    "one_drawn": lambda s, _: s.sum_of_groups((s.drawn == 1) & (s.pooled > 1)) > 0,
+}
 
 of_sample = partial(measure, family="sampled", on=SampledRankings, higher_is_better=True)
 
@@ -70,6 +75,35 @@ def statistical_average_precision(s: SampledRankings, rel: int = 1) -> FloatArra
     found = s.retrieved_pool
     weight = np.where(found.grade >= rel, found.stands_for, 0.0)
     return found.sum(weight * (1 + found.above(weight)) / found.rank) / s.estimated_relevant(rel)
+
+
+@of_sample(
+    "HT-AP",
+    aliases=("Horvitz_Thompson_AP",),
+    range=(0, inf),
+    undefined=OF_PAIRS,
+    reference="Horvitz and Thompson 1952",
+)
+def horvitz_thompson_average_precision(s: SampledRankings, rel: int = 1) -> FloatArray:
+    """Horvitz-Thompson estimate of AP: Σ 1/(k π_df) / R̂ over judged relevant documents d at rank k
+    and f at or above it, π_df being the probability that both are drawn.
+
+    Of a stratum of N documents of which n are judged that is n(n − 1)/(N(N − 1)), and n/N of a
+    document with itself; of two strata the product. R̂ = Σ N/n. Sum and R̂ are unbiased, their ratio
+    is not, and can exceed 1. `statAP` takes the product for documents of one stratum as well.
+    """
+    found = s.retrieved_pool
+    relevant = found.grade >= rel
+    weight = np.where(relevant, found.stands_for, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of one document, which has no pair
+        pair = s.pooled * (s.pooled - 1) / (s.drawn * (s.drawn - 1))
+    pair = np.where(s.drawn > 1, pair, 0.0)
+    together = weight * (1 + found.above(weight))
+    for stratum in range(int(np.diff(s.groups).max(initial=0))):
+        here = relevant & (found.stratum == stratum)
+        own = np.where(here, pair[found.group] * found.above(here), 0.0)
+        together += own - np.where(here, weight * found.above(np.where(here, weight, 0.0)), 0.0)
+    return found.sum(together / found.rank) / s.estimated_relevant(rel)
 
 
 @of_sample(
