@@ -33,8 +33,8 @@ MOST_OWN = 0.5
 EXACT = 100
 
 #: Branch and bound ends after so many nodes, of exact and of larger programs. (By the clock the
-#: result would depend on the machine.) The best assignment so far is taken then, with how much better
-#: another one could be.
+#: result would depend on the machine.) The best assignment so far is taken then, with how much
+#: better another one could be.
 MOST_NODES = (20_000, 200)
 
 

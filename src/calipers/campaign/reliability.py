@@ -1,5 +1,5 @@
-"""Is a collection good enough? What missing judgments would do to the order of systems, and what the
-topics can tell apart."""
+"""Is a collection good enough? What missing judgments would do to the order of systems, and what
+the topics can tell apart."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ class Topic:
 
     ``kind`` is "separates", or why it does not: "alike" (all systems score the same), "easy" (all
     score the best that any does on any topic), "hard" (all score nothing), "undefined" (there is no
-    relevant document, say). ``agrees`` is τ between the order on this topic and that on all others.
+    relevant document). ``agrees`` is τ between the order on this topic and that on all others.
     """
 
     topic: str
@@ -376,7 +376,7 @@ def topics_told(
     best, made = float(np.nanmax(values, initial=-math.inf)), []
     for place, topic in enumerate(of.topics):
         row, others = values[place], np.delete(values, place, axis=0)
-        if np.isnan(row).any():
+        if np.isnan(row).any() or max(judgments[topic].values(), default=0) < 1:
             made.append(Topic(topic, "undefined", math.nan, math.nan, math.nan))
             continue
         spread = float(np.ptp(row))

@@ -11,10 +11,10 @@ import numpy as np
 
 from calipers.campaign.rankings import Judgments, Rankings
 from calipers.data.errors import InputError
-from calipers.evaluate.agreement import rank_correlation
 from calipers.evaluate.retrieval import retrieval
 from calipers.inference import many
 from calipers.measures import parse
+from calipers.measures.agreement import CORRELATIONS
 from calipers.once import cached_property
 from calipers.statistics import FloatArray
 
@@ -174,6 +174,11 @@ def _pairs(
 
 def correlation(first: FloatArray, second: FloatArray, method: str = "kendall") -> float:
     """Rank correlation, NaN where a value is missing or there is one system."""
-    if np.isnan(first).any() or np.isnan(second).any():
-        return float("nan")
-    return rank_correlation(first, second, method=method).value
+    return float(correlations(first, second, method))
+
+
+def correlations(reference: FloatArray, others: FloatArray, method: str = "kendall") -> FloatArray:
+    """The same of several lists, the last axis being that of the systems."""
+    found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
+    lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)
+    return np.where(lacking, np.nan, found)
