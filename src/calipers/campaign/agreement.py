@@ -382,11 +382,11 @@ def _orders(
         total += np.nan_to_num(picked)
         number += ~np.isnan(picked)
     with np.errstate(invalid="ignore"):
-        means = total / number * (1 if first.higher_is_better else -1)
+        means = np.round(total / number * (1 if first.higher_is_better else -1), 12)
     orders, times = np.unique(means, axis=0, return_counts=True)
     tau, tau_ap = (
         np.repeat(correlations(first.merit, orders, method), times)
-        for method in ("kendall", "tau-AP")
+        for method in ("tau-b", "tau-AP-b")
     )
     at = {system: k for k, system in enumerate(first.systems)}
     turned = [

@@ -46,8 +46,8 @@ class Scores:
 
     @cached_property
     def merit(self) -> FloatArray:
-        """The means, higher being better."""
-        return self.means if self.higher_is_better else -self.means
+        """The means, higher being better; equal ones but for rounding are equal."""
+        return np.round(self.means if self.higher_is_better else -self.means, 12)
 
     @cached_property
     def ranks(self) -> FloatArray:
@@ -121,8 +121,9 @@ def _run(ranking: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
 class Change:
     """What other judgments make of the order of the systems by one measure.
 
-    ``values`` and ``ranks`` are those of each system before and after. τ counts pairs in another
-    order alike, τ_AP those at the top more. Correlation alone misleads, so that pairs which differ
+    ``values`` and ``ranks`` are those of each system before and after. τ (τ_b, 1 for equal orders
+    with ties in them) counts pairs in another order alike; τ_AP (τ_AP,b of Urbano and Marrero 2017)
+    those at the top more. Correlation alone misleads, so that pairs which differ
     significantly are told as well: ``kept``, ``lost`` (no longer told apart), ``gained`` and
     ``reversed``, each with the better system of before (of gained ones that of after) first.
     """
@@ -159,7 +160,7 @@ def changes(before: Mapping[str, Scores], after: Mapping[str, Scores]) -> list[C
                 _pairs(first.systems, first.means, second.means),
                 _pairs(first.systems, first.ranks, second.ranks),
                 correlation(first.merit, second.merit),
-                correlation(first.merit, second.merit, "tau-AP"),
+                correlation(first.merit, second.merit, "tau-AP-b"),
                 *(tuple(sorted(of)) for of in found),
             )
         )
@@ -172,12 +173,12 @@ def _pairs(
     return dict(zip(systems, zip(first.tolist(), second.tolist(), strict=True), strict=True))
 
 
-def correlation(first: FloatArray, second: FloatArray, method: str = "kendall") -> float:
+def correlation(first: FloatArray, second: FloatArray, method: str = "tau-b") -> float:
     """Rank correlation, NaN where a value is missing or there is one system."""
     return float(correlations(first, second, method))
 
 
-def correlations(reference: FloatArray, others: FloatArray, method: str = "kendall") -> FloatArray:
+def correlations(reference: FloatArray, others: FloatArray, method: str = "tau-b") -> FloatArray:
     """The same of several lists, the last axis being that of the systems."""
     found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
     lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)

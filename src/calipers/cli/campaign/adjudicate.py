@@ -1,0 +1,114 @@
+"""``calipers campaign adjudicate``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import preset, switch, text
+from calipers.cli.output import format_and_file
+from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.campaign.agreement import Disputed
+
+
+@click.command("adjudicate", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@text(
+    "--decide",
+    "FILE",
+    "A table (CSV, JSON Lines, Parquet) of decisions, with columns topic, document, grade and "
+    "perhaps note: record them.",
+    type=InFile(),
+)
+@text("--by", "NAME", "Who decides; not one of the assessors.")
+@preset(
+    "--apart", 1, "List documents whose grades are so far apart.", type=click.IntRange(1, 10**6)
+)
+@switch("--all show_all", "List what is decided already, too.")
+@switch("--programs", "Take the grades of programs for those of people.")
+@table_or_json
+def command(
+    file: str, decide: str | None, by: str | None, apart: int, show_all: bool, **options: Any
+) -> None:
+    """List the documents about which assessors differ, or record what is decided of them.
+
+    First come those that one finds relevant and another does not. A decision stands over all
+    grades; whoever decides had better see the notes of both. It is an event like any other, and a
+    later one takes its place.
+
+    \b
+    Examples:
+      calipers campaign adjudicate digits.campaign -o disputed.json
+      calipers campaign adjudicate digits.campaign --decide decided.csv --by eve
+    """
+    kind, path = format_and_file(options, ("table", "json"), "the list")
+    if (decide is None) != (by is None):
+        raise click.UsageError("--decide and --by go together")
+    from calipers.campaign import steps
+    from calipers.campaign.agreement import disputed
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=decide is None) as campaign:
+        if decide is not None and by is not None:
+            number = steps.decide(campaign, _decisions(decide), by)
+            say(f"{number} decisions of {by} recorded")
+        grades = steps.grades_of(campaign, programs=options["programs"])
+        decided = steps.decided_of(campaign)
+        found = disputed(grades, decided, apart=apart, also_decided=show_all)
+        notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
+    rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]
+    lines = [_table(found, show_all), "", f"{len(found)} documents to decide"]
+    if show_all:
+        open_ones = sum(one.decided is None for one in found)
+        lines[-1] = f"{len(found)} disputed documents, {open_ones} of them to decide"
+    finish(rows, lines if found else ["nothing to decide"], kind, path)
+
+
+def _notes(one: Disputed, notes: dict[tuple[str, str, str], str]) -> dict[str, str]:
+    """What those who judged wrote of the document."""
+    named = ((name, notes.get((name, one.topic, one.document))) for name in one.grades)
+    return {name: note for name, note in named if note}
+
+
+def _table(found: list[Disputed], decided: bool) -> str:
+    head = ["topic", "document", "grades", "apart", "relevant"]
+    rows = [
+        [
+            one.topic,
+            one.document,
+            ", ".join(f"{name} {grade}" for name, grade in one.grades.items()),
+            str(one.apart),
+            "differ" if one.crosses else "agree",
+            *([one.decided] if decided else []),
+        ]
+        for one in found
+    ]
+    return table([*head, *(["decided"] if decided else [])], rows)
+
+
+def _decisions(path: str) -> list[tuple[str, str, int, str | None]]:
+    """The rows of a table of decisions."""
+    from calipers.data.classes import name_of
+    from calipers.data.errors import InputError
+    from calipers.data.tables import located, read_table
+
+    rows = read_table(path, text=("topic", "document", "note"))
+    with located(path):
+        for name in ("topic", "document", "grade"):
+            if name not in rows.column_names:
+                raise InputError(f"there is no column {name!r}")
+        names = ("topic", "document", "grade", *(["note"] if "note" in rows.column_names else []))
+        made = []
+        for place, row in enumerate(rows.select(names).to_pylist(), 1):
+            grade = row["grade"]
+            if grade is None or isinstance(grade, str) or grade != int(grade):
+                raise InputError(f"row {place}: the grade is {grade!r}, expected a whole number")
+            topic, document = name_of(row["topic"]), name_of(row["document"])
+            made.append((topic, document, int(grade), row.get("note") or None))
+    return made

@@ -1,0 +1,137 @@
+"""``calipers campaign agreement``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.campaign.shared import cell, table
+from calipers.cli.common import Output, measure_options, output_options
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import choice, switch, texts
+from calipers.cli.output import no_tables_below, print_below, print_tables
+
+if TYPE_CHECKING:
+    from calipers.campaign.agreement import Grades
+    from calipers.campaign.store import Campaign
+
+
+@click.command("agreement", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@texts(
+    "--assessor assessors", "NAME", "One of those to compare; repeatable. All people unless said."
+)
+@switch("--programs", "Compare programs too.")
+@choice("--scale", ("ordinal", "nominal", "interval"), "How far apart two grades are.")
+@switch("--by-assessor", "Show the tables of assessors and of their pairs too, with Cohen's kappa.")
+@switch(
+    "--orders",
+    "Show too what it does to the order of systems, and how alike assessors judge what they judged "
+    "twice.",
+)
+@measure_options
+@output_options
+def command(
+    file: str,
+    assessors: tuple[str, ...],
+    programs: bool,
+    by_assessor: bool,
+    orders: bool,
+    **options: Any,
+) -> None:
+    """Say how far assessors agree about the documents that two or more of them judged.
+
+    Intervals are for documents like these; below stands one for topics like these, which is wider
+    where assessors read narratives in different ways. Without a document that two judged there is
+    no value.
+
+    \b
+    Example:
+      calipers campaign agreement digits.campaign --by-assessor --orders
+    """
+    output = Output.take(options)
+    for asked, flag in ((by_assessor, "--by-assessor"), (orders, "--orders")):
+        if asked:
+            no_tables_below(flag, output.kind, output.path)
+    from calipers.campaign import agreement, steps
+    from calipers.campaign.store import Campaign
+    from calipers.data.errors import InputError, did_you_mean
+
+    with Campaign.open(file, readonly=True) as campaign:
+        grades = steps.grades_of(campaign, programs=programs or bool(assessors))
+        for name in assessors:
+            if name not in grades:
+                raise InputError(
+                    f"{file}: {name!r} has judged nothing; {did_you_mean(name, grades)}"
+                )
+        grades = {name: of for name, of in grades.items() if name in assessors or not assessors}
+        if len(grades) < 2:
+            raise InputError(f"{file}: judgments are of {len(grades)} assessors; two or more agree")
+        measures = options.pop("measures")
+        found = agreement.agreement(
+            grades, **({"measures": measures} if measures else {}), **options
+        )
+        try:
+            output.finish(found)
+        finally:
+            if output.kind == "table" and output.path is None:
+                _print(campaign, grades, options, by_assessor and found, orders=orders)
+
+
+def _print(
+    campaign: Campaign, grades: Grades, options: dict[str, Any], found: Any, *, orders: bool
+) -> None:
+    from calipers.campaign.agreement import agreement_over_topics
+
+    own = f"Krippendorff-alpha(scale={options['scale']!r})"
+    over = agreement_over_topics(grades, own, level=options["level"])
+    click.echo(
+        f"\nFor topics like these ({over.topics} have a document that two judged): Krippendorff's "
+        f"alpha {cell(over.value)} [{cell(over.low)}, {cell(over.high)}]"
+        + (f" ({over.caution})" if over.caution else "")
+    )
+    if found:
+        print_tables(found)
+    if orders:
+        _print_orders(campaign, grades, options["level"])
+
+
+def _print_orders(campaign: Campaign, grades: Grades, level: float) -> None:
+    from calipers.campaign import agreement, steps
+
+    again = agreement.self_agreement(grades, steps.grades_of(campaign, programs=True, again=True))
+    if again:
+        print_below(
+            "Documents that assessors judged twice",
+            table(
+                ("assessor", "graded alike", "low", "high", "documents"),
+                [(name, *of) for name, of in again.items()],
+            ),
+        )
+    rankings, _ = steps.rankings_of(campaign)
+    final, measures = steps.final_of(campaign), steps.usual_measures(campaign)
+    each = agreement.by_each(grades, final, rankings, measures=measures, level=level)
+    print_below(
+        "Order of systems by each assessor",
+        table(
+            ("assessor", "topics", "measure", "tau", "tau_AP", "pairs lost", "reversed"),
+            [
+                (o.assessor, o.topics, c.measure, c.tau, c.tau_ap, len(c.lost), len(c.reversed))
+                for o in each
+                for c in o.changes
+            ],
+        ),
+    )
+    swapped = agreement.swapped_orders(grades, final, rankings, measures=measures, level=level)
+    print_below(
+        "Order with assessors drawn by topic",
+        table(
+            ("measure", "tau", "low", "high", "tau_AP", "orders", "pairs turned"),
+            [
+                (o.measure, o.tau, o.tau_low, o.tau_high, o.tau_ap, o.distinct,
+                 f"{len(o.reversed)}/{o.pairs}")
+                for o in swapped
+            ],
+        ),
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""``calipers campaign assign``."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import preset, switch, texts
+from calipers.cli.output import format_and_file
+from calipers.cli.process import say
+
+
+@click.command("assign", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@texts(
+    "--assessor assessors",
+    "NAME[=PARTICIPANT]",
+    "Add somebody who judges, and the participant that they belong to; repeatable. Those who are "
+    "there already need not be named.",
+)
+@preset("--times", 1, "By how many each topic is judged.", type=click.IntRange(1, 100))
+@preset(
+    "--overlap",
+    0,
+    "So many topics, evenly spread, are judged by one more, to measure agreement.",
+    type=click.IntRange(0, 10**6),
+)
+@texts("--twice", "TOPIC", "This topic is judged by one more; repeatable, instead of --overlap.")
+@texts(
+    "--conflict conflicts",
+    "NAME=TOPIC",
+    "This assessor or participant does not judge this topic; repeatable.",
+)
+@switch("--replace", "Assign anew.")
+@switch("--dry-run", "Only say who would judge what.")
+@table_or_json
+def command(
+    file: str,
+    assessors: tuple[str, ...],
+    twice: tuple[str, ...],
+    conflicts: tuple[str, ...],
+    overlap: int,
+    **options: Any,
+) -> None:
+    """Assign topics to assessors, about as many documents each.
+
+    Nobody judges a topic half of whose pool only their own systems found. Authors judge their own
+    topics where that is fair. The same campaign gives the same assignment.
+
+    \b
+    Examples:
+      calipers campaign assign digits.campaign --assessor ann=cats --assessor ben=dogs --overlap 3
+      calipers campaign assign digits.campaign --twice 104 --conflict ann=107 --dry-run
+    """
+    kind, path = format_and_file(options, ("table", "json"), "the assignment")
+    if overlap and twice:
+        raise click.UsageError("--overlap chooses topics, and --twice names them; give one")
+    apart = _conflicts(conflicts)
+    from calipers.campaign import steps
+    from calipers.campaign.store import Campaign
+
+    dry = options.pop("dry_run")
+    if dry and assessors:
+        raise click.UsageError("--dry-run writes nothing, and --assessor adds somebody")
+    with Campaign.open(file, readonly=dry) as campaign, nullcontext() if dry else campaign.write():
+        if assessors:
+            steps.enrol(campaign, _judges(assessors))
+        topics = list(dict.fromkeys(one.topic for one in campaign.pool()))
+        found = steps.assigned(
+            campaign,
+            twice=steps.spread(topics, overlap) if overlap else twice,
+            conflicts=apart,
+            write=not dry,
+            **options,
+        )
+    judges = found.judges
+    lines = [
+        table(("topic", "assessors"), [(t, ", ".join(of)) for t, of in found.topics.items()]),
+        "",
+        table(
+            ("assessor", "topics", "documents", "found only by their own systems"),
+            [(j, len(judges[j]), found.loads[j], round(found.own[j])) for j in found.loads],
+        ),
+    ]
+    if found.gap:
+        lines += ["", f"The largest load and what is only one's own may be {found.gap:.0f} lower."]
+    finish(asdict(found), lines, kind, path)
+    if not dry:
+        say(f"next: calipers campaign judge {file}")
+
+
+def _judges(given: tuple[str, ...]) -> dict[str, str | None]:
+    made: dict[str, str | None] = {}
+    for one in given:
+        name, equals, participant = one.partition("=")
+        if not name or (equals and not participant):
+            raise click.UsageError(f"--assessor {one!r}: expected a name, as in ann, or ann=cats")
+        made[name] = participant or None
+    return made
+
+
+def _conflicts(given: tuple[str, ...]) -> dict[str, list[str]]:
+    made: dict[str, list[str]] = {}
+    for one in given:
+        name, equals, topic = one.partition("=")
+        if not (name and equals and topic):
+            raise click.UsageError(
+                f"--conflict {one!r}: expected a name and a topic, as in ann=107"
+            )
+        made.setdefault(topic, []).append(name)
+    return made

@@ -1,0 +1,102 @@
+"""``calipers campaign check``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import MOST, SHARE, preset, text, texts
+from calipers.cli.output import format_and_file
+
+
+@click.command("check", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@texts("-m --measure measures", "NAME", "A measure; repeatable.  [default: those of the goal]")
+@text(
+    "--depth",
+    "K",
+    "Down to which rank runs were pooled.  [default: as the pools were made]",
+    type=click.IntRange(1, MOST),
+)
+@preset("--rule", "median", "How grades of several become one, where nobody decided.",
+        type=click.Choice(("median", "majority", "highest", "lowest")))  # fmt: skip
+@preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
+@preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
+@preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))
+@table_or_json
+def command(file: str, **options: Any) -> None:
+    """Say whether the collection is good enough.
+
+    Each participant is left out: does a system keep its value and its rank if nobody judges what
+    only it found? Judgments are thinned to 1, 2 and 5 relevant documents a topic: what sparse ones
+    would do to the order of systems, and to which measure. How many topics tell systems apart, and
+    which say nothing.
+
+    Pairs of systems are tested by the randomised Tukey HSD: "lost" pairs are no longer told apart,
+    "reversed" ones the wrong way round.
+
+    \b
+    Example:
+      calipers campaign check digits.campaign -m nDCG@10 -m AP
+    """
+    kind, path = format_and_file(options, ("table", "json"), "the check")
+    from calipers.campaign.checking import checked_campaign
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=True) as campaign:
+        found = checked_campaign(campaign, **options)
+    finish(asdict(found), list(_lines(found)), kind, path)
+
+
+def _lines(found: Any) -> Iterator[str]:
+    yield f"{found.judged} judged documents of {found.topics} topics, {found.relevant} relevant"
+    yield from found.warnings
+    yield from ("", "Without what only one participant found:", "")
+    yield table(
+        ("participant", "measure", "documents", "relevant", "value", "without", "rank", "without",
+         "tau", "tau_AP", "pairs lost", "reversed"),
+        [
+            (one.group, c.measure, one.documents, one.relevant, *best.values,
+             *(f"{rank:g}" for rank in best.ranks), c.tau, c.tau_ap, len(c.lost), len(c.reversed))
+            for one in found.left_out for c, best in ((c, _best(c, one.runs)) for c in one.changes)
+        ],
+    )  # fmt: skip
+    yield "(Value and rank are those of the participant's best run.)"
+    yield from ("", "With few relevant documents of each topic known:", "")
+    yield table(
+        ("measure", "known", "tau", "tau_AP", "pairs", "lost", "reversed", "mean", "with all"),
+        [
+            (s.measure, s.relevant, s.tau, s.tau_ap, s.pairs, f"{s.lost:.1f}", f"{s.reversed:.1f}",
+             s.value[1], s.value[0])
+            for s in sorted(found.sparse, key=lambda s: s.measure)
+        ],
+    )  # fmt: skip
+    yield from ("", "What the topics tell apart:", "")
+    yield table(
+        ("measure", "topics", "pairs", "told apart", "found with 80%", "half need", "4 of 5 need"),
+        [
+            (s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed)
+            for s in found.separation
+        ],
+    )
+    silent = [one for one in found.told if one.kind != "separates"]
+    if silent:
+        yield ""
+        yield table(("topic", "says nothing", "mean"), [(o.topic, o.kind, o.mean) for o in silent])
+
+
+class _Best:
+    """The best run of a participant."""
+
+    def __init__(self, change: Any, runs: tuple[str, ...]) -> None:
+        run = min(runs, key=lambda name: (change.ranks[name][0], name))
+        self.values, self.ranks = change.values[run], change.ranks[run]
+
+
+def _best(change: Any, runs: tuple[str, ...]) -> _Best:
+    return _Best(change, runs)

@@ -1,0 +1,161 @@
+"""``calipers campaign pool``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import MOST, choice, number, preset, switch, text
+from calipers.cli.output import format_and_file
+from calipers.cli.process import say
+
+if TYPE_CHECKING:
+    from calipers.campaign.steps import Added
+    from calipers.campaign.store import Campaign
+
+#: Depths whose pools are counted.
+_STEPS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200)
+
+ORDERS = (
+    *("fixed", "move-to-front", "max-mean", "max-mean-non-stationary", "thompson"),
+    "thompson-non-stationary",
+)
+
+
+@click.command("pool", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@text(
+    "--depth",
+    "K",
+    "Pool the first K documents of every run.  [default: 10 or 100, by the goal]",
+    type=click.IntRange(1, MOST),
+)
+@text(
+    "--take",
+    "N",
+    "Pool the N documents of each topic that weigh most, by the weights of --by.",
+    type=click.IntRange(1, MOST),
+)
+@choice("--by", ("rrf", "rbp"), "Weights of ranks: 1/(60 + rank), or 0.2 · 0.8^(rank − 1).")
+@number("--parameter", "X", "Instead of 60, or of 0.8.")
+@choice(
+    "--order",
+    ORDERS,
+    "In which order documents are judged: that of the pool, or one that the judgments make, so "
+    "that relevant documents come early. What is judged then is no sample.",
+)
+@preset(
+    "--burn-in",
+    10,
+    "With an --order that judgments make: so many documents of a topic come first by their best "
+    "ranks, from which a judge learns the topic.",
+    type=click.IntRange(0, MOST),
+)
+@text(
+    "--most",
+    "N",
+    "With such an --order: judge no more documents of a topic.",
+    type=click.IntRange(1, MOST),
+)
+@preset("--seed", 0, "Seed of the draws of --order thompson.", type=click.IntRange(0, 2**31 - 1))
+@switch("--replace", "Forget the pools so far, as long as nothing is judged.")
+@switch("--dry-run", "Only say what would be pooled.")
+@table_or_json
+def command(file: str, **options: Any) -> None:
+    """Choose the documents to judge: for each topic the union of what runs retrieved.
+
+    A further pool adds documents to those that are there. Below stands how the pool grows with its
+    depth, and what each participant brings that nobody else does.
+
+    \b
+    Examples:
+      calipers campaign pool digits.campaign --depth 10
+      calipers campaign pool digits.campaign --take 100 --by rbp
+      calipers campaign pool digits.campaign --depth 50 --order max-mean --most 100
+    """
+    kind, path = format_and_file(options, ("table", "json"), "the pool")
+    if options["take"] and options["depth"]:
+        raise click.UsageError("--depth and --take are two ways of pooling; give one")
+    from calipers.campaign import pooling, steps
+    from calipers.campaign.store import Campaign
+
+    dry, replace = options.pop("dry_run"), options.pop("replace")
+    with Campaign.open(file, readonly=dry) as campaign:
+        settings = _settings(campaign, options)
+        rankings, _ = steps.rankings_of(campaign)
+        if settings["method"] == "depth":
+            pool = pooling.depth_pool(rankings, settings["depth"])
+        else:
+            pool = pooling.take(rankings, settings["take"], settings["by"], options["parameter"])
+        added = steps.add_pool(campaign, pool, settings, replace=replace, write=not dry)
+        found = told(campaign, added, settings)
+    finish(found, list(lines(found)), kind, path)
+    if added.without:
+        say(f"no run retrieved anything for topic {', '.join(added.without)}")
+    if not dry:
+        say(f"next: calipers campaign documents {file} FOLDER (what is judged has to be shown)")
+
+
+def _settings(campaign: Campaign, options: dict[str, Any]) -> dict[str, Any]:
+    """How the pool is made, as the file keeps it."""
+    from calipers.campaign.steps import usual_depth
+
+    made: dict[str, Any]
+    if options["take"]:
+        made = {"method": "take", "take": options["take"], "by": options["by"]}
+        if options["parameter"] is not None:
+            made["parameter"] = options["parameter"]
+    else:
+        made = {"method": "depth", "depth": options["depth"] or usual_depth(campaign)}
+    if options["order"] != "fixed":
+        made |= {name: options[name] for name in ("order", "burn_in", "most", "seed")}
+    return made
+
+
+def told(campaign: Campaign, added: Added, settings: dict[str, Any]) -> dict[str, Any]:
+    """What is said of a pool."""
+    from calipers.campaign import pooling, steps
+
+    depth = settings.get("depth")
+    rankings, groups = steps.rankings_of(campaign)
+    longest = max((len(of) for one in rankings.values() for of in one.values()), default=0)
+    depths = sorted({d for d in (*_STEPS, depth or 0) if 0 < d <= longest})
+    pooled = {t: [one.document for one in campaign.pool(t)] for t in added.documents}
+    return {
+        "settings": settings,
+        "topics": [
+            {"topic": t, "documents": number, "new": added.new[t], "pooled": len(pooled[t])}
+            for t, number in added.documents.items()
+        ],
+        "growth": [
+            {"depth": step.depth, "documents": step.documents, "new": step.new}
+            for step in pooling.growth(rankings, depths)
+        ],
+        "groups": [
+            {"participant": one.group, "runs": len(one.runs), "documents": one.documents,
+             "unique": one.unique}
+            for one in pooling.contributions(rankings, depth, groups)
+        ],
+        "without": added.without,
+    }  # fmt: skip
+
+
+def lines(found: dict[str, Any]) -> Iterator[str]:
+    """The same as tables."""
+    for name, head in (
+        ("topics", ("topic", "documents", "new", "pooled")),
+        ("growth", ("depth", "documents", "new")),
+        ("groups", ("participant", "runs", "documents", "unique")),
+    ):
+        if name != "topics":
+            yield ""
+            yield {
+                "growth": "Pools of other depths, all topics together:",
+                "groups": "What each participant has, and what nobody else has:",
+            }[name]
+            yield ""
+        yield table(head, [[row[column] for column in head] for row in found[name]])

@@ -1,0 +1,102 @@
+"""``calipers campaign sample``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import preset, switch, texts
+from calipers.cli.output import format_and_file
+from calipers.cli.process import say
+
+
+@click.command("sample", cls=Command)
+@click.argument("file", metavar="FILE.campaign", type=InFile())
+@texts(
+    "--stratum strata",
+    "DEPTH=DRAW",
+    "A stratum, down to that best rank, from where the one before ends; DRAW is 'all', how many "
+    "of its documents are drawn in each topic (20), or which share (0.2, and 2 documents at "
+    "least). Repeatable, by rising depths.",
+    required=True,
+)
+@preset("--seed", 0, "The same seed draws the same documents.", type=click.IntRange(0, 2**31 - 1))
+@switch("--replace", "Forget the pools so far, as long as nothing is judged.")
+@switch("--dry-run", "Only say how many documents would be judged.")
+@table_or_json
+def command(file: str, strata: tuple[str, ...], **options: Any) -> None:
+    """Choose a sample to judge: strata by the best rank that a run gives a document, and of each so
+    many documents at random.
+
+    Depths, sizes, draws and the seed are kept, and exported with the judgments. xinfAP, HT-AP,
+    statAP and infNDCG estimate from them what judging all would give. They are ratios of estimates
+    and none is unbiased; with few documents drawn they are off by some hundredths, with more by
+    less. xinfAP smooths with 3ε, as NIST's sample_eval does.
+
+    \b
+    Example:
+      calipers campaign sample digits.campaign --stratum 10=all --stratum 50=0.3 --stratum 100=10
+    """
+    kind, path = format_and_file(options, ("table", "json"), "the sample")
+    depths, numbers = _asked(strata)
+    from calipers.campaign import sampling, steps
+    from calipers.campaign.pooling import Pooled
+    from calipers.campaign.store import Campaign
+
+    with Campaign.open(file, readonly=options["dry_run"]) as campaign:
+        rankings, _ = steps.rankings_of(campaign, depths[-1])
+        made = sampling.strata_by_depth(rankings, depths)
+        known = {name for of in made.values() for name in of}
+        sample = sampling.draw(
+            made, {n: x for n, x in numbers.items() if n in known}, seed=options["seed"]
+        )
+        pool = {
+            topic: [
+                Pooled(document, place)
+                for place, document in enumerate((d for s in of.values() for d in s), 1)
+            ]
+            for topic, of in made.items()
+        }
+        settings = {
+            "method": "sample", "depth": depths[-1], "strata": list(strata),
+            "seed": options["seed"],
+        }  # fmt: skip
+        added = steps.add_pool(
+            campaign, pool, settings, sample=sample, replace=options["replace"],
+            write=not options["dry_run"],
+        )  # fmt: skip
+    rows: list[dict[str, Any]] = [
+        {"topic": topic, "stratum": name, "documents": len(of.documents), "drawn": len(of.drawn),
+         "inclusion": of.inclusion}
+        for topic, of_topic in sample.topics.items() for name, of in of_topic.items()
+    ]  # fmt: skip
+    head = "topic", "stratum", "documents", "drawn", "inclusion"
+    lines = [table(head, [[row[column] for column in head] for row in rows]), ""]
+    total, drawn = (sum(int(row[of]) for row in rows) for of in ("documents", "drawn"))
+    lines.append(f"{total} documents pooled, {drawn} drawn to be judged")
+    finish({"settings": settings, "strata": rows}, lines, kind, path)
+    if added.without:
+        say(f"no run retrieved anything for topic {', '.join(added.without)}")
+
+
+def _asked(strata: tuple[str, ...]) -> tuple[list[int], dict[str, int | float]]:
+    """The depths, and what is drawn of each stratum that is not taken as a whole."""
+    depths, numbers = list[int](), dict[str, int | float]()
+    for one in strata:
+        depth, equals, drawn = one.partition("=")
+        try:
+            end = int(depth)
+            name = f"{depths[-1] + 1 if depths else 1}-{end}"
+            if drawn != "all":
+                numbers[name] = float(drawn) if "." in drawn else int(drawn)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise click.UsageError(f"--stratum {one!r}: expected 10=all, 50=0.3 or 100=20")
+        if depths and end <= depths[-1]:
+            raise click.UsageError(f"--stratum {one!r}: its depth is no deeper than {depths[-1]}")
+        depths.append(end)
+    return depths, numbers
