@@ -137,14 +137,6 @@ def test_what_is_disputed_and_decided() -> None:
     decided = {"2": {"x": 1}, "3": {"new": 2}}
     assert len(agreement.disputed(grades, decided)) == 2
     assert agreement.disputed(grades, decided, also_decided=True)[0].decided == 1
-    final = {rule: agreement.final_grades(grades, decided, rule=rule) for rule in agreement.RULES}
-    assert {rule: of["1"] for rule, of in final.items()} == {
-        "median": {"x": 1, "y": 1, "z": 1}, "majority": {"x": 1, "y": 1, "z": 1},
-        "highest": {"x": 1, "y": 3, "z": 1}, "lowest": {"x": 0, "y": 1, "z": 1},
-    }  # fmt: skip
-    assert all(of["2"] == {"x": 1, "w": 3} and of["3"] == {"new": 2} for of in final.values())
-    with pytest.raises(cal.InputError, match="rule is 'mean'"):
-        agreement.final_grades(grades, rule="mean")
 
 
 class One(NamedTuple):

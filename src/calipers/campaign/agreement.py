@@ -18,7 +18,6 @@ import numpy as np
 
 from calipers.campaign.rankings import Judgments, Rankings, checked
 from calipers.campaign.standing import MEASURES, Change, Scores, changes, correlations, scores
-from calipers.data.errors import InputError, did_you_mean
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.raters import agreement as agreement_of_raters
 from calipers.inference import dirichlet
@@ -220,43 +219,6 @@ def disputed(
         if high - low >= apart and (final is None or also_decided):
             made.append(Disputed(topic, document, of, high - low, low < rel <= high, final))
     return sorted(made, key=lambda d: (not d.crosses, -d.apart, d.topic, d.document))
-
-
-#: How the grades of several become one.
-RULES = ("median", "majority", "highest", "lowest")
-
-
-def final_grades(
-    grades: Grades, decided: Judgments | None = None, *, rule: str = "median"
-) -> dict[str, dict[str, int]]:
-    """One grade of each document: what an adjudicator decided, else what a rule makes of all.
-
-    ``"median"`` (of an even number the upper of the two in the middle), ``"majority"`` (the
-    highest, where several are as frequent), ``"highest"`` or ``"lowest"``. (To lose a relevant
-    document costs a collection more than to have one too many, hence the upper one.)
-
-    >>> final_grades({"ann": {"1": {"x": 0}}, "ben": {"1": {"x": 2}}}, {"1": {"y": 1}})
-    {'1': {'x': 2, 'y': 1}}
-    """
-    if rule not in RULES:
-        raise InputError(f"rule is {rule!r}; {did_you_mean(rule, RULES)}")
-    given: dict[str, dict[str, list[int]]] = {}
-    for of in grades.values():
-        for topic, documents in of.items():
-            for document, grade in documents.items():
-                if grade >= 0:
-                    given.setdefault(topic, {}).setdefault(document, []).append(grade)
-    made = {t: {d: _one(sorted(g), rule) for d, g in of.items()} for t, of in given.items()}
-    for topic, documents in (decided or {}).items():
-        made.setdefault(topic, {}).update(documents)
-    return {topic: made[topic] for topic in sorted(made)}
-
-
-def _one(grades: list[int], rule: str) -> int:
-    if rule == "majority":
-        times = Counter(grades)
-        return max(times, key=lambda grade: (times[grade], grade))
-    return {"median": grades[len(grades) // 2], "highest": grades[-1], "lowest": grades[0]}[rule]
 
 
 # --- What it does to the systems ------------------------------------------------------------------

@@ -31,7 +31,7 @@ def checked_campaign(
     *,
     measures: Sequence[str] = (),
     depth: int | None = None,
-    rule: str = "median",
+    rule: str = "majority",
     level: float = 0.95,
     draws: int = 20,
     seed: int = 0,

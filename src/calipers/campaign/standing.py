@@ -174,12 +174,18 @@ def _pairs(
 
 
 def correlation(first: FloatArray, second: FloatArray, method: str = "tau-b") -> float:
-    """Rank correlation, NaN where a value is missing or there is one system."""
+    """Rank correlation, NaN where a value is missing or there is one system. Where all systems of
+    the second list are tied, but not of the first, it is 0: the mean over all orders of them.
+
+    >>> correlation(np.array([0.3, 0.2]), np.array([0.5, 0.5]))
+    0.0
+    """
     return float(correlations(first, second, method))
 
 
 def correlations(reference: FloatArray, others: FloatArray, method: str = "tau-b") -> FloatArray:
     """The same of several lists, the last axis being that of the systems."""
     found = CORRELATIONS[method](np.broadcast_to(reference, others.shape), others)
+    alike = (np.ptp(others, axis=-1) == 0) & (np.ptp(reference, axis=-1) > 0)
     lacking = np.isnan(reference).any() | np.isnan(others).any(axis=-1)
-    return np.where(lacking, np.nan, found)
+    return np.where(lacking, np.nan, np.where(alike, 0.0, found))

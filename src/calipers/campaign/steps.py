@@ -10,13 +10,14 @@ from typing import Any, TypeAlias
 
 from calipers.campaign import events
 from calipers.campaign.adaptive import METHODS, Queue
-from calipers.campaign.agreement import by_assessor, final_grades
+from calipers.campaign.agreement import by_assessor
 from calipers.campaign.assignment import Assignment, assign
 from calipers.campaign.goals import goal_of
 from calipers.campaign.pooling import Pool, depth_pool, only_found_by, own_shares
 from calipers.campaign.rankings import checked
-from calipers.campaign.records import Assessor, Event
+from calipers.campaign.records import Event
 from calipers.campaign.sampling import Sample, SampledJudgments
+from calipers.campaign.settled import settled
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, several
 
@@ -218,7 +219,7 @@ def assigned(
     }
     if not people:
         raise InputError(
-            f"{campaign.path}: there are no assessors; --assessor NAME=PARTICIPANT adds one"
+            f"{campaign.path}: there are no assessors; calipers campaign assessors adds them"
         )
     known = {*people, *(one.participant for one in people.values())}
     for names in (conflicts or {}).values():
@@ -248,31 +249,11 @@ def assigned(
     return made
 
 
-def enrol(campaign: Campaign, judges: Mapping[str, str | None]) -> None:
-    """Add people who judge, each with the participant that they belong to, if any. Who is there
-    already, of no participant, becomes one of theirs."""
-    with campaign.write() as connection:
-        known = campaign.assessors()
-        for name, participant in judges.items():
-            before = known.get(name)
-            if before is None:
-                campaign.add_assessor(Assessor(name, participant))
-            elif participant is not None and before.participant is None:
-                connection.execute(
-                    "INSERT INTO participants VALUES (?) ON CONFLICT DO NOTHING", (participant,)
-                )
-                connection.execute(
-                    "UPDATE assessors SET participant = ? WHERE assessor = ?", (participant, name)
-                )
-            elif participant not in (None, before.participant):
-                raise InputError(f"assessor {name!r} is of {before.participant!r} already")
-
-
 def spread(topics: Sequence[str], number: int) -> list[str]:
     """So many of the topics, evenly spread over their order.
 
     >>> spread("abcdefgh", 3)
-    ['b', 'd', 'g']
+    ['b', 'e', 'g']
     """
     if number > len(topics):
         raise InputError(f"{number} topics are to be judged twice, and there are {len(topics)}")
@@ -299,10 +280,10 @@ def decided_of(campaign: Campaign) -> dict[str, dict[str, int]]:
     return made
 
 
-def final_of(campaign: Campaign, rule: str = "median") -> dict[str, dict[str, int]]:
-    """One grade of each judged document: an adjudicator's, else what the rule makes of those of
-    people. Programs never fill holes."""
-    return final_grades(grades_of(campaign), decided_of(campaign), rule=rule)
+def final_of(campaign: Campaign, rule: str = "majority") -> Mapping[str, Mapping[str, int]]:
+    """One grade of each document that people judged
+    (:func:`~calipers.campaign.settled.settled`)."""
+    return settled(campaign, rule=rule).grades
 
 
 def sampled_of(
@@ -325,18 +306,21 @@ def decide(
     adjudicator: str,
 ) -> int:
     """Record what an adjudicator decides, (topic, document, grade, note) each, all or none; how
-    many are new. Who is not known yet becomes one."""
+    many are new."""
+    known = campaign.assessors()
+    if adjudicator not in known:
+        raise InputError(
+            f"there is no {adjudicator!r}; calipers campaign assessors {campaign.path} "
+            f"{adjudicator} --adjudicator adds them"
+        )
+    if known[adjudicator].role != "adjudicator":
+        raise InputError(
+            f"{adjudicator!r} is an assessor; whoever decides has not judged the documents"
+        )
     standing = {(one.topic, one.document): one for one in campaign.adjudications()}
     pooled = {(one.topic, one.document) for one in campaign.pool()}
     unknown, number = [], 0
     with campaign.write():
-        known = campaign.assessors().get(adjudicator)
-        if known is not None and known.role != "adjudicator":
-            raise InputError(
-                f"{adjudicator!r} is an assessor; whoever decides has not judged the documents"
-            )
-        if known is None:
-            campaign.add_assessor(Assessor(adjudicator, role="adjudicator"))
         for topic, document, grade, note in decisions:
             before = standing.get((topic, document))
             if (topic, document) not in pooled:

@@ -170,6 +170,27 @@ def _page(
     )
 
 
+def sections_page(
+    heading: str,
+    headlines: Sequence[str],
+    sections: Sequence[Mapping[str, Any]],
+    provenance: Sequence[tuple[str, str]],
+) -> str:
+    """A page of what is no evaluation, in the same looks: sections of lines, tables (title, head,
+    numbers, rows, said) and figures. Charts are pictures; there is no script."""
+    drawn = iter(numbered([figure for section in sections for figure in section["figures"]]))
+    placed = [s | {"figures": [next(drawn) for _ in s["figures"]]} for s in map(dict, sections)]
+    return rendered(
+        "sections.html.j2",
+        heading=heading,
+        headlines=headlines,
+        sections=placed,
+        provenance=provenance,
+        policy=_policy(()),
+        css=_markup(resource("table.css") + resource("page.css")),
+    )
+
+
 def _unshown(comparison: Comparison, missing: int) -> str:
     """What is said of the charts that there is no room for."""
     parts = []

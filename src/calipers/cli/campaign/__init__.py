@@ -25,6 +25,7 @@ COMMANDS = {
     "agreement": "Say how far assessors agree, and what it does to systems.",
     "adjudicate": "List what assessors dispute, or record what is decided.",
     "check": "Say whether the collection is good enough.",
+    "report": "Write one HTML page of all this.",
     "log": "Say who did what, when, and what stood before.",
     "export": "Write judgments, preferences, topics, runs and tables for other tools.",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -17,12 +16,6 @@ from calipers.cli.process import say
 
 @click.command("assign", cls=Command)
 @click.argument("file", metavar="FILE.campaign", type=InFile())
-@texts(
-    "--assessor assessors",
-    "NAME[=PARTICIPANT]",
-    "Add somebody who judges, and the participant that they belong to; repeatable. Those who are "
-    "there already need not be named.",
-)
 @preset("--times", 1, "By how many each topic is judged.", type=click.IntRange(1, 100))
 @preset(
     "--overlap",
@@ -41,7 +34,6 @@ from calipers.cli.process import say
 @table_or_json
 def command(
     file: str,
-    assessors: tuple[str, ...],
     twice: tuple[str, ...],
     conflicts: tuple[str, ...],
     overlap: int,
@@ -54,7 +46,7 @@ def command(
 
     \b
     Examples:
-      calipers campaign assign digits.campaign --assessor ann=cats --assessor ben=dogs --overlap 3
+      calipers campaign assign digits.campaign --overlap 3
       calipers campaign assign digits.campaign --twice 104 --conflict ann=107 --dry-run
     """
     kind, path = format_and_file(options, ("table", "json"), "the assignment")
@@ -65,11 +57,7 @@ def command(
     from calipers.campaign.store import Campaign
 
     dry = options.pop("dry_run")
-    if dry and assessors:
-        raise click.UsageError("--dry-run writes nothing, and --assessor adds somebody")
-    with Campaign.open(file, readonly=dry) as campaign, nullcontext() if dry else campaign.write():
-        if assessors:
-            steps.enrol(campaign, _judges(assessors))
+    with Campaign.open(file, readonly=dry) as campaign:
         topics = list(dict.fromkeys(one.topic for one in campaign.pool()))
         found = steps.assigned(
             campaign,
@@ -92,16 +80,6 @@ def command(
     finish(asdict(found), lines, kind, path)
     if not dry:
         say(f"next: calipers campaign judge {file}")
-
-
-def _judges(given: tuple[str, ...]) -> dict[str, str | None]:
-    made: dict[str, str | None] = {}
-    for one in given:
-        name, equals, participant = one.partition("=")
-        if not name or (equals and not participant):
-            raise click.UsageError(f"--assessor {one!r}: expected a name, as in ann, or ann=cats")
-        made[name] = participant or None
-    return made
 
 
 def _conflicts(given: tuple[str, ...]) -> dict[str, list[str]]:

@@ -10,7 +10,7 @@ import click
 
 from calipers.cli.campaign.shared import finish, table, table_or_json
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import MOST, SHARE, preset, text, texts
+from calipers.cli.options import MOST, SHARE, choice, preset, text, texts
 from calipers.cli.output import format_and_file
 
 
@@ -23,8 +23,11 @@ from calipers.cli.output import format_and_file
     "Down to which rank runs were pooled.  [default: as the pools were made]",
     type=click.IntRange(1, MOST),
 )
-@preset("--rule", "median", "How grades of several become one, where nobody decided.",
-        type=click.Choice(("median", "majority", "highest", "lowest")))  # fmt: skip
+@choice(
+    "--rule",
+    ("majority", "lowest", "median", "highest", "first"),
+    "How grades of several become one, where nobody decided.",
+)
 @preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
 @preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
 @preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))

@@ -1,0 +1,375 @@
+"""A campaign as one HTML page that needs no network."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from calipers.campaign import agreement, pooling, steps
+from calipers.campaign.checking import Checked, checked_campaign, warnings
+from calipers.campaign.standing import scores
+from calipers.campaign.status import Status, status
+from calipers.campaign.store import Campaign
+from calipers.evaluate.retrieval import retrieval
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.lines import bar_chart, line_chart, range_chart
+from calipers.report.html import sections_page
+from calipers.report.numbers import count
+
+#: Depths whose pools are drawn.
+_DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, 50, 75, 100)
+
+
+def page(campaign: Campaign, *, level: float = 0.95, draws: int = 20, seed: int = 0) -> str:
+    """The page of a campaign: its topics, how the pool grows and who brings what, how far judging
+    is, how far assessors agree, what the systems score, and whether the collection is good enough.
+
+    What there is nothing to say of so far is left out. The same campaign gives the same bytes.
+    """
+    found, about = status(campaign), campaign.about
+    final = steps.final_of(campaign)
+    enough = len(campaign.runs()) > 1 and bool(final)
+    check = checked_campaign(campaign, level=level, draws=draws, seed=seed) if enough else None
+    parts = [
+        _systems(campaign, final, level) if campaign.runs() and final else None,
+        _topics(campaign, found, check),
+        _pool(campaign, final) if campaign.runs() and found.topics else None,
+        _progress(found) if found.by_assessor else None,
+        _agreement(campaign, level),
+        None if check is None else _reliability(check),
+        None if check is None else _separation(campaign, check, final),
+    ]
+    told = warnings(campaign) if found.topics and campaign.runs() else []
+    if told:
+        parts.insert(0, _section("notes", "To be wary of", lines=told))
+    return sections_page(
+        f"{about.name}, a test collection (goal: {about.goal})",
+        _headlines(found, check),
+        [part for part in parts if part is not None],
+        _provenance(campaign),
+    )
+
+
+def _section(
+    place: str,
+    title: str,
+    *,
+    lines: Sequence[str] = (),
+    tables: Sequence[Mapping[str, Any]] = (),
+    figures: Sequence[Figure] = (),
+) -> dict[str, Any]:
+    return {"id": place, "title": title, "lines": lines, "tables": tables, "figures": figures}
+
+
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "", said: str = ""
+) -> dict[str, Any]:
+    """A table, whose columns of numbers stand to the right."""
+    numbers = [
+        k > 0 and any(isinstance(row[k], int | float) for row in rows) for k in range(len(head))
+    ]
+    cells = [[_cell(value) for value in row] for row in rows]
+    return {"title": title, "head": head, "numbers": numbers, "rows": cells, "said": said}
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _headlines(found: Status, check: Checked | None) -> list[str]:
+    first = (
+        f"{count(found.topics, 'topics')}, {count(found.runs, 'runs')} of "
+        f"{count(found.participants, 'participants')}; {found.judged} of "
+        f"{count(found.to_judge, 'documents')} judged."
+    )
+    if check is None or not check.left_out:
+        return [first]
+    changed = [
+        one.group
+        for one in check.left_out
+        if any(c.reversed or c.lost or min(_moved(c, one.runs)) > 0 for c in one.changes[:1])
+    ]
+    measure = check.left_out[0].changes[0].measure
+    if not changed:
+        return [first, f"Each participant keeps its ranks by {measure} without its own documents."]
+    return [
+        first,
+        f"Without their own documents, {', '.join(changed)} would stand otherwise by {measure}.",
+    ]
+
+
+def _moved(change: Any, runs: Sequence[str]) -> list[float]:
+    return [abs(change.ranks[run][1] - change.ranks[run][0]) for run in runs]
+
+
+def _systems(campaign: Campaign, final: Mapping[str, Any], level: float) -> dict[str, Any]:
+    runs, measures = campaign.runs(), steps.usual_measures(campaign)
+    sampled = steps.sampled_of(campaign, final)
+    sources = {name: {t: dict(d) for t, d in one.scores.items()} for name, one in runs.items()}
+    if sampled is not None:
+        measures = ("xinfAP", "HT-AP", "infNDCG")
+    evaluation = retrieval(sampled or final, sources, measures=list(measures), level=level)
+    names = sorted(runs, key=lambda run: -_nothing(evaluation[run, measures[0]].value))
+    rows = []
+    for run in names:
+        estimates = [evaluation[run, name] for name in measures]
+        told = [f"{_cell(e.value)} [{_cell(e.low)}, {_cell(e.high)}]" for e in estimates]
+        rows.append([run, runs[run].participant, *told])
+    said = f"Means over topics, with intervals at {level:.0%} for topics like these."
+    if sampled is not None:
+        said += " Estimates from a sample of the pool: ratios, none of which is unbiased."
+    table = _table(("run", "participant", *measures), rows, said=said)
+    return _section("systems", "Systems", tables=[table])
+
+
+def _nothing(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _topics(campaign: Campaign, found: Status, check: Checked | None) -> dict[str, Any]:
+    told = {} if check is None else {one.topic: one for one in check.told}
+    topics = {one.topic: one for one in campaign.topics()}
+    rows = [
+        [
+            one.topic,
+            one.title,
+            topics[one.topic].author or "",
+            topics[one.topic].kind or "",
+            one.to_judge,
+            one.judged,
+            one.twice,
+            one.relevant,
+            one.disputed,
+            told[one.topic].kind if one.topic in told else "",
+        ]
+        for one in found.by_topic
+    ]
+    head = ("topic", "title", "author", "kind", "to judge", "judged", "twice", "relevant",
+            "disputed", "systems")  # fmt: skip
+    said = (
+        "Systems: whether the topic separates them, or is easy (all do well), hard (all fail), or "
+        "all do alike. Disputed: assessors differ, and nobody has decided."
+    )
+    return _section("topics", "Topics", tables=[_table(head, rows, said=said)])
+
+
+def _pool(campaign: Campaign, final: Mapping[str, Any]) -> dict[str, Any]:
+    rankings, groups = steps.rankings_of(campaign)
+    depth = steps.pooled_depth(campaign)
+    longest = max((len(of) for one in rankings.values() for of in one.values()), default=1)
+    depths = [d for d in _DEPTHS if d <= longest]
+    grown = pooling.growth(rankings, depths, final or None)
+    points = [("documents", step.depth, float(step.documents)) for step in grown]
+    if final:
+        points += [("known relevant", step.depth, float(step.relevant or 0)) for step in grown]
+    with_groups = pooling.growth_with_groups(rankings, depth, groups)
+    own = pooling.contributions(rankings, depth, groups, final or None)
+    figures = [
+        Figure(
+            "Pool by depth", f"The pool grows to {grown[-1].documents} documents.",
+            "Documents of all topics among the first of any run, and those known to be relevant."
+            + (f" Pooled were the first {depth}." if depth else ""),
+            line_chart(points, "depth", "documents"),
+            ("depth", "documents", "relevant"),
+            tuple((str(s.depth), str(s.documents), _cell(s.relevant)) for s in grown),
+        ),
+        Figure(
+            "Pool by participants", f"The pool has {with_groups[-1]:.0f} documents of all.",
+            "The size of the pool with so many participants, over all choices of them. If it "
+            "still rises at its end, others would bring documents that nobody has judged.",
+            line_chart([("", m, n) for m, n in enumerate(with_groups, 1)], "participants",
+                       "documents"),
+            ("participants", "documents"),
+            tuple((str(m), f"{n:.1f}") for m, n in enumerate(with_groups, 1)),
+        ),
+        Figure(
+            "What one participant alone has", "Documents that one participant alone has found.",
+            "Pale: documents that nobody else has. Dark: those known to be relevant.",
+            bar_chart([(o.group, o.unique, float(o.unique_relevant or 0)) for o in own],
+                      "documents"),
+            ("participant", "documents", "unique", "relevant", "unique relevant"),
+            tuple((o.group, str(o.documents), str(o.unique), _cell(o.relevant),
+                   _cell(o.unique_relevant)) for o in own),
+        ),
+    ]  # fmt: skip
+    return _section("pool", "Pool", figures=figures)
+
+
+def _progress(found: Status) -> dict[str, Any]:
+    head = "assessor", "kind", "topics", "to judge", "judged", "put aside", "minutes", "last"
+    rows = [
+        [a.assessor, a.kind if a.role == "assessor" else a.role, a.topics, a.to_judge, a.judged,
+         a.skipped, round(a.minutes), (a.last or "–")[:16].replace("T", " ")]
+        for a in found.by_assessor
+    ]  # fmt: skip
+    return _section("progress", "Progress", tables=[_table(head, rows)])
+
+
+def _agreement(campaign: Campaign, level: float) -> dict[str, Any] | None:
+    grades = steps.grades_of(campaign)
+    if len(grades) < 2:
+        return None
+    found = agreement.agreement(grades, level=level)
+    over = agreement.agreement_over_topics(grades, level=level)
+    rows = [
+        [e.measure, e.value, f"[{_cell(e.low)}, {_cell(e.high)}]", e.n,
+         ", ".join(found.definitions[k].undefined.get(why, why) for why in e.undefined)]
+        for k, e in enumerate(found)
+    ]  # fmt: skip
+    tables = [
+        _table(
+            ("measure", "value", f"{level:.0%} interval", "documents", "undefined"), rows,
+            said=f"Intervals are for documents like these. For topics like these, {over.topics} of "
+            f"which two judged, α is in [{_cell(over.low)}, {_cell(over.high)}]"
+            + (f" ({over.caution})." if over.caution else ".")
+            + " Values depend on the depth of the pool.",
+        )
+    ]  # fmt: skip
+    pairs = next((t for t in found.label_tables if t.of == "pair"), None)
+    if pairs is not None:
+        names = list(pairs.values)
+        tables.append(
+            _table(
+                ("pair", "documents", *names),
+                [[label, int(pairs.truth[k]), *(float(pairs.values[n][k]) for n in names)]
+                 for k, label in enumerate(pairs.labels)],
+                "Pairs of assessors",
+            )
+        )  # fmt: skip
+    every = steps.grades_of(campaign, programs=True)
+    again = agreement.self_agreement(every, steps.grades_of(campaign, programs=True, again=True))
+    if again:
+        rows_again = [[name, *of] for name, of in again.items()]
+        head = "assessor", "graded alike", "low", "high", "documents"
+        tables.append(_table(head, rows_again, "Documents judged twice by one assessor"))
+    tables += _orders(campaign, grades, level)
+    decided = len(campaign.adjudications())
+    left = len(agreement.disputed(grades, steps.decided_of(campaign)))
+    lines = [f"{left} documents are disputed, and {decided} decided."]
+    return _section("agreement", "Agreement", lines=lines, tables=tables)
+
+
+def _orders(campaign: Campaign, grades: Any, level: float) -> list[dict[str, Any]]:
+    """The order of systems with every choice of assessors."""
+    if len(campaign.runs()) < 2:
+        return []
+    rankings, _ = steps.rankings_of(campaign)
+    swapped = agreement.swapped_orders(
+        grades, steps.final_of(campaign), rankings, measures=steps.usual_measures(campaign),
+        level=level,
+    )  # fmt: skip
+    if not swapped:
+        return []
+    rows = [
+        [o.measure, o.topics, o.tau, f"[{_cell(o.tau_low)}, {_cell(o.tau_high)}]", o.tau_ap,
+         o.distinct, f"{len(o.reversed)} of {o.pairs}"]
+        for o in swapped
+    ]  # fmt: skip
+    head = ("measure", "topics judged twice", "τ", "middle 95%", "τ_AP", "orders",
+            "significant pairs turned")  # fmt: skip
+    said = "Each topic that several judged is given to one of them at random, 1,000 times."
+    return [_table(head, rows, "Order of systems with another assessor", said)]
+
+
+def _reliability(check: Checked) -> dict[str, Any]:
+    rows = []
+    for one in check.left_out:
+        for c in one.changes:
+            for run in one.runs:
+                (value, after), (rank, then) = c.values[run], c.ranks[run]
+                rows.append(
+                    [one.group, run, c.measure, one.documents, one.relevant, value, after,
+                     f"{rank:g} → {then:g}", c.tau, c.tau_ap, len(c.lost), len(c.reversed)]
+                )  # fmt: skip
+    head = ("without", "run", "measure", "documents", "relevant", "value", "then", "rank", "τ",
+            "τ_AP", "pairs lost", "reversed")  # fmt: skip
+    said = (
+        "The judgments without what only this participant found. Pairs are significant ones: lost, "
+        "if no longer told apart, or told apart the wrong way round."
+    )
+    tables = [_table(head, rows, "If a participant had not taken part", said)] if rows else []
+    points = [(s.measure, s.relevant, s.tau) for s in check.sparse]
+    known = [point for point in points if not math.isnan(point[2])]
+    figures = []
+    if known:
+        figures.append(
+            Figure(
+                "Few relevant documents known",
+                "Rank correlation with the order by all judgments.",
+                "Kendall's τ between the order of systems by all judgments and that by so many "
+                "relevant documents of each topic, in the mean over draws. With one known, AP and "
+                "RR are the same.",
+                line_chart(known, "relevant documents known of a topic", "τ"),
+                ("measure", "known", "τ", "τ_AP", "pairs", "lost", "reversed"),
+                tuple((s.measure, str(s.relevant), _cell(s.tau), _cell(s.tau_ap), str(s.pairs),
+                       f"{s.lost:.1f}", f"{s.reversed:.1f}") for s in check.sparse),
+            )
+        )  # fmt: skip
+    return _section("reliability", "Is it good enough?", tables=tables, figures=figures)
+
+
+def _separation(campaign: Campaign, check: Checked, final: Mapping[str, Any]) -> dict[str, Any]:
+    head = ("measure", "topics", "pairs", "told apart", "difference found with 80%",
+            "half of the pairs need", "four fifths need")  # fmt: skip
+    rows = [
+        [s.measure, s.topics, s.pairs, s.separated, s.detectable, *s.needed]
+        for s in check.separation
+    ]
+    rankings, _ = steps.rankings_of(campaign)
+    [first] = scores(final, rankings, [steps.usual_measures(campaign)[0]]).values()
+    ranges = sorted(
+        (
+            (topic, float(row.min()), float(row.mean()), float(row.max()))
+            for topic, row in zip(first.topics, first.values, strict=True)
+            if row.min() == row.min()
+        ),
+        key=lambda one: -one[2],
+    )
+    figures = []
+    if ranges:
+        figures.append(
+            Figure(
+                "Topics", f"{first.measure} of the systems on each topic.",
+                f"{first.measure} of the worst and the best system on each topic, and the mean. "
+                "Where all are alike the topic separates nobody.",
+                range_chart(ranges, first.measure),
+                ("topic", "worst", "mean", "best"),
+                tuple((t, *(_cell(x) for x in of)) for t, *of in ranges),
+            )
+        )  # fmt: skip
+    steps_of = [(s.measure, n, share) for s in check.separation for n, share, _ in s.by_topics]
+    steps_of += [(s.measure, s.topics, s.separated / s.pairs) for s in check.separation if s.pairs]
+    if any(s.by_topics for s in check.separation):
+        figures.append(
+            Figure(
+                "Pairs told apart by topics", "The share of pairs told apart grows with topics.",
+                "The share of pairs of systems that so many topics tell apart (randomised Tukey "
+                "HSD), in the mean over random parts of the topics.",
+                line_chart(steps_of, "topics", "share of pairs", share=True),
+                ("measure", "topics", "share"),
+                tuple((m, str(n), _cell(x)) for m, n, x in steps_of),
+            )
+        )  # fmt: skip
+    table = _table(head, rows, said="Paired t tests of the differences that were seen.")
+    return _section("separation", "What the topics tell apart", tables=[table], figures=figures)
+
+
+def _provenance(campaign: Campaign) -> list[tuple[str, str]]:
+    about = campaign.about
+    grades = "; ".join(f"{grade} {said}" for grade, said in about.grades.items())
+    pools = [json.dumps(of, ensure_ascii=False) for of in steps.settings_of(campaign)]
+    last = campaign.read("SELECT max(time), count(*) FROM events")[0]
+    return [
+        ("Collection", about.name),
+        ("Created", about.created),
+        ("Goal", about.goal),
+        ("Grades", grades),
+        *((f"Pool {number}", of) for number, of in enumerate(pools, 1)),
+        ("Events", f"{last[1]}" + (f", the last at {last[0]}" if last[0] else "")),
+        ("Final grades", "adjudicated, else what most people said, of equally many the lower"),
+        ("Calipers", about.version),
+    ]

@@ -1,0 +1,82 @@
+"""Plain charts of a few numbers: lines, bars and ranges by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from calipers.report.figures import vega
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.names import labels
+
+#: The rows of a line: its name, x and y.
+Points = Sequence[tuple[str, float, float]]
+
+
+def line_chart(points: Points, x: str, y: str, *, share: bool = False) -> Spec:
+    """A line for each name; ``share`` draws from 0 to 1."""
+    names = labels(list(dict.fromkeys(name for name, _, _ in points)), vega.LABEL)
+    rows = [
+        {"name": names[name], "x": finite(at), "y": finite(value)} for name, at, value in points
+    ]
+    shown = list(names.values())
+    legend = {"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300, "columns": 3}
+    hue: Spec = {"value": vega.PALETTE[0]}
+    dash: Spec = {"value": [1, 0]}
+    if len(shown) > 1:
+        hue = vega.category("name", scale=vega.scale(shown, vega.PALETTE), legend=legend)
+        dashes = [list(one) for one in vega.DASHES]
+        dash = vega.category("name", scale=vega.scale(shown, dashes), legend=legend)
+    exact = {"zero": False, "nice": False}
+    across = vega.quantity("x", title=x, scale=exact, axis={"tickMinStep": 1})
+    up = vega.quantity("y", title=y, scale={"domain": [0, 1]} if share else {"zero": True})
+    line = {"type": "line", "strokeWidth": 2, "point": False}
+    return vega.whole(
+        width=400,
+        height=240,
+        layer=[
+            vega.layer(rows, line, x=across, y=up, color=hue, strokeDash=dash),
+            vega.layer(rows, vega.dot(size=40), x=across, y=up, color=hue),
+        ],
+    )
+
+
+def bar_chart(bars: Points, x: str) -> Spec:
+    """Two bars a name, from 0 to the first number and, darker, to the second."""
+    names = labels([name for name, _, _ in bars], vega.LABEL)
+    rows = [
+        {"name": names[name], "whole": finite(whole), "part": finite(part)}
+        for name, whole, part in bars
+    ]
+    up = vega.category("name", title=None)
+    return vega.whole(
+        width=400,
+        height={"step": 30},
+        layer=[
+            vega.layer(
+                rows, {"type": "bar", "opacity": opacity, "color": vega.PALETTE[0], "height": 18},
+                y=up, x=vega.quantity(field, title=x, axis={"tickMinStep": 1}),
+            )
+            for field, opacity in (("whole", 0.35), ("part", 1.0))
+        ],
+    )  # fmt: skip
+
+
+def range_chart(ranges: Sequence[tuple[str, float, float, float]], x: str) -> Spec:
+    """From the least to the most for each name, with what lies between."""
+    names = labels([name for name, *_ in ranges], vega.LABEL)
+    rows = [
+        {"name": names[name], "low": finite(low), "mean": finite(mean), "high": finite(high)}
+        for name, low, mean, high in ranges
+    ]
+    up = vega.category("name", title=None)
+    across = vega.quantity("low", title=x, scale={"zero": True})
+    line = vega.rule(strokeWidth=2, opacity=0.6)
+    dot = vega.dot(size=50, color=vega.PALETTE[0])
+    return vega.whole(
+        width=400,
+        height={"step": 16},
+        layer=[
+            vega.layer(rows, line, y=up, x=across, x2={"field": "high"}),
+            vega.layer(rows, dot, y=up, x=vega.quantity("mean", title=x)),
+        ],
+    )

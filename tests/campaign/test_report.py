@@ -1,0 +1,83 @@
+"""The page of a campaign, and what it leaves out as long as there is nothing to say."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import calipers as cal
+from calipers.campaign import report, steps
+from calipers.campaign.pooling import depth_pool
+from calipers.campaign.records import Assessor, Event, Topic
+from calipers.cli import cli
+from calipers.report.figures import figure
+
+HOSTILE = "<script>alert('1')</script>"
+
+
+@pytest.fixture(autouse=True)
+def pictures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Charts take their time; their specs are what there is to say."""
+    seen: list[object] = []
+
+    def drawn(spec: object) -> str:
+        seen.append(spec)
+        return '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
+
+    monkeypatch.setattr(figure, "picture", drawn)
+    return seen
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
+
+
+def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]) -> None:
+    path = tmp_path / "c.campaign"
+    with cal.Campaign.create(path, name="c", goal="top-3") as campaign:
+        page = report.page(campaign)
+        assert headings(page) == ["Topics", "Provenance"]
+        campaign.add_topics([Topic("1", HOSTILE), Topic("2", "two", kind="CAS", author="ants")])
+        for name, participant, documents in (("a", "ants", "abcd"), ("b", "bees", "cdef")):
+            run = {t: {t + d: -float(k) for k, d in enumerate(documents)} for t in "12"}
+            campaign.add_run(name, run, participant)
+        assert "Pool" in headings(report.page(campaign))
+        steps.add_pool(campaign, depth_pool(steps.rankings_of(campaign)[0], 4), {"depth": 4})
+        for name in ("ann", "ben"):
+            campaign.add_assessor(Assessor(name, details={"note": HOSTILE}))
+        for name, grades in (("ann", "102000"), ("ben", "002001")):
+            for t in "12":
+                for d, grade in zip("abcdef", grades, strict=True):
+                    event = Event(str(uuid.uuid4()), name, t, t + d, grade=int(grade))
+                    campaign.record(event)
+        pictures.clear()
+        page = report.page(campaign, draws=2)
+        again = report.page(campaign, draws=2)
+    assert headings(page) == [
+        "Systems", "Topics", "Pool", "Progress", "Agreement", "Is it good enough?",
+        "What the topics tell apart", "Provenance",
+    ]  # fmt: skip
+    assert page == again
+    assert "12 of 12 documents judged" in page
+    assert "4 documents are disputed, and 0 decided." in page
+    assert len(pictures) == 2 * 5
+    # It asks for nothing, and what came with the data is text.
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert not re.findall(r"(?:src|href)=\"(?!#)", page)
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+    bees = re.findall(r"<tr><th[^>]*><bdi>bees</bdi></th>(.*?)</tr>", page)
+    assert bees
+    assert all("<bdi>b</bdi>" in row for row in bees)
+
+
+def test_the_command_writes_it(tmp_path: Path) -> None:
+    path, page = tmp_path / "c.campaign", tmp_path / "c.html"
+    cal.Campaign.create(path, name="c").close()
+    made = CliRunner().invoke(cli, ["campaign", "report", str(path), str(page)])
+    assert made.exception is None
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
