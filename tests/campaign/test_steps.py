@@ -12,6 +12,8 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.campaign import steps
+from calipers.campaign.desks import Desks
+from calipers.campaign.judging import Settings
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.records import Assessor, Event, Topic
 from calipers.cli import cli
@@ -139,6 +141,29 @@ def test_what_comes_next_by_the_judgments(path: Path) -> None:
     run("pool", path, "--depth", 6)
     with cal.Campaign.open(path) as campaign:
         assert steps.adaptive_order(campaign) is None
+
+
+def test_the_page_asks_in_that_order(path: Path) -> None:
+    run("pool", path, "--depth", 6, "--order", "max-mean", "--burn-in", 2)
+    with cal.Campaign.open(path) as campaign:
+        desks = Desks(campaign, ["ann"], Settings(repeats=0))
+        assert "in the order that judgments make" in desks.summary()
+        made = []
+        for _ in range(5):
+            [task] = desks._places["ann"].desk.upcoming(1, "1")
+            made.append(task.document)
+            said = {
+                "task": desks._places["ann"].keys[(*task[:2], False)],
+                "kind": "grade",
+                "grade": 1,
+            }
+            desks.record("ann", {**said, "id": str(uuid.uuid4())})
+        upcoming = steps.adaptive_order(campaign)
+        assert upcoming is not None
+        expected = [
+            next(iter(upcoming("1", dict.fromkeys(made[:k], 1), frozenset()))) for k in range(5)
+        ]
+    assert made == expected
 
 
 def _warnings(campaign: cal.Campaign) -> list[str]:

@@ -27,6 +27,7 @@ from calipers.campaign.judging import (
 from calipers.campaign.links import digest_of, short, slug_of
 from calipers.campaign.preferences import Preferring
 from calipers.campaign.records import MEDIA, Conflict, Event, Logged
+from calipers.campaign.steps import adaptive_order
 from calipers.campaign.store import Campaign
 from calipers.data.errors import InputError, did_you_mean, shown
 
@@ -82,6 +83,7 @@ class Desks:
             if row.sampled:
                 documents.setdefault(row.topic, []).append(row.document)
         assigned = self._campaign.assignments()
+        self._adaptive = adaptive_order(self._campaign)
         events: dict[str, list[Logged]] = {}
         for event in self._campaign.events():
             events.setdefault(event.assessor, []).append(event)
@@ -98,8 +100,11 @@ class Desks:
     def _place(
         self, name: str, documents: Mapping[str, Sequence[str]], events: Sequence[Logged]
     ) -> _Place:
-        pairs = self._settings.mode == "preferences"
-        plan: Plan = (Preferring if pairs else Grading)(documents, name, self._settings)
+        plan: Plan
+        if self._settings.mode == "preferences":
+            plan = Preferring(documents, name, self._settings)
+        else:
+            plan = Grading(documents, name, self._settings, self._adaptive)
         topics = [topic for topic in self._topics if topic in documents]
         tasks = {
             short(self.id, name, topic, document, again): (topic, document, again)
@@ -126,6 +131,8 @@ class Desks:
         topics = {topic for place in self._places.values() for topic in place.desk.topics}
         how = "two by two" if self._settings.mode == "preferences" else "one by one"
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
+        if self._adaptive is not None and self._settings.mode == "grades":
+            order = "in the order that judgments make"
         return f"{len(self.documents)} documents of {len(topics)} topics to judge, {how}, {order}"
 
     def link_is_good(self, slug: str, token: str) -> bool:
