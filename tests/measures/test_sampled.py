@@ -35,8 +35,7 @@ def value(name: str, judgments: Any, run: Any = RANKED) -> float:
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("xinfAP", 0.437499), ("infNDCG", 0.757807), ("statAP", 0.4375),
-     ("HT-AP", 0.445833)],
+    [("xinfAP", 0.437499), ("infNDCG", 0.757807), ("statAP", 0.4375), ("HT-AP", 0.445833)],
 )
 def test_two_strata(name: str, expected: float) -> None:
     assert value(name, SAMPLED) == pytest.approx(expected, abs=5e-7)
