@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from calipers.evaluate.retrieval import retrieval
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.values import from_values
+    from calipers.learning.checks import check_split
+    from calipers.learning.parts import split
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import (
@@ -74,6 +76,8 @@ _HOMES = {
     "evaluate.retrieval": "retrieval",
     "evaluate.splits": "compare_splits",
     "evaluate.values": "from_values",
+    "learning.checks": "check_split",
+    "learning.parts": "split",
     "measures": "parse as measure",
     "results": "Comparison, Difference, Estimate, Evaluation, Finding, Plan, from_json",
 }
@@ -90,6 +94,7 @@ __all__ = [
     "__version__",
     "agreement",
     "averaged_curves",
+    "check_split",
     "classification",
     "clustering",
     "compare",
@@ -115,6 +120,7 @@ __all__ = [
     "retrieval",
     "rule_in_rule_out",
     "save_state",
+    "split",
     "topic_curves",
 ]
 

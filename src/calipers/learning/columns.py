@@ -1,0 +1,142 @@
+"""The features of a table, column by column: as numbers, and as values that are alike or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.arrays import as_array, column_names, is_frame, missing_rows, taken
+from calipers.data.errors import InputError
+from calipers.learning.fitting import Places
+from calipers.report.numbers import number
+from calipers.statistics import FloatArray
+
+#: Numbers with more distinct values than this are compared as numbers, not as classes.
+_CLASSES = 20
+#: Values rarer than this in expectation are taken together where shares are compared.
+_RARE = 5.0
+#: Fewer rows than this are numbered by chance.
+_FEW = 20
+
+
+class Compared(NamedTuple):
+    """How a column of one part compares with that of the other: the p-value, and what differs."""
+
+    p: float
+    said: str
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Columns by name. ``numbers`` (rows, columns) are what they hold, NaN where it is missing, and
+    ``codes`` in the place of text; ``codes`` are equal where values are, missing ones too."""
+
+    names: tuple[str, ...]
+    numbers: FloatArray
+    codes: Places
+    numeric: npt.NDArray[np.bool_]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.numbers)
+
+    @classmethod
+    def of(cls, features: Any) -> Columns:
+        """The columns of a table, or of an array of rows and columns."""
+        if is_frame(features):
+            own = [(str(name), features[name]) for name in column_names(features)]
+        else:
+            table = np.asarray(features)
+            if table.ndim != 2:
+                raise InputError(
+                    f"X: has {table.ndim} dimensions, expected a table of rows and columns"
+                )
+            own = [(f"column {k + 1}", table[:, k]) for k in range(table.shape[1])]
+        if not own or not len(own[0][1]):
+            raise InputError("X: is empty, expected rows and columns")
+        made = [_column(name, values) for name, values in own]
+        numbers, codes, numeric = zip(*made, strict=True)
+        names = tuple(name for name, _ in own)
+        return cls(names, np.column_stack(numbers), np.column_stack(codes), np.array(numeric))
+
+    def same_rows(self, target: Any = None) -> Places:
+        """The same number for rows that are alike in every column, and in the target."""
+        table = self.codes
+        if target is not None:
+            table = np.column_stack([table, np.unique(target, return_inverse=True)[1]])
+        whole = np.ascontiguousarray(table)
+        each = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+        return np.unique(each, return_inverse=True)[1]
+
+    def numberings(self) -> Iterator[int]:
+        """Columns of whole numbers that follow each other without a gap, each once."""
+        if self.rows < _FEW:
+            return
+        for column in np.flatnonzero(self.numeric):
+            values = self.numbers[:, column]
+            low = values.min()  # NaN where one is missing
+            if low == np.floor(low) and (np.sort(values) == low + np.arange(self.rows)).all():
+                yield int(column)
+
+    def compared(self, train: Places, test: Places) -> Iterator[Compared]:
+        """Each column of one part with that of the other: many numbers by Kolmogorov and
+        Smirnov's test, others by Pearson's chi-square of their shares."""
+        from scipy.stats import ks_2samp
+
+        for column in range(len(self.names)):
+            first, second = self.numbers[train, column], self.numbers[test, column]
+            if self.numeric[column] and len(np.unique(self.codes[:, column])) > _CLASSES:
+                first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+                if not len(first) or not len(second):
+                    yield Compared(1.0, "all missing")
+                    continue
+                a, b = np.median(first), np.median(second)
+                found = ks_2samp(first, second, method="asymp")
+                yield Compared(
+                    float(found.pvalue), f"median {number(a)} trained, {number(b)} tested"
+                )
+            else:
+                yield _shares(self.codes[train, column], self.codes[test, column])
+
+
+def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:
+    """A column's numbers, its codes, and whether it holds numbers."""
+    where = f"X, {name}"
+    there = np.flatnonzero(~missing_rows(values, where))
+    codes = np.full(len(values), -1, np.intp)
+    numbers = np.full(len(values), np.nan)
+    if not len(there):
+        return numbers, codes, True
+    array = as_array(taken(values, there), where)
+    if array.dtype.kind == "O" and all(isinstance(v, int | float | np.number) for v in array):
+        array = array.astype(np.float64)
+    numeric = array.dtype.kind in "fiub"
+    codes[there] = np.unique(array if numeric else array.astype(str), return_inverse=True)[1]
+    numbers[there] = array if numeric else codes[there]
+    return numbers, codes, numeric
+
+
+def _shares(first: Places, second: Places) -> Compared:
+    """Whether the shares of values differ; rare ones stand together."""
+    from scipy.stats import chi2_contingency
+
+    values, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    counts = np.stack(
+        [np.bincount(of, minlength=len(values)) for of in np.split(codes, [len(first)])]
+    )
+    least = counts.sum(axis=0) * min(len(first), len(second)) / len(codes)
+    rare = least < _RARE
+    if rare.any():
+        counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(axis=1)])
+        counts = counts[:, counts.sum(axis=0) > 0]
+    if counts.shape[1] < 2:
+        return Compared(1.0, "one value")
+    p = float(chi2_contingency(counts, correction=False).pvalue)
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    most = int(np.abs(shares[0] - shares[1]).argmax())
+    return Compared(p, f"one value has {shares[0, most]:.0%} trained, {shares[1, most]:.0%} tested")
