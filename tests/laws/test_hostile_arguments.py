@@ -20,6 +20,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import calipers as cal
 from calipers.evaluate.arguments import ELSEWHERE
@@ -181,6 +182,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "compare_splits of rows": (
         cal.compare_splits,
         {"values": two_classes, "design": "k-fold", "split": [1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 1, 2]},
+    ),
+    "split": (cal.split, {"rows": 12, "test": 0.5, "stratify": TRUTH}),
+    "split of groups": (cal.split, {"rows": 12, "test": 0.5, "group": [1, 2, 3, 4] * 3}),
+    "check_split": (
+        cal.check_split,
+        {
+            "parts": ["train", "train", "test"] * 4,
+            "X": [[s, o] for s, o in zip(SCORE, OTHER, strict=True)],
+            "y": TRUTH,
+            "estimator": DecisionTreeClassifier(max_depth=2),
+        },
     ),
     "curve": (cal.curve, {"evaluation": two_classes, "kind": "ROC", "system": "p"}),
     "curve of density": (

@@ -51,7 +51,10 @@ class Columns:
         if is_frame(features):
             own = [(str(name), features[name]) for name in column_names(features)]
         else:
-            table = np.asarray(features)
+            try:
+                table = np.asarray(features)
+            except (ValueError, TypeError):
+                raise InputError("X: rows differ in length, expected a table") from None
             if table.ndim != 2:
                 raise InputError(
                     f"X: has {table.ndim} dimensions, expected a table of rows and columns"
@@ -102,6 +105,14 @@ class Columns:
                 )
             else:
                 yield _shares(self.codes[train, column], self.codes[test, column])
+
+
+def moments(time: Any) -> Places:
+    """The place of each row's time among all times, earliest first."""
+    try:
+        return np.unique(time, return_inverse=True)[1]
+    except TypeError:
+        raise InputError("time: holds values of which none comes first") from None
 
 
 def _column(name: str, values: Any) -> tuple[FloatArray, Places, bool]:

@@ -13,7 +13,8 @@ from calipers.data.classes import coded
 from calipers.data.columns import gather
 from calipers.data.errors import InputError, shown
 from calipers.evaluate.arguments import verb
-from calipers.learning.fitting import Material, Places
+from calipers.learning.columns import moments
+from calipers.learning.fitting import Places
 from calipers.learning.splitters import class_counts, dealt, strata
 
 #: A target of numbers with more distinct values than this is spread by its quantiles.
@@ -114,6 +115,8 @@ def split(
     for name, share, least in (("test", test, "above 0"), ("validation", validation, "from 0")):
         if not (0 < share < 1 or (share == 0 and name == "validation")):
             raise InputError(f"{name} is {share}, expected a share {least} and below 1")
+    if not 0 <= seed < 2**32:
+        raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^32 - 1")
     number = _number(rows)
     given = {"stratify": stratify, "group": group, "time": time}
     if any(isinstance(column, str) for column in given.values()):
@@ -136,9 +139,14 @@ def split(
 
 
 def _number(rows: Any) -> int:
-    if isinstance(rows, bool | str):
-        raise InputError(f"rows is {shown(rows)}, expected how many, or what has as many")
-    number = int(rows) if isinstance(rows, int | np.integer) else len(Material(rows, None))
+    if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+        number = int(rows)
+    else:
+        shape = getattr(rows, "shape", None)
+        sized = not isinstance(rows, str | bytes | type) and hasattr(rows, "__len__")
+        if shape == () or not (shape or sized):
+            raise InputError(f"rows is {shown(rows)}, expected how many, or what has as many")
+        number = int(shape[0]) if shape else len(rows)
     if number < 2:
         raise InputError(f"there are {number} rows, expected two or more")
     return number
@@ -197,7 +205,7 @@ def _by_group(group: Any, classes: Places | None, shares: tuple[float, ...], see
 
 def _by_time(time: Any, group: Any, shares: tuple[float, ...]) -> Split:
     """The latest times; groups have to lie on one side of each cut."""
-    _, moment = np.unique(time, return_inverse=True)
+    moment = moments(time)
     if moment.max() == 0:
         raise InputError("time: all rows are from the same, expected several")
     ends = np.cumsum([0.0, *shares])[1:-1]
