@@ -252,6 +252,36 @@ def test_long_documents_come_one_by_one(campaign: cal.Campaign) -> None:
     assert [task["task"] for task in desks.tasks("ada", keys)] == keys[:1]
 
 
+def test_a_pool_may_ask_for_the_order_that_judgments_make(campaign: cal.Campaign) -> None:
+    """By move-to-front, with what Cormack's rule makes of these runs and judgments."""
+    runs = {"a": "d1 d2 d3 d4 d5 d6", "b": "d2 d7 d1 d8 d3 d9", "c": "d10 d2 d11 d7 d12 d4"}
+    for run, ranking in runs.items():
+        scores = {document: -float(i) for i, document in enumerate(ranking.split())}
+        campaign.add_run(run, {"1": scores}, "p")
+    relevant = {"d2", "d7", "d11", "d4", "d9"}
+    with campaign.write() as connection:
+        connection.execute(
+            "INSERT INTO pools VALUES (1, '', ?)",
+            (json.dumps({"method": "depth", "depth": 6, "order": "move-to-front"}),),
+        )
+        connection.executemany(
+            "INSERT INTO pooled(topic, document, pool, position) VALUES ('1', ?, 1, ?)",
+            [(f"d{i}", i) for i in range(1, 13)],
+        )
+    judged = []
+    while True:  # as after a restart each time
+        desks = Desks(campaign, ["ada"], NONE)
+        queue = desks.ahead("ada")["queue"]
+        assert len(queue) == 12 - len(judged)
+        if not queue:
+            break
+        judged.append(desks.tasks("ada", queue[:1])[0]["documents"][0]["document"])
+        desks.record("ada", told(queue[0], grade=int(judged[-1] in relevant)))
+    assert " ".join(judged) == "d1 d2 d7 d8 d10 d11 d12 d3 d9 d4 d5 d6"
+    assert "in the order that judgments make" in desks.summary()
+    assert "random" in Desks(campaign, ["ada"], Settings(mode="preferences")).summary()
+
+
 # -------------------------------------------------------------------------------------------- links
 
 

@@ -72,6 +72,13 @@ LINES = {
     "campaign topics": ("campaign topics IN1 IN2", ()),
     "campaign runs": ("campaign runs IN1 IN2 --participant p", ()),
     "campaign documents": ("campaign documents IN1 IN2", ()),
+    "campaign pool": ("campaign pool IN1", ("-o",)),
+    "campaign sample": ("campaign sample IN1 --stratum 5=all", ("-o",)),
+    "campaign assign": ("campaign assign IN1", ("-o",)),
+    "campaign agreement": ("campaign agreement IN1", ("-o", "--report", "--junit")),
+    "campaign adjudicate": ("campaign adjudicate IN1", ("-o",)),
+    "campaign check": ("campaign check IN1", ("-o",)),
+    "campaign report": ("campaign report IN1 FILE.html", ("FILE.html",)),
     "campaign import": ("campaign import IN1 IN2 --assessor a", ()),
     "campaign export": (
         "campaign export IN1",
@@ -181,9 +188,8 @@ def test_every_command_says_which_of_its_files_are_read_and_which_written() -> N
         assert isinstance(command, Command), name
         assert name in LINES, f"{name} has no line in this test"
         written = {p.opts[0] for p in command.params if isinstance(p.type, OutFile)}
-        assert {name.lower() for name in LINES[name][1]} == {
-            "out" if name == "target" else name for name in written
-        }
+        shown = {"target": "OUT", "page": "FILE.html"}  # of arguments, what the help calls them
+        assert set(LINES[name][1]) == {shown.get(name, name) for name in written}
         for param in command.params:
             if isinstance(param.type, click.Path):
                 assert isinstance(param.type, InFile | OutFile | OutFolder), (name, param.name)

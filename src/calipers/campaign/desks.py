@@ -133,7 +133,8 @@ class Desks:
         order = "in random order" if self._settings.order == "random" else "in the pool's order"
         if self._adaptive is not None and self._settings.mode == "grades":
             order = "in the order that judgments make"
-        return f"{len(self.documents)} documents of {len(topics)} topics to judge, {how}, {order}"
+        what = f"{len(self.documents)} documents of {len(topics)} topics"
+        return f"{what} are pooled; judged {how}, {order}"
 
     def link_is_good(self, slug: str, token: str) -> bool:
         """Whether a token is one of the assessor's."""

@@ -21,8 +21,8 @@ _SHOWN = stacked(
     text(
         "--order",
         "ORDER",
-        "random (each assessor another order) or pool (that of the pooling method).  [default: as "
-        "before; random at first]",
+        "random (each assessor another order) or pool (that of the pooling method); a pool whose "
+        "order the judgments make has its own.  [default: as before; random at first]",
         type=click.Choice(["random", "pool"]),
     ),
     text(
