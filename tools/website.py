@@ -34,6 +34,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "src/calipers/data/demo/README.md": "demo-data.md",
+    "src/calipers/data/demo/campaign/README.md": "campaign-data.md",
 }
 
 #: Data of a worked example of each family of measures, and what is asked of them.
