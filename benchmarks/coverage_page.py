@@ -109,6 +109,14 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
         "erratic: the differences of two disjoint folds then have a correlation of about 0.5, which "
         "the 5×2 tests take to be 0.",
     ),
+    "folds": (
+        "Cross-validation of one model",
+        "Intervals of the error of linear regression, or of the AUC of a linear classifier, whose "
+        "features and noise are normal; one errs where it leaves out the error of the model fitted "
+        "on all rows, or that of such models on average. “z over pooled rows” is the interval that "
+        "so many independent rows would have; “lengthened”, by √(1 + K/(K − 1)) of K folds, "
+        "is what findings of `cross_validate` rest on.",
+    ),
     "margins": (
         "Margins",
         "Systems differ by exactly the margin; finding them not inferior, or equivalent, errs.",
@@ -166,6 +174,9 @@ ADVICE = """## Which to trust when
   differently.
 - **Several systems**: the joint adjustment, the default. Without adjustment one of many pairs is
   found too often, and a bootstrap of topics with Holm finds too much as well.
+- **Cross-validation of one model**: the corrected t over folds. Neither the plain t over folds nor
+  an interval of out-of-fold rows knows that models share training rows; both are too short. Nested
+  cross-validation is longer than need be where models have few rows for their size.
 - **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. Of
   classifiers that are erratic on the rows they are trained on the corrected t finds somewhat too
   much on repeated hold-out, and both 5×2 tests much too much.
@@ -355,8 +366,8 @@ def _tests_that_err(rows: Sequence[Found]) -> Iterator[str]:
     yield (
         f"Of {len(usual)} figures of usual tests on enough data {len(usual) - len(bad)} are at 6% or "
         "below, or so little above that chance explains it. Besides those shown because they are known to err (the "
-        "plain t over splits, pairs without adjustment, 5×2 tests of erratic classifiers) "
-        + ("these are not:" if bad else "all are.")
+        "plain t over splits, intervals of rows of folds, pairs without adjustment, 5×2 tests of erratic "
+        "classifiers) " + ("these are not:" if bad else "all are.")
     )
     yield ""
     for row in bad:

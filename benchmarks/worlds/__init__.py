@@ -10,6 +10,7 @@ from worlds import (
     costs,
     families,
     findings,
+    folds,
     labels,
     numbers,
     outputs,
@@ -35,7 +36,7 @@ KINDS = (
     sampled,
     costs,
 )
-TRIALS = (several, families, pages, slices, findings)
+TRIALS = (several, folds, families, pages, slices, findings)
 
 
 def all_worlds() -> list[World]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from calipers.evaluate.splits import compare_splits
     from calipers.evaluate.values import from_values
     from calipers.learning.checks import check_split
+    from calipers.learning.cross_validation import cross_validate
     from calipers.learning.parts import split
     from calipers.measures import Measure
     from calipers.measures import parse as measure
@@ -78,6 +79,7 @@ _HOMES = {
     "evaluate.values": "from_values",
     "learning.checks": "check_split",
     "learning.parts": "split",
+    "learning.cross_validation": "cross_validate",
     "measures": "parse as measure",
     "results": "Comparison, Difference, Estimate, Evaluation, Finding, Plan, from_json",
 }
@@ -99,6 +101,7 @@ __all__ = [
     "clustering",
     "compare",
     "compare_splits",
+    "cross_validate",
     "curve",
     "cutoffs",
     "from_json",

@@ -194,6 +194,20 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "estimator": DecisionTreeClassifier(max_depth=2),
         },
     ),
+    "cross_validate": (
+        cal.cross_validate,
+        {
+            "estimator": DecisionTreeClassifier(max_depth=2),
+            "X": [[s] for s in SCORE],
+            "y": TRUTH,
+            "folds": 3,
+            "resamples": 100,
+        },
+    ),
+    "cross_validate predictions": (
+        cal.cross_validate,
+        {"truth": TRUTH, "score": SCORE, "fold": [1, 2, 3] * 4, "resamples": 100},
+    ),
     "curve": (cal.curve, {"evaluation": two_classes, "kind": "ROC", "system": "p"}),
     "curve of density": (
         cal.curve,

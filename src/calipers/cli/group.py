@@ -19,6 +19,7 @@ COMMANDS = {
     "clustering": "Evaluate clusters of the points in a table.",
     "ranking": "Evaluate scores that order the rows of groups, in a table.",
     "agreement": "Say how far raters agree about the same items, in a table.",
+    "learn": "Say how models do on data that they were not trained on.",
     "compare": "Say whether systems differ, with intervals and paired tests.",
     "check": "Run the evaluations of calipers.toml, and what they require.",
     "merge": "Evaluate rows that were added up before, of days or shards, as one.",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import overload
+
+import numpy as np
 
 from calipers.once import cached_property
 from calipers.results import Curve
@@ -56,3 +58,23 @@ class PlannedCurves(Sequence[Curve]):
 
     def __len__(self) -> int:
         return len(self.plan)
+
+
+@dataclass(frozen=True, eq=False)
+class BareCurves(PlannedCurves):
+    """The curves ``of`` others without their bands."""
+
+    of: PlannedCurves
+
+    @property
+    def plan(self) -> Sequence[Planned]:
+        """The curves that there are."""
+        return self.of.plan
+
+    def finished(self, curve: Curve) -> Curve:
+        """The curve as it is shown."""
+        nothing = np.zeros(0)
+        return replace(
+            self.of.finished(curve), band_x=nothing, low=nothing, high=nothing, method="none",
+            wide_low=nothing, wide_high=nothing, wide_method="none",
+        )  # fmt: skip

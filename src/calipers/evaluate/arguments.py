@@ -44,6 +44,10 @@ ELSEWHERE: Mapping[str, str] = {
     "runs": "run results rankings",
     "qrels": "qrel judgments judgements",
     "rel": "relevance_level rel_level",
+    "folds": "cv n_splits splitter kfold k n_folds",
+    "repeats": "n_repeats repetitions",
+    "fold": "fold_id cv_fold",
+    "n_jobs": "jobs workers processes",
 }
 
 #: What to write instead, where another name alone does not say it.

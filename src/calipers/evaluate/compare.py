@@ -13,6 +13,7 @@ import numpy as np
 from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.families import JOINT, TUKEY, Family, Found, families
+from calipers.evaluate.folds import Folds
 from calipers.evaluate.shared import MOST_RESAMPLES, Source, inference_of, make_settings
 from calipers.inference import many, policy, questions
 from calipers.inference.multiplicity import ADJUSTMENTS, FAMILY_WISE
@@ -102,7 +103,7 @@ def compare(
     source = evaluation.sources
     if source is None:
         raise InputError("this evaluation was read from a file; compare needs the data themselves")
-    given = source.settings
+    given, asked = source.settings, interval
     if interval is None:
         interval = given.asked if given.interval != "none" else "auto"
     settings = make_settings(
@@ -117,6 +118,16 @@ def compare(
     primary = None if primary is None else evaluation.named(primary)
     if isinstance(margin, Mapping):
         margin = {evaluation.named(name): value for name, value in margin.items()}
+    if isinstance(source, Folds):
+        odd = {"interval": asked, "resamples": resamples, "seed": seed, "margin": margin}
+        made = source.compared(
+            baseline=baseline, alternative=alternative, primary=primary, level=level,
+            test=None if test == "auto" else test, adjust=None if adjust == JOINT else adjust,
+            **odd,
+        )  # fmt: skip
+        return replace(
+            made, asked=evaluation.asked, provenance={**evaluation.provenance, **made.provenance}
+        )
     question, own = Question(test, alternative), evaluation.comparison
     usual = (question, adjust, margin, settings) == (USUAL, JOINT, None, given)
     if usual and own is not None and own.baseline == baseline and primary in (None, own.primary):

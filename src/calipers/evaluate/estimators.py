@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.data.arrays import table_of
 from calipers.data.classes import Coded, coded, in_order, name_of, place_of, positions
-from calipers.data.errors import InputError, did_you_mean
+from calipers.data.errors import InputError, did_you_mean, shown
 from calipers.data.two_classes import self_explaining
 
 _METHODS = ("predict", "predict_proba", "decision_function")
@@ -62,15 +62,15 @@ def check_given(given: Any, features: Any, target: Any, other: Mapping[str, Any]
         raise InputError("a model is evaluated on features and a truth: give (model, X, y)")
     for name in (name for name, value in other.items() if value is not None):
         raise InputError(f"{name}= goes with columns; a model says what is predicted itself")
-    rows, known = _rows(features), _rows(target)
+    rows, known = rows_of(features), rows_of(target)
     if None not in (rows, known) and rows != known:
         raise InputError(f"X has {rows:,} rows and y {known:,}; expected as many")
 
 
-def _rows(values: Any) -> int | None:
+def rows_of(values: Any) -> int | None:
     """How many rows there are, None where that cannot be told yet: of a column by its name."""
     if isinstance(values, Mapping):
-        return _rows(next(iter(values.values()), None))
+        return rows_of(next(iter(values.values()), None))
     shape = getattr(values, "shape", None)
     if shape is not None and not callable(shape):
         return int(shape[0]) if len(shape) else None
@@ -179,8 +179,10 @@ def of_positive(table: Any, names: Sequence[str], positive: Any) -> Any:
 def _place(names: Sequence[str], positive: Any) -> int:
     place = place_of(positions(names), name_of(positive))
     if place is None:
+        plain = isinstance(positive, str | int | float | np.generic)
+        called = repr(name_of(positive)) if plain else shown(positive)
         raise InputError(
-            f"positive: {name_of(positive)!r} is no class of the model; "
+            f"positive: {called} is no class of the model; "
             + did_you_mean(name_of(positive), names)
         )
     return place

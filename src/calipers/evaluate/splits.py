@@ -18,6 +18,7 @@ from calipers.data.values import REPETITION, Values, read_values
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.compare import check_option, system_pairs
 from calipers.evaluate.families import adjusted_p
+from calipers.evaluate.folds import Folds
 from calipers.evaluate.rows import Rows
 from calipers.evaluate.values import directions
 from calipers.inference import splits
@@ -65,9 +66,10 @@ def compare_splits(
     Parameters
     ----------
     values
-        An evaluation of the predictions of all splits together, with ``split`` the split of each
-        row; or one value a split, as :func:`calipers.from_values` takes values per unit (a table
-        may have a column ``repetition``).
+        An evaluation of :func:`calipers.cross_validate`, which knows its folds; one of the
+        predictions of all splits together, with ``split`` the split of each row; or one value a
+        split, as :func:`calipers.from_values` takes values per unit (a table may have a column
+        ``repetition``).
     design
         ``"k-fold"``: cross-validation, also repeated; ``"resampled"``: repeated hold-out, with the
         numbers of rows ``train`` and ``test``; ``"5x2-f"`` or ``"5x2-t"``: five times two-fold
@@ -111,7 +113,15 @@ def compare_splits(
     check_option("adjust", adjust, ADJUSTMENTS)
     if not 0 < level < 1:
         raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
-    if isinstance(values, Evaluation):
+    notes: Sequence[str]
+    if isinstance(values, Evaluation) and isinstance(values.sources, Folds):
+        if any(given is not None for given in (split, repetition, count)):
+            raise InputError("split=, repetition= and count= are known of cross-validation")
+        own = values.sources
+        read, better, pooled, notes = own.read, own.better, own.pooled, own.notes
+        if design in ("k-fold", "resampled") and (train, test) == (None, None):
+            design, (train, test) = own.design, own.sizes
+    elif isinstance(values, Evaluation):
         if repetition is None and design in FIVE_BY_TWO:
             raise InputError(f"design {design!r} needs repetition=, the repetition of each row")
         read, better, pooled, notes = _of_rows(values, split, repetition, count)
@@ -123,7 +133,29 @@ def compare_splits(
         read, pooled = _values(values, measure, repetition), {}
         directed, assumed = directions(read.measures, lower_is_better)
         better = {name: higher for name, higher in directed.items() if higher is not None}
-        notes = [*assumed]
+        notes = assumed
+    return over_splits(
+        read, better, pooled, notes, design, train, test,
+        baseline=baseline, alternative=alternative, adjust=adjust, level=level,
+    )  # fmt: skip
+
+
+def over_splits(
+    read: Values,
+    better: Mapping[str, bool],
+    pooled: Mapping[tuple[str, str], float],
+    notes: Sequence[str],
+    design: str,
+    train: float | None,
+    test: float | None,
+    *,
+    baseline: str | None = None,
+    alternative: str = "two-sided",
+    adjust: str = "holm",
+    level: float = 0.95,
+) -> Comparison:
+    """The comparison of values that were read: ``better`` says of each measure whether higher is
+    better, ``pooled`` has the values of all rows together."""
     if not better:
         raise InputError("of none of the measures one value is better than another")
     made = _Design.of(design, read, train, test)
@@ -327,7 +359,7 @@ def _values(values: Any, measure: str, repetition: Any) -> Values:
 
 def _of_rows(
     evaluation: Evaluation, split: Any, repetition: Any, count: Any
-) -> tuple[Values, dict[str, bool], dict[tuple[str, str], float], list[str]]:
+) -> tuple[Values, Mapping[str, bool], Mapping[tuple[str, str], float], Sequence[str]]:
     """The value of each measure on each split, which of them are better higher, the values of
     all rows together, and what is left out: measures but the first without a value on a split."""
     source = evaluation.sources

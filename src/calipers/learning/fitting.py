@@ -33,10 +33,6 @@ class Material:
     target: Any
     weight: FloatArray | None = None
 
-    def __len__(self) -> int:
-        shape = getattr(self.features, "shape", None)
-        return int(shape[0]) if shape else len(self.features)
-
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -193,12 +189,20 @@ def _fit_here(
             ask(model, _safe_split(model, material.features, None, part, job.train)[0])
             for part in job.asked
         )
-    except (ValueError, TypeError, AttributeError, ArithmeticError, IndexError) as error:
+    except Exception as error:  # whatever somebody's estimator raises
         where = f"{job.name}: " if job.name else ""
         raise InputError(
-            f"{where}fitting {type(model).__name__} on {len(job.train)} rows failed: {error}"
+            f"{where}fitting {type(model).__name__} on {len(job.train)} rows failed: {why(error)}"
         ) from error
     return Fit(said, fitted - begun, perf_counter() - fitted, model if keep else None)
+
+
+def why(error: Exception) -> str:
+    """What an estimator complains of, in a line; other errors are for those who wrote it."""
+    text = str(error).strip().partition("\n")[0] if isinstance(error, ValueError) else ""
+    if text.startswith("could not convert"):  # which NumPy says of it
+        return "there is text where it takes numbers"
+    return text[:300] or f"it raised {type(error).__name__}"
 
 
 def _ready(job: Job, seed: int) -> Any:
@@ -209,8 +213,8 @@ def _ready(job: Job, seed: int) -> Any:
     try:
         model = clone(job.estimator)
         model.set_params(**dict(job.parameters))
-    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
-        raise InputError(f"{job.name or type(job.estimator).__name__}: {error}") from None
+    except Exception as error:  # as above
+        raise InputError(f"{job.name or type(job.estimator).__name__}: {why(error)}") from error
     open_states = [
         name
         for name, value in sorted(model.get_params(deep=True).items())

@@ -33,7 +33,8 @@ def explorer(evaluation: Evaluation) -> dict[str, Any] | None:
     from markupsafe import Markup
 
     names = labels(known)
-    plain = not conventions.get("weighted") and "clusters" not in conventions
+    odd = ("clusters", "cross-validation")  # rows that share more than being drawn alike
+    plain = not conventions.get("weighted") and not any(name in conventions for name in odd)
     data = {
         "systems": [{"name": names[name], **of} for name, of in known.items()],
         "classes": [short(str(conventions.get(of, of))) for of in ("positive", "negative")],

@@ -12,7 +12,7 @@ from calipers.report.headlines import MANY_SYSTEMS
 from calipers.report.letters import ITSELF, SIGNS, keys, named
 from calipers.report.markup import escape, matrix
 from calipers.report.tables import KEY, LINED, Column
-from calipers.report.wide import CONSTANT, Cell, Wide, is_of_many, is_ranked, marks_of, ordered
+from calipers.report.wide import Cell, Wide, is_of_many, is_ranked, marks_of, ordered
 from calipers.results import LAYOUTS, NAN, Comparison, Estimate, Evaluation
 
 #: How wide a table may be where nothing says how wide the paper is.
@@ -44,8 +44,8 @@ def text_tables(made: Wide, width: int | None) -> Iterator[list[Column]]:
     room = WIDTH if width is None else width
     heads, cells = list(made.measures), [list(row) for row in made.cells]
     about, names = made.about, _ranked_names(made)
-    if made.constant:
-        names, cells = [*names, CONSTANT], [*cells, list(made.constant)]
+    for name, row in made.below:
+        names, cells = [*names, name], [*cells, list(row)]
     if len(names) < len(heads) and _width(names, heads, cells, about) > room:
         about, names, heads = "measure", heads, names
         cells = [list(column) for column in zip(*cells, strict=True)]
@@ -127,10 +127,9 @@ def markdown_table(made: Wide) -> Iterator[str]:
     if made.signs:
         heads.append(f"{BESIDE}{len(names)}")
         rows = [[*row, f"`{signs}`"] for row, signs in zip(rows, made.signs, strict=True)]
-    if made.constant:
-        names.append(CONSTANT)
-        own = [_marked_up(cell) for cell in made.constant]
-        rows.append([*own, *[""] * bool(made.signs)])
+    for name, row in made.below:
+        names.append(name)
+        rows.append([*map(_marked_up, row), *[""] * bool(made.signs)])
     if made.ranked:
         heads = ["#", *heads]
         ranks = [str(rank + 1) if rank < len(made.names) else "" for rank in range(len(names))]

@@ -78,7 +78,7 @@ _ISOLATE = "\u2068\u2069"
 _NONE = "'none'"
 #: More sentences than these are left to the pairs, of which a reader chooses.
 MOST_SENTENCES = 60
-_OPTIONAL = ("default", "optimism", "remarks", "judgments", "bounds")
+_OPTIONAL = ("pooled", "default", "optimism", "remarks", "judgments", "bounds")
 
 
 def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:

@@ -13,6 +13,7 @@ from calipers.report.headlines import of_primary, systems_of
 from calipers.report.names import labels, short
 from calipers.report.verdict import Outcome, outcome, pairs
 from calipers.report.wide import (
+    CONSTANT,
     is_of_many,
     is_ranked,
     of_evaluation,
@@ -50,7 +51,7 @@ def ranking(
         "primary": short(primary),
         "said": " ".join(made.said("The best values are bold.")),
         "remarks": made.remarks,
-        "constant": made.constant,
+        "below": [(name.replace(CONSTANT, CONSTANT.capitalize()), row) for name, row in made.below],
         "drawn": True,
         "ids": (),
     }
@@ -67,7 +68,7 @@ def comparison_ranking(comparison: Comparison) -> dict[str, Any] | None:
         "primary": short(of_primary(comparison)[0].measure),
         "said": " ".join(made.said("")),
         "remarks": made.remarks,
-        "constant": (),
+        "below": (),
         "drawn": False,
         "ids": (),
     }

@@ -43,6 +43,7 @@ class EstimateRow:
     n: str
     default: str
     optimism: str
+    pooled: str
     remarks: str
 
 
@@ -97,6 +98,7 @@ def estimate_row(e: Estimate, digits: numbers.Rounding, system: str) -> Estimate
         n=used(e.n, e.of),
         default="" if math.isnan(e.default) else digits(e.default),
         optimism=optimism(e),
+        pooled="" if math.isnan(e.pooled) else digits(e.pooled),
         remarks=remarks(e),
     )
 

@@ -78,6 +78,7 @@ def of_estimates(evaluation: Evaluation, *, arrows: bool = False) -> list[Column
         ("bounds", NUMBERS, "bounds"),
         ("method", WORDS, "method"),
         (unit_label(evaluation), NUMBER, "n"),
+        ("pooled over rows", NUMBER, "pooled"),
         ("constant answer", NUMBER, "default"),
         ("optimism", NUMBERS, "optimism"),
         ("remarks", WORDS, "remarks"),

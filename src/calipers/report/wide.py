@@ -24,6 +24,8 @@ LONGEST = 120
 MOST_REMARKS = 6
 #: What a page calls the answer that is the same for all units.
 CONSTANT = "constant answer"
+#: How the values of all rows together are told from those averaged over folds.
+POOLED = ", pooled over rows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Wide:
 
     ``values`` says what the numbers are, ``key`` what the marks mean, ``tests`` how they came
     about, and ``remarks`` where something is missing. Where rows are ``ranked``, each has a row of
-    ``signs`` too, unless the tests have one side. ``constant`` is what one answer for all scores.
+    ``signs`` too, unless the tests have one side. ``below`` are further rows with their names: what
+    systems of cross-validation score on all rows pooled, and what one answer for all scores.
     """
 
     about: str
@@ -57,7 +60,7 @@ class Wide:
     remarks: tuple[str, ...] = ()
     ranked: bool = False
     signs: tuple[str, ...] = ()
-    constant: tuple[Cell | None, ...] = ()
+    below: tuple[tuple[str, tuple[Cell | None, ...]], ...] = ()
 
     def said(self, best: str, *, tests: bool = True) -> list[str]:
         """A caption; ``best`` is how the best value of each column is shown."""
@@ -76,7 +79,7 @@ def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
     arrows = {m: arrow(d) for m, d in definitions.items()}
     key_of = dict(zip(names, keys(len(names)), strict=True))
     marked = marks_of(evaluation)
-    columns, constants = [], []
+    columns, constants, pooled = [], [], []
     for measure, group in grouped(evaluation, lambda e: e.measure).items():
         of = definitions.get(measure)
         digits = numbers.rounding((e.value, e.low, e.high) for e in group)
@@ -93,9 +96,15 @@ def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
             }
         )
         constants.append(_constant(group, digits))
+        pooled.append({e.system: Cell(digits(e.pooled)) for e in group if not math.isnan(e.pooled)})
     found = {mark for of in marked.values() for mark in of.values() if mark}
     keyed = bool(found) and named(comparison, len(names))
     by_rank = _signs(comparison, order) if ranked else []
+    below = [(CONSTANT, tuple(constants))] if any(constants) else []
+    if any(pooled):
+        below[:0] = [
+            (f"{label}{POOLED}", tuple(of.get(s) for of in pooled)) for s, label in names.items()
+        ]
     return Wide(
         "system",
         tuple(f"{key_of[s]} {label}" if keyed else label for s, label in names.items()),
@@ -107,7 +116,7 @@ def of_evaluation(evaluation: Evaluation, *, intervals: bool = True) -> Wide:
         remarks=tuple(_remarks(evaluation)),
         ranked=ranked,
         signs=tuple(by_rank),
-        constant=tuple(constants) if any(constants) else (),
+        below=tuple(below),
     )
 
 

@@ -40,6 +40,8 @@ NO_INTERVAL = {
     "too_few_for_quantile": "too few units lie beyond the quantile",
     "of_system": "one number for the whole system; nothing is estimated",
     "one_value_an_item": "one value an item leaves nothing to resample",
+    "too_few_folds": "fewer than two folds have a value",
+    "no_mean_of_losses": "nested cross-validation takes means of a loss per row, and this is none",
 }
 
 
@@ -59,6 +61,9 @@ class Estimate(Written):
     nothing is predicted positive. ``out_of_bag`` is the value on rows that the threshold was not
     chosen on, where a rule chose it on these; the ``optimism`` of choosing lies between
     ``optimism_low`` and ``optimism_high``.
+    Of cross-validation ``value`` is averaged over folds, and ``pooled`` is that of the out-of-fold
+    predictions of all rows together; it has no interval of its own, as one of rows would be too
+    short: models of different folds share training rows.
     """
 
     measure: str
@@ -82,6 +87,7 @@ class Estimate(Written):
     out_of_bag: float = field(default=NAN, metadata=BRIEF)
     optimism_low: float = field(default=NAN, metadata=BRIEF)
     optimism_high: float = field(default=NAN, metadata=BRIEF)
+    pooled: float = field(default=NAN, metadata=BRIEF)
     # The name that the measure was asked for by, where that is another one.
     asked: str = field(default="", repr=False, compare=False, metadata=OWN)
 

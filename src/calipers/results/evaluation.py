@@ -47,7 +47,8 @@ _COLUMNS = (
     *("n", "of", "unit", "undefined", "default"),
 )
 _POSSIBLE = ("possible_low", "possible_high", "possible")
-_OF_THRESHOLDS = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high")
+#: Columns that are there where any estimate has them.
+_SOME = ("threshold", "out_of_bag", "optimism", "optimism_low", "optimism_high", "pooled")
 
 
 class BySystem(Form):
@@ -299,7 +300,7 @@ class Evaluation(Written, Tidy):
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
         possible = _POSSIBLE if any(e.possible for e in self) else ()
-        known = (n for n in _OF_THRESHOLDS if not all(math.isnan(getattr(e, n)) for e in self))
+        known = (n for n in _SOME if not all(math.isnan(getattr(e, n)) for e in self))
         asked = ("asked",) if self.asked else ()
         return kinds_of((*_COLUMNS, *possible, *known, *asked))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 from calipers.report import numbers
 from calipers.report.figures import histograms, vega
@@ -56,20 +57,30 @@ def _chart(curves: Mapping[str, Sequence[Curve]], systems: Sequence[str]) -> Spe
     return histograms.under(upper, panels)
 
 
-def _bins(curves: Iterable[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
-    """A dot and a whisker a bin."""
+def _bins(curves: Sequence[Curve], names: Mapping[str, str], line: Spec) -> list[Spec]:
+    """A dot a bin, and a whisker where it has an interval."""
     data = [
         {"x": finite(x, 4), "y": finite(y, 4), "low": finite(low, 4), "high": finite(high, 4),
          "system": names[c.system]}
         for c in curves
-        for x, y, low, high in zip(c.x, c.y, c.low, c.high, strict=True)
+        for x, y, (low, high) in zip(c.x, c.y, _limits(c), strict=True)
     ]  # fmt: skip
     shared = {"x": line["x"], "color": line["color"]}
-    whisker = {"type": "rule", "opacity": 0.6}
+    dots = vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"])
+    if not any(len(c.low) for c in curves):
+        return [dots]
+    whisker, ends = {"type": "rule", "opacity": 0.6}, {"field": "high"}
     return [
-        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2={"field": "high"}),
-        vega.layer(data, vega.dot(size=30, opacity=0.9), **shared, y=line["y"]),
+        vega.layer(data, whisker, **shared, y={**line["y"], "field": "low"}, y2=ends),
+        dots,
     ]
+
+
+def _limits(curve: Curve) -> list[tuple[float, float]]:
+    """The interval of each bin; NaN where there are none."""
+    if not len(curve.low):
+        return [(math.nan, math.nan)] * len(curve)
+    return list(zip(curve.low.tolist(), curve.high.tolist(), strict=True))
 
 
 def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
@@ -86,6 +97,8 @@ def _caption(curves: Mapping[str, Sequence[Curve]]) -> str:
         parts.append(
             f"Dots: means of bins with {numbers.percent(first.level)} intervals "
             f"({short(curves[BINS][0].method)})."
+            if any(len(c.low) for c in curves[BINS])
+            else "Dots: means of bins."
         )
     if SPREAD in curves:
         parts.append("Below: how often each probability is predicted.")
@@ -111,10 +124,16 @@ def _table(curves: Mapping[str, Sequence[Curve]]) -> Numbers:
     """The bins with their intervals."""
     binned = curves.get(BINS, ())
     rows = tuple(
-        (short(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", f"{c.low[i]:.4f}", f"{c.high[i]:.4f}",
+        (short(c.system), f"{c.x[i]:.4f}", f"{c.y[i]:.4f}", *_ends(c, i),
          threshold_text(c.threshold[i]))
         for c in binned
         for i in range(len(c.x))
     )  # fmt: skip
     at = binned[0].at if binned else "rows"
     return ("system", "mean probability", "share of positives", "low", "high", at), rows
+
+
+def _ends(curve: Curve, place: int) -> tuple[str, str]:
+    """The interval of a bin, as cells."""
+    low, high = _limits(curve)[place]
+    return ("", "") if math.isnan(low) else (f"{low:.4f}", f"{high:.4f}")

@@ -1,0 +1,24 @@
+"""``calipers learn``: how models do on data that they were not trained on."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from calipers.cli.files import Group
+
+#: Sub-commands, and their lines in the help.
+COMMANDS = {
+    "cv": "Cross-validate an estimator, or predictions of folds, in a table.",
+}
+
+
+def _imported(name: str) -> click.Command:
+    command: click.Command = import_module(f"calipers.cli.learn.{name}").command
+    return command
+
+
+@click.group("learn", cls=Group, lines=COMMANDS, find=_imported)
+def command() -> None:
+    """Say how models do on data that they were not trained on."""

@@ -1,0 +1,194 @@
+"""``calipers learn cv``."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.common import Output, output_options
+from calipers.cli.completion import measure_names
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import SHARE, choice, number, preset, stacked, switch, text, texts
+from calipers.cli.process import EXIT_INTERRUPTED
+from calipers.cli.tables import read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_fitted_options = stacked(
+    texts(
+        "--estimator",
+        "[NAME=]PATH",
+        "A class of scikit-learn or of your own, as in sklearn.linear_model.Ridge(alpha=0.5): "
+        "numbers, texts, true, false and none in brackets. Repeatable: they are compared on the "
+        "same folds.",
+    ),
+    text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
+    preset("--folds", 10, "How many folds.", type=click.IntRange(2)),
+    preset("--repeats", 1, "How often rows are divided anew.", type=click.IntRange(1)),
+    text("--group", "COL", "Column of what rows come from: a group stays on one side."),
+    text("--time", "COL", "Column of when rows are from: what came before predicts what follows."),
+    switch("--stratify", "Spread the truth of a regression evenly, as classes are unasked."),
+    preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+)
+
+_said_options = stacked(
+    text("--fold", "COL", "Of predictions made elsewhere: column of the fold of each row."),
+    text("--repetition", "COL", "Column of the repetition, where rows stand there for each."),
+    number("--train", "ROWS", "On how many rows models were trained; else on the other folds."),
+    texts("--predicted", "[NAME=]COL", "Column of predicted labels or numbers; repeatable."),
+    texts("--score", "[NAME=]COL", "Column of scores; repeatable."),
+    texts("--probability", "[NAME=]COL", "Column of probabilities of the positive class."),
+)
+
+
+@click.command("cv", cls=Command)
+@click.argument("table", type=InFile())
+@text("--truth", "COL", "Column of what is to be predicted.", required=True)
+@_fitted_options
+@_said_options
+@text("--weight", "COL", "Column of weights.")
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "regression"]),
+    help="What it is, where neither estimators nor columns tell.",
+)
+@text("--positive", "CLASS", "The positive class, unless the labels tell.")
+@texts("-m --measure measures", "NAME", "A measure; repeatable.", shell_complete=measure_names)
+@text("--baseline", "NAME", "Compare with this estimator, not every pair.")
+@choice("--interval", ["corrected", "nested", "none"], "How intervals are made.")
+@preset("--level", 0.95, "Level of the intervals.", type=SHARE)
+@preset("--seed", 0, "Seed of folds and fits.", type=click.IntRange(0, 2**31 - 1))
+@output_options
+def command(table: str, truth: str, **options: Any) -> None:
+    """Cross-validate an estimator on TABLE (CSV, Parquet, Feather or JSON Lines; - is the standard
+    input), or evaluate the predictions of folds that stand in it.
+
+    Every measure is averaged over folds, with an interval that knows that these share training
+    rows, and pooled over all rows. Estimators take scikit-learn: pip install 'calipers[learn]'.
+
+    \b
+    Examples:
+      calipers learn cv patients.csv --truth progression -m MSE --repeats 5 \\
+        --estimator 'ridge=sklearn.linear_model.Ridge(alpha=0.01)' \\
+        --estimator ols=sklearn.linear_model.LinearRegression
+      calipers learn cv scans.csv --truth malignant --probability p_net --fold fold
+    """
+    output = Output.take(options)
+    from calipers.data.tables import column, located
+    from calipers.learning.cross_validation import cross_validate
+
+    rows = read(table).rows
+    given = options.pop("estimator")
+    features, stratify = options.pop("features"), options.pop("stratify")
+    said = {kind: options.pop(kind) for kind in ("predicted", "score", "probability")}
+    with located(table):
+        own = {
+            name: options.pop(name) for name in ("fold", "repetition", "group", "time", "weight")
+        }
+        columns = {name: of and column(rows, of, table) for name, of in own.items()}
+        target = column(rows, truth, table)
+        for kind, texts_ in said.items():
+            columns[kind] = _named_columns(texts_, rows, table) or None
+        if given:
+            taken = {truth, *filter(None, own.values())}
+            options |= {
+                "estimator": dict(map(_estimator, given)),
+                "X": _features(rows, features, taken, table),
+                "y": target,
+                "stratify": stratify or None,
+            }
+        else:
+            _only_fitted(features, stratify)
+            options["truth"] = target
+        with warnings.catch_warnings():
+            # A note says so too.
+            warnings.filterwarnings("ignore", "interrupted:", UserWarning)
+            evaluation = cross_validate(
+                **columns,
+                **{**options, "measures": options["measures"] or None},
+                curves=output.page.wanted,
+                inputs=[read(table).origin],
+            )
+    output.finish(evaluation)
+    if any(note.startswith("Interrupted:") for note in evaluation.notes):
+        raise SystemExit(EXIT_INTERRUPTED)
+
+
+def _only_fitted(features: str | None, stratify: bool) -> None:
+    if features is not None or stratify:
+        raise click.UsageError("--features and --stratify go with --estimator")
+
+
+def _named_columns(given: tuple[str, ...], rows: pa.Table, table: str) -> dict[str, Any]:
+    """The columns of systems, by the names of these."""
+    from calipers.data.tables import column
+
+    pairs = ((one, "", one) if one in rows.column_names else one.partition("=") for one in given)
+    return {name: column(rows, of or name, table) for name, _, of in pairs}
+
+
+def _features(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
+    """The columns of numbers, as a table of numbers."""
+    import numpy as np
+    import pyarrow.types as kinds
+
+    from calipers.data.arrays import as_numbers
+    from calipers.data.tables import column
+
+    def is_number(name: str) -> bool:
+        kind = rows.schema.field(name).type
+        return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
+
+    own = [name for name in rows.column_names if name not in taken]
+    names = own if named is None else [name.strip() for name in named.split(",")]
+    columns = {name: column(rows, name, table) for name in names}
+    odd = [name for name in columns if not is_number(name)]
+    if odd:
+        raise click.UsageError(
+            f"column {odd[0]!r} holds no numbers; name columns that do by --features"
+        )
+    if not columns:
+        raise click.UsageError("no column is left for features")
+    return np.column_stack([as_numbers(of, name) for name, of in columns.items()])
+
+
+def _estimator(given: str) -> tuple[str, Any]:
+    """The name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
+    head, bracket, inside = given.partition("(")
+    name, equals, path = head.rpartition("=")
+    module, _, called = path.rpartition(".")
+    if not module or (bracket and not inside.rstrip().endswith(")")):
+        raise click.UsageError(
+            f"--estimator {given!r}: expected the path of a class, as in "
+            "sklearn.linear_model.Ridge(alpha=0.5)"
+        )
+    if module.split(".")[0] == "sklearn":
+        from calipers.learning.fitting import check_there
+
+        check_there()
+    try:
+        kind = getattr(import_module(module), called)
+        made = kind(**_parameters(inside.rstrip()[:-1], given))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise click.UsageError(f"--estimator {given!r}: {error}") from None
+    return (name if equals else called), made
+
+
+def _parameters(inside: str, given: str) -> dict[str, Any]:
+    """Values by name of ``alpha=0.5, solver=svd``: JSON where they are that, else text."""
+    made: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, inside.split(","))):
+        name, equals, value = map(str.strip, part.partition("="))
+        if not equals:
+            raise click.UsageError(f"--estimator {given!r}: {part!r} is no name=value")
+        words = {"none": None, "true": True, "false": False}
+        try:
+            made[name] = words[value.lower()] if value.lower() in words else json.loads(value)
+        except json.JSONDecodeError:
+            made[name] = value.strip("'\"")
+    return made

@@ -1,0 +1,383 @@
+"""Cross-validation: how well models do on rows that they were not trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from calipers.curves.planned import BareCurves, PlannedCurves
+from calipers.data.arrays import as_array, same_length
+from calipers.data.classes import coded
+from calipers.data.columns import gather
+from calipers.data.counts import Repeats
+from calipers.data.errors import InputError, shown
+from calipers.evaluate.arguments import verb
+from calipers.evaluate.classification import classification
+from calipers.evaluate.compare import check_option
+from calipers.evaluate.estimators import rows_of
+from calipers.evaluate.regression import regression
+from calipers.evaluate.shared import MeasureNames, inference_of, make_settings
+from calipers.inference.settings import Settings
+from calipers.learning import answers, nested
+from calipers.learning.averaged import Averages, found, widened
+from calipers.learning.designs import Design, Known, designed, of_columns
+from calipers.learning.fitting import Material, Places
+from calipers.learning.validated import Said, validated
+from calipers.results import Comparison, Evaluation
+
+#: What may be asked for as interval.
+INTERVALS: Mapping[str, str] = {
+    "corrected": "the corrected resampled t over folds",
+    "nested": "nested cross-validation, of means of losses",
+    "none": "no interval",
+}
+TASKS: Mapping[str, Callable[..., Evaluation]] = {
+    "classification": classification,
+    "regression": regression,
+}
+
+
+@verb
+def cross_validate(
+    estimator: Any = None,
+    X: Any = None,
+    y: Any = None,
+    *,
+    folds: Any = 10,
+    repeats: int = 1,
+    stratify: bool | None = None,
+    group: Any = None,
+    time: Any = None,
+    weight: Any = None,
+    truth: Any = None,
+    predicted: Any = None,
+    score: Any = None,
+    probability: Any = None,
+    fold: Any = None,
+    repetition: Any = None,
+    train: float | None = None,
+    data: Any = None,
+    task: str | None = None,
+    measures: MeasureNames | None = None,
+    positive: Any = None,
+    threshold: float | None = None,
+    undefined: str = "nan",
+    baseline: str | None = None,
+    curves: bool = True,
+    interval: str = "corrected",
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+    n_jobs: int | None = 1,
+    inputs: Sequence[Any] = (),
+) -> Evaluation:
+    """How well models do on rows that they were not trained on, by cross-validation.
+
+    The rows are divided into folds; each fold is predicted by a model trained on the others. Every
+    measure comes as two numbers: ``value``, *averaged* over the folds, and ``pooled``, of the
+    predictions of all rows together. Its interval takes account of what folds share: models of
+    different folds are trained on the same rows, so that neither folds nor rows are independent.
+
+    Parameters
+    ----------
+    estimator, X, y
+        An estimator of scikit-learn, or a dict of them by name, which are compared on the same
+        folds; its features and what it is to predict. Clones are fitted; what is given stays as it
+        is. ``random_state`` is drawn from ``seed`` where an estimator leaves it open.
+    folds
+        How many folds (as many as rows is leave-one-out); or a splitter of scikit-learn; or pairs
+        of the places of rows trained and tested on.
+    repeats
+        How often the rows are divided anew, where ``folds`` is a number.
+    stratify
+        Whether folds have classes in equal shares; of a regression, tenths of the truth. Of classes
+        they do unless told otherwise.
+    group
+        What the rows come from (users, patients): rows of a group stay on one side.
+    time
+        When each row is from, or True where rows stand in the order of time: each fold is then
+        predicted by a model trained on what came before. With groups, of other groups.
+    weight
+        Weights of rows: in every measure, and in the fit of an estimator that takes them.
+    truth, predicted, score, probability, fold, repetition, train
+        In place of estimators, predictions made elsewhere, as :func:`calipers.classification` and
+        :func:`calipers.regression` take them, with the fold of each row; with its repetition, where
+        rows stand there once for each. A model is taken to be trained on the other folds, or on
+        ``train`` rows. Takes no scikit-learn.
+    data
+        A table, of which all columns may be given by their names.
+    task
+        ``"classification"`` or ``"regression"``, where neither estimators nor columns tell.
+    measures, positive, threshold, undefined, baseline, curves
+        See :func:`calipers.classification`. A threshold is a number: a rule would choose it on the
+        rows tested.
+    interval
+        ``"corrected"``, Nadeau and Bengio's t over folds: with mean ē and standard deviation s of J
+        folds, ē ± t·s·√(1/J + n_test/n_train) on J − 1 degrees of freedom. ``"nested"``, the nested
+        cross-validation of Bates, Hastie and Tibshirani, for means of a loss per row: it fits each
+        pair of folds as well, and takes ten repeats or more to be steady. Or ``"none"``.
+    level, resamples, seed
+        Level of the intervals; replicates of those behind findings; the seed of folds and fits.
+    n_jobs
+        How many fits at a time, -1 for all processors. The numbers are the same for all.
+    inputs
+        Where columns came from, for the provenance.
+
+    Returns
+    -------
+    Evaluation
+        With the curves, tables and findings of all out-of-fold predictions. Findings rest on
+        intervals of rows, lengthened as the corrected t is; curves have no bands. Where Ctrl-C
+        interrupts the fits, of the folds that were finished, as a note and a warning say.
+
+    Raises
+    ------
+    InputError
+        For anything wrong with the input, saying where and what was expected; for fits that fail;
+        and for ``interval="nested"`` where no measure is a mean of losses.
+
+    Notes
+    -----
+    Coverage of the intervals: ``docs/coverage.md``. Sources: Nadeau and Bengio 2003, Machine
+    Learning 52; Bates, Hastie and Tibshirani 2024, Journal of the American Statistical
+    Association 119.
+
+    Examples
+    --------
+    >>> import calipers as cal
+    >>> truth = [0, 1, 1, 0, 1, 0, 0, 1]
+    >>> said, fold = [0.1, 0.9, 0.4, 0.3, 0.8, 0.2, 0.6, 0.7], [1, 1, 1, 1, 2, 2, 2, 2]
+    >>> ev = cal.cross_validate(truth=truth, probability=said, fold=fold, measures=["Brier"])
+    >>> round(ev["Brier"].value, 3), ev["Brier"].n, ev["Brier"].method
+    (0.125, 2, 'corrected resampled t')
+    """
+    check_option("interval", interval, INTERVALS)
+    settings = make_settings("auto", level, resamples, seed)
+    columns = {
+        "truth": y if y is not None else truth, "predicted": predicted, "score": score,
+        "probability": probability, "weight": weight, "group": group, "fold": fold,
+        "repetition": repetition,
+    }  # fmt: skip
+    if y is not None and truth is not None:
+        raise InputError("y= and truth= are the same; give one")
+    rows = gather(columns, data=data)
+    asked = _Asked(
+        dict(rows.columns), task, interval, settings, baseline, curves, n_jobs,
+        {"measures": measures, "inputs": inputs},
+        {"positive": positive, "threshold": threshold, "undefined": undefined},
+    )  # fmt: skip
+    if estimator is None:
+        if fold is None:
+            raise InputError("give (estimator, X, y), or predictions with fold=, the fold of each")
+        return asked.of_predictions(train)
+    for name in ("predicted", "score", "probability", "fold", "repetition"):
+        if columns[name] is not None:
+            raise InputError(f"{name}= goes with predictions made elsewhere, not with an estimator")
+    if X is None or columns["truth"] is None:
+        raise InputError("cross-validation of an estimator takes its features and a truth: X and y")
+    return asked.of_estimators(estimator, X, folds, repeats, stratify, time)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What was asked for: columns by name, and options of the evaluation, of classes too."""
+
+    columns: Mapping[str, Any]
+    task: str | None
+    interval: str
+    settings: Settings
+    baseline: str | None
+    curves: bool
+    n_jobs: int | None
+    options: Mapping[str, Any]
+    of_classes: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.task is not None:
+            check_option("task", self.task, TASKS)
+
+    # --- Where the predictions come from ----------------------------------------------------------
+
+    def of_predictions(self, train: float | None) -> Evaluation:
+        """From predictions made elsewhere."""
+        if self.interval == "nested":
+            raise InputError("nested cross-validation fits models itself: give (estimator, X, y)")
+        c = self.columns
+        if c["truth"] is None:
+            raise InputError("truth= is missing")
+        said = {name: c[name] for name in ("predicted", "score", "probability")}
+        classes = self._classes(said)
+        number = rows_of(c["truth"]) or len(as_array(c["fold"], "fold"))
+        weight, group = self._beside(number)
+        design = of_columns(c["fold"], c["repetition"], number, train)
+        made = {"truth": c["truth"], **(said if classes else {"predicted": said["predicted"]})}
+        first = np.concatenate([part.test for part in design.first])
+
+        def evaluate(part: Places | None, **how: Any) -> Evaluation:
+            beside = {"weight": weight, "cluster": group, **made}
+            if part is not None:
+                beside = {name: _taken(values, part) for name, values in beside.items()}
+            return self._evaluated(classes, **beside, **how)
+
+        where = [part.test for part in design.parts]
+        return self._together(design, where, np.sort(first), evaluate, ())
+
+    def of_estimators(
+        self, estimator: Any, X: Any, folds: Any, repeats: int, stratify: bool | None, time: Any
+    ) -> Evaluation:
+        """From estimators, fitted here."""
+        c, models, seed = self.columns, answers.named(estimator), self.settings.seed
+        classes = self.task == "classification" if self.task else answers.are_classifiers(models)
+        several = len(getattr(c["truth"], "shape", ())) == 2
+        target = np.asarray(c["truth"]) if several else as_array(c["truth"], "y")
+        if classes and not several:
+            coded(target, "y")  # which says what is odd about it
+        number = None if isinstance(X, Mapping) else rows_of(X)
+        if number != len(target):
+            has = f"{shown(X)}" if number is None else f"{number:,} rows"
+            raise InputError(
+                f"X: {has}, expected a table of {len(target):,} rows, as many as y has"
+            )
+        weight, group = self._beside(len(target))
+        material = Material(X, target, weight)
+        known = Known(len(target), target, classes, group, time)
+        design = designed(folds, repeats, known, X, stratify=stratify, seed=seed)
+        pairs = nested.pairs_of(design, known, weight) if self.interval == "nested" else ()
+        ask = answers.of_classifier if classes else answers.of_regressor
+        made = validated(models, material, design, pairs, ask, seed, self.n_jobs)
+
+        def evaluate(
+            part: Places | None, said: Said = made.said, rows: Places = made.rows, **how: Any
+        ) -> Evaluation:
+            places = np.arange(len(rows)) if part is None else part
+            of = rows[places]
+            return self._evaluated(
+                classes, truth={name: one.taken(places) for name, one in said.items()},
+                predicted=np.arange(len(of)), y=target[of],
+                weight=None if weight is None else weight[of],
+                cluster=None if group is None else group[of], **how,
+            )  # fmt: skip
+
+        first = np.arange(sum(len(part.test) for part in made.design.first))
+        inner = None
+        if made.within is not None:
+            rows = np.concatenate([np.concatenate(pair.asked) for pair in pairs])
+            inner = partial(evaluate, None, made.within, rows), pairs
+        return self._together(made.design, made.where, first, evaluate, made.notes, inner)
+
+    def _beside(self, rows: int) -> tuple[Any, Any]:
+        """The weight and the group of each row, checked."""
+        weight, group = Repeats(rows).weights(self.columns["weight"]), self.columns["group"]
+        if weight is not None and not weight.all():
+            raise InputError(
+                f"weight: {int((weight == 0).sum())} rows have weight 0; leave them out, as folds "
+                "are of rows"
+            )
+        if group is not None:
+            group = coded(group, "group").codes
+            same_length(group, rows, "group")
+        return weight, group
+
+    def _classes(self, said: Mapping[str, Any]) -> bool:
+        """Whether predictions made elsewhere are of classes."""
+        if self.task is not None:
+            return self.task == "classification"
+        if said["score"] is not None or said["probability"] is not None:
+            return True
+        if np.ndim(self.columns["truth"]) == 1:
+            kind = as_array(self.columns["truth"], "truth").dtype.kind
+            if kind not in "iuf":
+                return True
+        raise InputError(
+            "task= is missing: whether predicted numbers are classes ('classification') or "
+            "quantities ('regression')"
+        )
+
+    # --- What is made of them ---------------------------------------------------------------------
+
+    def _evaluated(self, classes: bool, **how: Any) -> Evaluation:
+        """The evaluation of rows, of all or of some."""
+        own = {**self.options, **(self.of_classes if classes else {}), **how}
+        return (classification if classes else regression)(**own)
+
+    def _together(
+        self,
+        design: Design,
+        where: Sequence[Places],
+        first: Places,
+        evaluate: Callable[..., Evaluation],
+        notes: Sequence[str],
+        inner: tuple[Callable[..., Evaluation], Sequence[nested.Pair]] | None = None,
+    ) -> Evaluation:
+        """The evaluation: averages over folds beside values of all rows, of which ``first`` are
+        those of the first repetition; ``inner`` evaluates the rows of the pairs of folds that
+        nested cross-validation fits models without."""
+        s, wanted = self.settings, self.interval != "none"
+        how = {"level": s.level, "resamples": s.resamples, "seed": s.seed}
+        pooled = evaluate(None, interval="none", curves=self.curves, **how)
+        other = None
+        if inner is not None:
+            within = inner[0](interval="none", curves=False, **how)
+            other = nested.NestedIntervals(pooled, within, design, where, inner[1], s.level)
+            notes = [*notes, *other.notes]
+        averages = Averages.of(pooled, design, where)
+        folds = averages.folds(s)
+        comparison: Comparison | None = None
+        if len(pooled.systems) > 1 and folds.better and len(where) > 1 and wanted:
+            comparison = folds.compared(baseline=self.baseline)
+        of_rows = pooled.findings
+        if wanted:
+            again = {**how, "level": widened(s.level, design)}
+            of_rows = evaluate(first, interval="auto", curves=False, **again).findings
+        told = dict(pooled.provenance)
+        conventions = {
+            **told["conventions"],
+            "cross-validation": design.called,
+            "folds": len(design.parts),
+            "repetitions": design.repetitions,
+            "trained on": design.sizes[0] / len(design.parts),
+            "tested on": design.sizes[1] / len(design.parts),
+        }
+        return replace(
+            pooled,
+            level=s.level,
+            estimates=tuple(averages.estimates(s.level, other, wanted=wanted)),
+            comparison=comparison,
+            curves=BareCurves(pooled.curves) if isinstance(pooled.curves, PlannedCurves) else (),
+            per_unit=averages.per_fold,
+            findings=found(of_rows, comparison, s.level),
+            notes=(*_read_me(design, len(np.concatenate(where))), *notes, *design.notes,
+                   *pooled.notes, *(folds.notes if comparison is not None else ())),
+            provenance={
+                **told, **inference_of(s), "interval": self.interval, "conventions": conventions,
+            },
+            sources=folds,
+        )  # fmt: skip
+
+
+def _read_me(design: Design, predictions: int) -> list[str]:
+    """What the numbers are."""
+    called = f"{design.called[:1].upper()}{design.called[1:]}"
+    what = (
+        f"{called}: values are averaged over {len(design.parts)} folds; pooled values, tables and "
+        f"curves are of {predictions:,} out-of-fold predictions together."
+    )
+    why = (
+        "Pooled values and curves have no intervals or bands: models of different folds share "
+        "training rows, so that those of independent rows would be too short. Findings rest on "
+        "such, lengthened as the corrected t over folds is."
+    )
+    return [what, why]
+
+
+def _taken(values: Any, part: Places) -> Any:
+    """Some rows of a column, or of several."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        return {name: _taken(column, part) for name, column in values.items()}
+    return np.asarray(values)[part]

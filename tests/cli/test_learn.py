@@ -1,0 +1,81 @@
+"""``calipers learn``: the numbers of the library, from a table."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
+
+import calipers as cal
+from calipers.cli.group import cli
+
+X, Y = load_diabetes(return_X_y=True)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "rows.csv"
+    head = ",".join([*(f"x{i}" for i in range(10)), "y", "fold", "word"])
+    rows = (
+        ",".join([*map(repr, x.tolist()), repr(float(y)), str(k % 5), "a"])
+        for k, (x, y) in enumerate(zip(X, Y, strict=True))
+    )
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return str(path)
+
+
+def run(*arguments, code=0):
+    made = CliRunner().invoke(cli, ["learn", "cv", *arguments])
+    assert made.exit_code == code, made.output
+    return made.output
+
+
+FEATURES = ("--features", ",".join(f"x{i}" for i in range(10)))
+OLS = ("--estimator", "sklearn.linear_model.LinearRegression")
+
+
+def test_an_estimator_by_its_path(table, tmp_path):
+    out = tmp_path / "out.json"
+    run(table, "--truth", "y", *FEATURES, *OLS, "-m", "MSE", "-o", str(out),
+        "--estimator", "ridge=sklearn.linear_model.Ridge(alpha=0.5, solver='svd')")  # fmt: skip
+    found = cal.from_json(out)
+    assert found.systems == ("LinearRegression", "ridge")
+    assert found["LinearRegression", "MSE"].value == pytest.approx(2985.236633, rel=1e-9)
+    assert found.provenance["conventions"]["cross-validation"] == "10-fold cross-validation"
+
+
+def test_predictions_with_their_folds(table, tmp_path):
+    said = LinearRegression().fit(X, Y).predict(X)
+    path = tmp_path / "said.csv"
+    lines = (
+        f"{y!r},{p!r},{k % 5}"
+        for k, (y, p) in enumerate(zip(Y.tolist(), said.tolist(), strict=True))
+    )
+    path.write_text("y,p,fold\n" + "\n".join(lines) + "\n")
+    shown = run(str(path), "--truth", "y", "--predicted", "ols=p", "--fold", "fold",
+                "--task", "regression", "-m", "MSE", "--format", "json")  # fmt: skip
+    [estimate] = json.loads(shown)["systems"][0]["estimates"]
+    losses = (said - Y) ** 2
+    folds = np.arange(len(Y)) % 5
+    expected = np.mean([losses[folds == k].mean() for k in range(5)])
+    assert estimate["value"] == pytest.approx(expected, rel=1e-12)
+    assert estimate["unit"] == "folds"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ((*OLS,), "column 'word' holds no numbers"),
+        (("--estimator", "sklearn.linear_model.Rdge", *FEATURES), "has no attribute 'Rdge'"),
+        (("--estimator", "Ridge", *FEATURES), "expected the path of a class"),
+        (("--estimator", "sklearn.linear_model.Ridge(5)", *FEATURES), "'5' is no name=value"),
+        (("--estimator", "sklearn.linear_model.Ridge(a=5)", *FEATURES), "unexpected keyword"),
+        (("--fold", "fold", "--predicted", "x0", *FEATURES), "go with --estimator"),
+    ],
+)
+def test_what_is_refused(table, more, message):
+    assert message in " ".join(run(table, "--truth", "y", *more, code=2).split())
