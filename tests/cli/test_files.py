@@ -286,6 +286,29 @@ def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
+@pytest.mark.parametrize("given", ["days", "days/*.csv", "da*", "."])
+@pytest.mark.parametrize("output", ["-o", "--save-state"])
+def test_no_output_is_one_of_many_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, output: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for day in ("1", "2"):
+        file = tmp_path / "days" / f"day={day}" / "a.csv"
+        if given == "days/*.csv":
+            file = tmp_path / "days" / f"{day}.csv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("y,p\n1,0.9\n0,0.4\n1,0.3\n0,0.6\n")
+    before = file.read_text()
+    line = ["classification", given, "--truth", "y", "--probability", "p", "-m", "accuracy"]
+    done = invoke([*line, output, str(file)])
+    assert done.exit_code == 2, done.output
+    assert "are the same file: the input would be written over" in done.stderr
+    assert file.read_text() == before
+    kept = file.parent / "kept.state"  # what is no table is not read
+    for _ in range(2):
+        assert invoke([*line, "--save-state", str(kept), "-o", "out.json"]).exit_code == 0
+
+
 def test_results_are_not_appended_to_an_input(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text(RUN)

@@ -222,12 +222,22 @@ def _places(inputs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Place]]:
     """Where the inputs are; what cannot be found is told when it is read."""
     from calipers.report.files import Place
 
-    for label, path in inputs:
-        try:
-            place = Place.opened(0, DASH) if path == DASH else Place.of(path)
-        except OSError:
-            continue
-        yield f"{label} {path}", place
+    for label, given in inputs:
+        for path in _files_of(given):
+            try:
+                place = Place.opened(0, DASH) if path == DASH else Place.of(path)
+            except OSError:
+                continue
+            yield f"{label} {path}", place
+
+
+def _files_of(path: str) -> list[str]:
+    """The files that an input is: many, where it is a directory or a pattern."""
+    if "*" not in path and not os.path.isdir(path):  # noqa: PTH112
+        return [path]
+    from calipers.data.streams import files_of
+
+    return files_of(path)
 
 
 def _is_file(place: Place) -> bool:
