@@ -85,6 +85,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Weighted rows",
         "Weights are lognormal between ¼ and 4, and larger for rows of high score.",
     ),
+    "learning": (
+        "Learning",
+        "Errors of least squares on the first 2, 5 or 12 of as many features, by 5-fold or 10-fold "
+        "cross-validation: the truth is what models that are trained on as many rows have on average. "
+        "“Twice” is the band of twice as many rows. Bias and variance of polynomials of degree 1, 3 and "
+        "6 through 30 points of a wave, tested on all places or on 200 noisy rows; and of the more "
+        "frequent class in each of eight bins, by disjoint training sets of 40 rows.",
+    ),
     "pairs": (
         "Differences of two systems",
         "Both are measured on the same units and go together as systems do (correlation 0.5 to 0.7). "
@@ -116,6 +124,11 @@ TEST_KINDS: Mapping[str, tuple[str, str]] = {
         "on all rows, or that of such models on average. “z over pooled rows” is the interval that "
         "so many independent rows would have; “lengthened”, by √(1 + K/(K − 1)) of K folds, "
         "is what findings of `cross_validate` rest on.",
+    ),
+    "capacity": (
+        "Capacities",
+        "Five values of a parameter that are all as good; marking any of them as worse than the best "
+        "errs.",
     ),
     "margins": (
         "Margins",
@@ -177,6 +190,11 @@ ADVICE = """## Which to trust when
 - **Cross-validation of one model**: the corrected t over folds. Neither the plain t over folds nor
   an interval of out-of-fold rows knows that models share training rows; both are too short. Nested
   cross-validation is longer than need be where models have few rows for their size.
+- **Training errors over folds**: the corrected t with the sizes in each other's place; corrected as
+  errors in validation are, it held the truth 28 times of 100. The band of twice as many rows knows
+  no more than its forms do.
+- **Bias and variance**: the default. Of few training sets that of a bias next to 0 is long; a heavy
+  tail of the variance, of which the method warns, makes it short.
 - **Splits of one data set**: the corrected resampled t; the plain t over splits is wrong. Of
   classifiers that are erratic on the rows they are trained on the corrected t finds somewhat too
   much on repeated hold-out, and both 5×2 tests much too much.
@@ -198,7 +216,7 @@ def page(result: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     missed = [row for row in asked if row.verdict]
     sets = [world["sets"] for world in result["worlds"] if not world["dear"]]
     dear = [world["sets"] for world in result["worlds"] if world["dear"]]
-    fewer = f"; those of several systems, whole pages, findings and slices from {_range(dear)}, which is a check and no proof"
+    fewer = f"; those of learning, several systems, whole pages, findings and slices from {_range(dear)}, which is a check and no proof"
     check = "" if min(sets) >= ENOUGH else " That is a check, and no proof."
     return "\n".join(
         [

@@ -12,6 +12,7 @@ from worlds import (
     findings,
     folds,
     labels,
+    learning,
     numbers,
     outputs,
     pages,
@@ -35,8 +36,9 @@ KINDS = (
     quantiles,
     sampled,
     costs,
+    learning,
 )
-TRIALS = (several, folds, families, pages, slices, findings)
+TRIALS = (several, folds, families, pages, slices, findings, learning)
 
 
 def all_worlds() -> list[World]:

@@ -38,16 +38,21 @@ if TYPE_CHECKING:
     from calipers.evaluate.values import from_values
     from calipers.learning.checks import check_split
     from calipers.learning.cross_validation import cross_validate
+    from calipers.learning.curves import learning_curve, validation_curve
+    from calipers.learning.decomposition import bias_variance
     from calipers.learning.parts import split
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import (
         Comparison,
+        Decomposition,
         Difference,
         Estimate,
         Evaluation,
         Finding,
+        LearningCurve,
         Plan,
+        ValidationCurve,
         from_json,
     )
 
@@ -80,22 +85,29 @@ _HOMES = {
     "learning.checks": "check_split",
     "learning.parts": "split",
     "learning.cross_validation": "cross_validate",
+    "learning.curves": "learning_curve, validation_curve",
+    "learning.decomposition": "bias_variance",
     "measures": "parse as measure",
-    "results": "Comparison, Difference, Estimate, Evaluation, Finding, Plan, from_json",
+    "results": "Comparison, Decomposition, Difference, Estimate, Evaluation, Finding, from_json, "
+    "LearningCurve, Plan, ValidationCurve",
 }
 
 __all__ = [
     "Campaign",
     "Comparison",
+    "Decomposition",
     "Difference",
     "Estimate",
     "Evaluation",
     "Finding",
     "InputError",
+    "LearningCurve",
     "Plan",
+    "ValidationCurve",
     "__version__",
     "agreement",
     "averaged_curves",
+    "bias_variance",
     "check_split",
     "classification",
     "clustering",
@@ -107,6 +119,7 @@ __all__ = [
     "from_json",
     "from_values",
     "keep",
+    "learning_curve",
     "measure",
     "measures",
     "merge_states",
@@ -125,6 +138,7 @@ __all__ = [
     "save_state",
     "split",
     "topic_curves",
+    "validation_curve",
 ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import Ridge
 
 import calipers as cal
 
@@ -128,6 +129,15 @@ MADE: dict[str, Callable[[], Any]] = {
     "plan": lambda: cal.plan("AP", sd=0.2, half_width=0.02),
     "plan of a pilot": lambda: cal.plan(
         "AP", result("topics"), difference=0.05, resamples=100, system="fine", baseline="rough"
+    ),
+    "validation curve": lambda: cal.validation_curve(
+        Ridge(), SCORES["fine"][:, None], NUMBERS, parameter="alpha", values=[1.0, 0.1], folds=3
+    ),
+    "learning curve": lambda: cal.learning_curve(
+        Ridge(), SCORES["fine"][:, None], NUMBERS, sizes=[10, 15, 20, 30, 40], folds=3, repeats=2
+    ),
+    "bias and variance": lambda: cal.bias_variance(
+        Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
     "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),

@@ -20,6 +20,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import calipers as cal
@@ -208,6 +209,38 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         cal.cross_validate,
         {"truth": TRUTH, "score": SCORE, "fold": [1, 2, 3] * 4, "resamples": 100},
     ),
+    "validation_curve": (
+        cal.validation_curve,
+        {
+            "estimator": DummyClassifier(),
+            "X": [[s] for s in SCORE],
+            "y": TRUTH,
+            "parameter": "strategy",
+            "values": ["prior", "uniform"],
+            "folds": 2,
+        },
+    ),
+    "learning_curve": (
+        cal.learning_curve,
+        {
+            "estimator": DummyClassifier(),
+            "X": [[s] for s in SCORE],
+            "y": TRUTH,
+            "sizes": [3, 6],
+            "folds": 2,
+            "repeats": 1,
+        },
+    ),
+    "bias_variance": (
+        cal.bias_variance,
+        {
+            "estimator": DummyClassifier(),
+            "X": [[s] for s in SCORE],
+            "y": TRUTH,
+            "training_sets": 3,
+            "resamples": 100,
+        },
+    ),
     "curve": (cal.curve, {"evaluation": two_classes, "kind": "ROC", "system": "p"}),
     "curve of density": (
         cal.curve,
@@ -377,7 +410,9 @@ def in_our_words(error: BaseException) -> bool:
 
 def parameters(function: Callable[..., Any], given: dict[str, Any]) -> list[str]:
     names = inspect.signature(function).parameters
-    return [name for name in names if name not in ("inputs", "defaults")] or list(given)
+    # How many processes work is for joblib, which takes its time to begin: tests/learning.
+    without = ("inputs", "defaults", "n_jobs")
+    return [name for name in names if name not in without] or list(given)
 
 
 @pytest.mark.parametrize("called", CALLS)

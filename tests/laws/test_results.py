@@ -53,6 +53,15 @@ from calipers.results import (
     json_schema,
 )
 from calipers.results.fields import result_name
+from calipers.results.learning import (
+    CapacityRow,
+    DecomposedRow,
+    Decomposition,
+    LearningCurve,
+    MoreData,
+    SizeRow,
+    ValidationCurve,
+)
 from calipers.results.schema import KINDS
 from calipers.results.tidy import Tidy
 from calipers.results.units import UnitRow
@@ -178,6 +187,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
     assert set(KINDS.values()) == {
         Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
+        CapacityRow, DecomposedRow, Decomposition, LearningCurve, MoreData, SizeRow, ValidationCurve,
         Front, FrontRow, LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
 
@@ -547,6 +557,9 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             Plan: lambda t: replace(t, table=()),
             Cutoffs: lambda t: replace(t, tables=()),
             PerUnit: lambda t: replace(t, values={}, undefined={}, possible={}),
+            ValidationCurve: lambda t: replace(t, rows_by_value=()),
+            LearningCurve: lambda t: replace(t, rows_by_size=()),
+            Decomposition: lambda t: replace(t, rows_by_value=()),
         }[kind](table)
         for one in (table, empty):
             for name, dtype in one.to_frame().dtypes.items():

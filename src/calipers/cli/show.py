@@ -26,6 +26,7 @@ from calipers.cli.output import (
 
 if TYPE_CHECKING:
     from calipers.results import Comparison, Definition, Evaluation, Plan
+    from calipers.results.learning import Learned
 
 _PAGES = (".html", ".htm")
 
@@ -58,6 +59,8 @@ def command(file: str, **options: Any) -> None:
                 )
             show_page(file)
             return
+    from calipers.results.learning import Learned
+
     kind, path = format_and_file(options, FORMATS, "this result")
     page, layout = Page.take(options), layout_of(options, kind)
     found = read_result(file)
@@ -67,14 +70,21 @@ def command(file: str, **options: Any) -> None:
         if page.wanted or layout is not None:
             raise click.UsageError("a plan has no page and one layout only")
         write_plans(found, kind, path)
+    elif isinstance(found, Learned):
+        from calipers.cli.learn.curves import write_learned
+
+        if page.charts is not None or layout is not None or (page.shown and page.path is None):
+            raise click.UsageError("a result of learning has one layout, and a page by --report")
+        write_learned(found, kind, path, page.path, shown=page.shown)
     else:
         write(found, kind, path, page, layout)
 
 
-def read_result(file: str) -> Evaluation | Comparison | tuple[Plan, ...]:
+def read_result(file: str) -> Evaluation | Comparison | Learned | tuple[Plan, ...]:
     """What a file holds that was written as JSON, or a page that holds one."""
     from calipers.data.errors import FileError, InputError
     from calipers.results import Comparison, Evaluation, Plan, from_json
+    from calipers.results.learning import Learned
 
     try:
         packed = _embedded(file) if file.lower().endswith(_PAGES) else None
@@ -89,7 +99,7 @@ def read_result(file: str) -> Evaluation | Comparison | tuple[Plan, ...]:
         return plans
     if isinstance(found, Evaluation):
         return found if found.definitions else replace(found, definitions=_known(found))
-    if isinstance(found, Comparison):
+    if isinstance(found, Comparison | Learned):
         return found
     what = getattr(type(found), "__name__", "something else")
     raise FileError(f"{file}: holds {what}, expected an evaluation, a comparison or a plan")

@@ -48,6 +48,10 @@ ELSEWHERE: Mapping[str, str] = {
     "repeats": "n_repeats repetitions",
     "fold": "fold_id cv_fold",
     "n_jobs": "jobs workers processes",
+    "parameter": "param_name",
+    "values": "param_range",
+    "sizes": "train_sizes",
+    "training_sets": "num_rounds n_rounds rounds",
 }
 
 #: What to write instead, where another name alone does not say it.

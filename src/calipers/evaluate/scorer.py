@@ -49,18 +49,20 @@ class Scorer:
         self, estimator: Any, features: Any, truth: Any, sample_weight: Any = None
     ) -> float:
         """The value of what the model says of the features."""
-        classes = class_names(estimator)
-        options: dict[str, Any] = {}
-        if len(classes) > 2 and self.positive is None:
-            options["labels"] = classes
-        said = self._said(estimator, features, classes, several=np.ndim(truth) > 1)
-        value = value_of(
-            self.measure, truth, said, weight=sample_weight, positive=self.positive, **options
-        )
-        return self.sign * value
+        said, options = self.said(estimator, features, several=np.ndim(truth) > 1)
+        return self.sign * self.value(truth, said, options, sample_weight)
 
-    def _said(self, estimator: Any, features: Any, classes: Any, *, several: bool) -> Any:
-        """What the measure reads."""
+    def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
+        """The value of the measure, its sign as it is, of what :meth:`said` gave."""
+        return value_of(self.measure, truth, said, weight=weight, positive=self.positive, **options)
+
+    def said(
+        self, estimator: Any, features: Any, *, several: bool = False
+    ) -> tuple[Any, dict[str, Any]]:
+        """What the measure reads, and what has to be known of the model to read it; ``several``
+        where rows have several labels or numbers."""
+        classes = class_names(estimator)
+        known = {"labels": classes} if len(classes) > 2 and self.positive is None else {}
         names = METHODS[self.measure.definition.reads or ""]
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
         # probabilities are on one scale.
@@ -68,8 +70,8 @@ class Scorer:
         ask = _method(estimator, names, str(self.measure))
         made = ask(features)
         if ask.__name__ == "predict" or several or isinstance(made, list):
-            return made
-        return of_positive(made, classes, self.positive)
+            return made, known
+        return of_positive(made, classes, self.positive), known
 
     def set_score_request(self, *, sample_weight: bool | str | None) -> Scorer:
         """A scorer that metadata routing of scikit-learn hands weights: ``True``, or the name

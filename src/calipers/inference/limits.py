@@ -166,3 +166,7 @@ def mostly_ties(reading: Reading) -> bool:
         return False
     values = reading.units.values
     return len(values) - differing(values) > MANY_TIES * len(values)
+
+
+#: From fewer training sets, how much they vary says too little of bias and variance.
+FEWEST_SETS = 3

@@ -6,7 +6,7 @@ import base64
 import gzip
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from calipers.report.figures.figure import Figure
 from calipers.results import Comparison, Evaluation
@@ -31,6 +31,16 @@ _PARTS = (
 #: A result that takes more characters than these, packed, is not in its page.
 MOST_PACKED = 1_000_000
 _LONGEST = 60
+
+
+class Reported(Protocol):
+    """A result that has a page."""
+
+    def to_json(self, *, details: bool = False) -> str:
+        """As JSON."""
+
+    def to_csv(self) -> str:
+        """As CSV."""
 
 
 def contents(parts: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -61,13 +71,11 @@ def places_of(drawn: Sequence[Figure]) -> dict[str, str]:
     return dict(zip((figure.name for figure in drawn), places(titles, "chart"), strict=True))
 
 
-def files(result: Evaluation | Comparison) -> list[dict[str, str]]:
+def files(result: Reported) -> list[dict[str, str]]:
     """The result in full precision, as a table and for a paper: packed texts by their names."""
-    made = {
-        "result.json": result.to_json(),
-        "result.csv": result.to_csv(),
-        "result.tex": result.to_latex(),
-    }
+    made = {"result.json": result.to_json(), "result.csv": result.to_csv()}
+    if isinstance(result, Evaluation | Comparison):
+        made["result.tex"] = result.to_latex()
     packed = {
         name: base64.b64encode(gzip.compress(_bytes(text), mtime=0)).decode()
         for name, text in made.items()

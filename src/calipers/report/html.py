@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.report import numbers
 from calipers.report.asked import as_asked, in_names_asked
 from calipers.report.bundle import javascript
-from calipers.report.contents import contents, files, places, places_of
+from calipers.report.contents import Reported, contents, files, places, places_of
 from calipers.report.cutoffs import sections
 from calipers.report.explorer import explorer
 from calipers.report.figures.differences import MOST_DIFFERENCES
@@ -85,7 +85,7 @@ def page(evaluation: Evaluation, orientation: str = ORIENTATIONS[0]) -> str:
     """The whole report as one offline HTML file."""
     result, evaluation = evaluation, as_asked(evaluation)
     with beside() as begin:
-        return _page(
+        return framed(
             result,
             figures(evaluation, orientation, begin),
             evaluation.provenance,
@@ -107,7 +107,7 @@ def comparison_page(comparison: Comparison) -> str:
     of_units, missing = every_unit_figure(comparison)
     said, many = comparison_headlines(comparison, _isolated), len(comparison) > MOST_SENTENCES
     found = said if many else sentences(comparison, _isolated)
-    return _page(
+    return framed(
         result,
         numbered([*comparison_figures(comparison), *of_units]),
         comparison.provenance,
@@ -138,8 +138,8 @@ _NOTHING = {
 }
 
 
-def _page(
-    result: Evaluation | Comparison,
+def framed(
+    result: Reported,
     drawn: Sequence[Figure],
     provenance: Mapping[str, Any],
     **content: Any,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from calipers.results.fronts import Front, FrontRow
     from calipers.results.kept import Kept
     from calipers.results.labels import LabelTable, LabelTables
+    from calipers.results.learning import Decomposition, LearningCurve, ValidationCurve
     from calipers.results.occupied import FewOrMany, OccupiedConfusion
     from calipers.results.plan import Plan, PlanRow
     from calipers.results.regions import Regions
@@ -42,6 +43,7 @@ _HOMES = {
     "fronts": "Front, FrontRow",
     "kept": "Kept",
     "labels": "LabelTable, LabelTables",
+    "learning": "Decomposition, LearningCurve, ValidationCurve",
     "occupied": "FewOrMany, OccupiedConfusion",
     "plan": "Plan, PlanRow",
     "regions": "Regions",
@@ -68,6 +70,7 @@ __all__ = [
     "Curves",
     "CutoffTable",
     "Cutoffs",
+    "Decomposition",
     "Definition",
     "Difference",
     "Estimate",
@@ -80,6 +83,7 @@ __all__ = [
     "Kept",
     "LabelTable",
     "LabelTables",
+    "LearningCurve",
     "OccupiedConfusion",
     "Overall",
     "PerUnit",
@@ -90,6 +94,7 @@ __all__ = [
     "SliceDifference",
     "Slices",
     "Tidy",
+    "ValidationCurve",
     "from_json",
     "json_schema",
     "kinds_in",

@@ -35,6 +35,7 @@ NO_INTERVAL = {
     "no_analytic_interval": "there is no analytic interval for this measure",
     "one_pass": "the input can be read only once, and this interval takes a second look",
     "no_interval_of_test": "no interval belongs to this test",
+    "known": "known beforehand; nothing is estimated",
     "exact_count": "a count of what is there; nothing is estimated",
     "p_value": "a test's statistic or p-value is no estimate of anything",
     "too_few_for_quantile": "too few units lie beyond the quantile",

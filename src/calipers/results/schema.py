@@ -18,6 +18,15 @@ from calipers.results.finding import Definition, Finding
 from calipers.results.forms import Schema, form_of
 from calipers.results.fronts import Front, FrontRow
 from calipers.results.labels import LabelTable
+from calipers.results.learning import (
+    CapacityRow,
+    DecomposedRow,
+    Decomposition,
+    LearningCurve,
+    MoreData,
+    SizeRow,
+    ValidationCurve,
+)
 from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
@@ -32,6 +41,8 @@ KINDS = {
         *(Evaluation, Comparison, Plan, Regions, PerUnit, Slices, Curve, Confusion, LabelTable),
         *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
         *(Definition, Finding, PlanRow, Cutoffs, CutoffTable, Front, FrontRow),
+        *(ValidationCurve, CapacityRow, LearningCurve, SizeRow, MoreData),
+        *(Decomposition, DecomposedRow),
     )
 }
 

@@ -11,6 +11,9 @@ from calipers.cli.files import Group
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
     "cv": "Cross-validate an estimator, or predictions of folds, in a table.",
+    "capacity": "Say where a model underfits and overfits, over a parameter.",
+    "growth": "Say how errors go with the number of rows, and what more would bring.",
+    "bias": "Take the errors of a model apart: bias, variance and noise.",
 }
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +10,7 @@ import click
 from calipers.cli.common import Output, output_options
 from calipers.cli.completion import measure_names
 from calipers.cli.files import Command, InFile
+from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import SHARE, choice, number, preset, stacked, switch, text, texts
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
@@ -97,8 +96,8 @@ def command(table: str, truth: str, **options: Any) -> None:
         if given:
             taken = {truth, *filter(None, own.values())}
             options |= {
-                "estimator": dict(map(_estimator, given)),
-                "X": _features(rows, features, taken, table),
+                "estimator": dict(map(estimator_of, given)),
+                "X": features_of(rows, features, taken, table),
                 "y": target,
                 "stratify": stratify or None,
             }
@@ -130,65 +129,3 @@ def _named_columns(given: tuple[str, ...], rows: pa.Table, table: str) -> dict[s
 
     pairs = ((one, "", one) if one in rows.column_names else one.partition("=") for one in given)
     return {name: column(rows, of or name, table) for name, _, of in pairs}
-
-
-def _features(rows: pa.Table, named: str | None, taken: set[str], table: str) -> Any:
-    """The columns of numbers, as a table of numbers."""
-    import numpy as np
-    import pyarrow.types as kinds
-
-    from calipers.data.arrays import as_numbers
-    from calipers.data.tables import column
-
-    def is_number(name: str) -> bool:
-        kind = rows.schema.field(name).type
-        return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_boolean(kind))
-
-    own = [name for name in rows.column_names if name not in taken]
-    names = own if named is None else [name.strip() for name in named.split(",")]
-    columns = {name: column(rows, name, table) for name in names}
-    odd = [name for name in columns if not is_number(name)]
-    if odd:
-        raise click.UsageError(
-            f"column {odd[0]!r} holds no numbers; name columns that do by --features"
-        )
-    if not columns:
-        raise click.UsageError("no column is left for features")
-    return np.column_stack([as_numbers(of, name) for name, of in columns.items()])
-
-
-def _estimator(given: str) -> tuple[str, Any]:
-    """The name and the estimator of ``ridge=sklearn.linear_model.Ridge(alpha=1)``."""
-    head, bracket, inside = given.partition("(")
-    name, equals, path = head.rpartition("=")
-    module, _, called = path.rpartition(".")
-    if not module or (bracket and not inside.rstrip().endswith(")")):
-        raise click.UsageError(
-            f"--estimator {given!r}: expected the path of a class, as in "
-            "sklearn.linear_model.Ridge(alpha=0.5)"
-        )
-    if module.split(".")[0] == "sklearn":
-        from calipers.learning.fitting import check_there
-
-        check_there()
-    try:
-        kind = getattr(import_module(module), called)
-        made = kind(**_parameters(inside.rstrip()[:-1], given))
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise click.UsageError(f"--estimator {given!r}: {error}") from None
-    return (name if equals else called), made
-
-
-def _parameters(inside: str, given: str) -> dict[str, Any]:
-    """Values by name of ``alpha=0.5, solver=svd``: JSON where they are that, else text."""
-    made: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, inside.split(","))):
-        name, equals, value = map(str.strip, part.partition("="))
-        if not equals:
-            raise click.UsageError(f"--estimator {given!r}: {part!r} is no name=value")
-        words = {"none": None, "true": True, "false": False}
-        try:
-            made[name] = words[value.lower()] if value.lower() in words else json.loads(value)
-        except json.JSONDecodeError:
-            made[name] = value.strip("'\"")
-    return made

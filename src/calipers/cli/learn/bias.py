@@ -1,0 +1,37 @@
+"""``calipers learn bias``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.learn.curves import fitted_options, learned, values_of, written_options
+from calipers.cli.options import number, stacked, switch, text
+
+
+@click.command("bias", cls=Command)
+@click.argument("table", type=InFile())
+@fitted_options
+@stacked(
+    text("--parameter", "NAME", "A parameter, such as max_depth."),
+    text("--values", "V,…", "Its values, the simplest model first."),
+    text("--training-sets", "N", "How many: 10 disjoint ones unless given.", type=int),
+    switch("--bootstrap", "Draw training sets from the rows with replacement, and say so."),
+    number("--noise", "S²", "The variance of the truth about its expected value, if known."),
+)
+@written_options
+def command(table: str, values: str | None, **options: Any) -> None:
+    """Bias and variance of a model, from disjoint training sets into which the rows of TABLE are
+    cut; a third of the rows is tested on.
+
+    \b
+    Example:
+      calipers learn bias patients.csv --truth progression \\
+        --estimator sklearn.tree.DecisionTreeRegressor --parameter max_depth --values 1,2,4,8
+    """
+    from calipers.learning.decomposition import bias_variance
+
+    options["values"] = None if values is None else values_of(values)
+    learned(bias_variance, table, options, ())

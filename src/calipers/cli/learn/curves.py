@@ -1,0 +1,118 @@
+"""What the commands of curves of learning have in common: an estimator, its rows, and how results
+are written."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.completion import measure_names
+from calipers.cli.files import OutFile
+from calipers.cli.learn.estimators import estimator_of, features_of
+from calipers.cli.options import SHARE, preset, stacked, switch, text
+from calipers.cli.output import format_and_file, format_options, show_page, write_out
+from calipers.cli.process import EXIT_INTERRUPTED
+from calipers.cli.tables import read
+
+if TYPE_CHECKING:
+    from calipers.results.learning import Learned
+
+FORMATS = ("table", "json", "csv", "markdown")
+
+#: What is fitted.
+fitted_options = stacked(
+    text("--truth", "COL", "Column of what is to be predicted.", required=True),
+    text(
+        "--estimator",
+        "PATH",
+        "A class of scikit-learn or of your own, as in sklearn.tree.DecisionTreeRegressor(): "
+        "numbers, texts, true, false and none in brackets.",
+        required=True,
+    ),
+    text("--features", "COL,…", "Its features: columns of numbers; unless given, all other ones."),
+)
+
+#: How rows are divided, and what is measured.
+split_options = stacked(
+    preset("--repeats", 5, "How often rows are divided anew.", type=click.IntRange(1)),
+    text("--group", "COL", "Column of what rows come from: a group stays on one side."),
+    text("--weight", "COL", "Column of weights."),
+    text("--positive", "CLASS", "The positive class, unless the labels tell."),
+    text("-m --measure", "NAME", "The measure, unless the MSE or the error rate.",
+         shell_complete=measure_names),
+)  # fmt: skip
+
+written_options = stacked(
+    preset("--level", 0.95, "Level of the intervals.", type=SHARE),
+    preset("--seed", 0, "Seed of all that is drawn.", type=click.IntRange(0, 2**31 - 1)),
+    preset("--jobs n_jobs", 1, "How many fits at a time; -1 for all processors.", type=int),
+    text("--report", "FILE.html", "Write an HTML page as well.", type=OutFile(page=True)),
+    switch("--open open_", "Show the page in a browser."),
+    lambda command: format_options(command, FORMATS, report=False),
+)
+
+
+def values_of(given: str) -> list[Any]:
+    """Values between commas: numbers where they are such, true, false and none, else texts."""
+    made: list[Any] = []
+    for part in map(str.strip, given.split(",")):
+        words = {"none": None, "true": True, "false": False}
+        try:
+            made.append(words[part.lower()] if part.lower() in words else json.loads(part))
+        except json.JSONDecodeError:
+            made.append(part)
+    return made
+
+
+def learned(
+    verb: Callable[..., Learned], table: str, options: dict[str, Any], columns: tuple[str, ...]
+) -> None:
+    """Calls the verb on the rows of the table, whose ``columns`` are options, and writes what comes
+    of it."""
+    report, shown = options.pop("report"), options.pop("open_")
+    if shown and report is None:
+        raise click.UsageError("--open goes with --report FILE.html")
+    kind, path = format_and_file(options, FORMATS, "this result")
+    from calipers.data.tables import column, located
+
+    rows = read(table).rows
+    with located(table):
+        own = {name: options.pop(name) for name in columns}
+        truth, features = options.pop("truth"), options.pop("features")
+        _, estimator = estimator_of(options.pop("estimator"))
+        taken = {truth, *filter(None, own.values())}
+        with warnings.catch_warnings():
+            # A note says so too.
+            warnings.filterwarnings("ignore", ".* was interrupted", UserWarning)
+            found = verb(
+                estimator,
+                features_of(rows, features, taken, table),
+                column(rows, truth, table),
+                **{name: of and column(rows, of, table) for name, of in own.items()},
+                inputs=[read(table).origin],
+                **options,
+            )
+    write_learned(found, kind, path, report, shown=shown)
+    if any(note.startswith("Interrupted:") for note in found.notes):
+        raise SystemExit(EXIT_INTERRUPTED)
+
+
+def write_learned(
+    found: Learned, kind: str, path: str | None, report: str | None, *, shown: bool
+) -> None:
+    """The result in one format, and as a page where asked."""
+    if report is not None:
+        write_out(found.to_html(), report)
+        if shown:
+            show_page(report)
+    made = {
+        "table": found.to_text, "json": found.to_json, "csv": found.to_csv,
+        "markdown": found.to_markdown,
+    }  # fmt: skip
+    if kind not in made:
+        raise click.UsageError(f"this result cannot be written as {kind}; use {', '.join(made)}")
+    write_out(made[kind](), path)

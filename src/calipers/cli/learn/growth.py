@@ -1,0 +1,40 @@
+"""``calipers learn growth``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.learn.curves import (
+    fitted_options,
+    learned,
+    split_options,
+    values_of,
+    written_options,
+)
+from calipers.cli.options import preset, text
+
+
+@click.command("growth", cls=Command)
+@click.argument("table", type=InFile())
+@fitted_options
+@text("--sizes", "N,…", "Numbers of rows to train on, or shares; six from an eighth on.")
+@text("--more", "N", "Rows asked about, at most twice the largest number.", type=int)
+@preset("--folds", 5, "How many folds.", type=click.IntRange(2))
+@split_options
+@written_options
+def command(table: str, sizes: str | None, **options: Any) -> None:
+    """Training and validation errors over the number of rows to train on, and what more of them
+    would bring. Features and truth are columns of TABLE.
+
+    \b
+    Example:
+      calipers learn growth patients.csv --truth progression \\
+        --estimator sklearn.linear_model.LinearRegression
+    """
+    from calipers.learning.curves import learning_curve
+
+    options["sizes"] = None if sizes is None else values_of(sizes)
+    learned(learning_curve, table, options, ("group", "weight"))

@@ -1,0 +1,253 @@
+"""Curves of learning: errors over the capacity of a model or the size of its training set, and the
+parts of the error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from calipers.report import learning, numbers
+from calipers.report.figures import vega
+from calipers.report.figures.figure import Figure
+from calipers.report.figures.vega import Spec, finite
+from calipers.report.names import labels, short
+from calipers.results import Estimate
+from calipers.results.learning import (
+    OVERFITS,
+    UNDERFITS,
+    Decomposition,
+    Learned,
+    LearningCurve,
+    ValidationCurve,
+)
+
+_WIDTH, _HEIGHT = 460, 320
+#: Values that span more than this are drawn on a logarithmic scale, down to this share of the
+#: smallest that has to be seen.
+_WIDE, _BELOW = 12.0, 100.0
+_KINDS = {
+    ValidationCurve: "validation curve",
+    LearningCurve: "learning curve",
+    Decomposition: "bias and variance",
+}
+#: The colours of regions.
+_SHADES = {UNDERFITS: vega.PALETTE[4], OVERFITS: vega.PALETTE[3]}
+_SHOWN_PARTS = ("error", "bias²", "bias² + noise", "bias", "variance", "noise")
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A place of a line, with its interval."""
+
+    x: str | float
+    series: str
+    estimate: Estimate
+
+    @property
+    def ends(self) -> tuple[float, float, float]:
+        """The value and its limits, which are the value where there is no interval."""
+        e = self.estimate
+        known = math.isfinite(e.low) and math.isfinite(e.high)
+        return e.value, e.low if known else e.value, e.high if known else e.value
+
+
+def figure(of: Learned) -> Figure:
+    """The one figure of a result."""
+    points, y_title = _points(of)
+    head, rows = learning.grid(of)
+    kind = _KINDS[type(of)]
+    scale, floor = _scale(points, _matter(of))
+    return Figure(
+        title=learning.heading(of),
+        kind=kind,
+        label=" ".join(learning.sentences(of)),
+        caption=" ".join(_caption(of, points, floor)),
+        spec=_spec(of, points, y_title, scale, floor),
+        head=tuple(head),
+        rows=tuple(map(tuple, rows)),
+    )
+
+
+def _points(of: Learned) -> tuple[list[_Point], str]:
+    """What is drawn, and the title of its axis."""
+    if isinstance(of, Decomposition):
+        named = labels([row.value for row in of], 12)
+        parts = [name for name in _SHOWN_PARTS if name in of.parts]
+        made = [
+            _Point(named[row.value] if row.value else "", name, row.parts[name])
+            for name in parts
+            for row in of
+        ]
+        return made, "squared error" if of.loss == "squared" else "share of rows"
+    if isinstance(of, ValidationCurve):
+        named = labels([row.value for row in of], 12)
+        pairs = [(named[row.value], row) for row in of]
+        made = [
+            _Point(x, part, getattr(row, part))
+            for part in ("validation", "training")
+            for x, row in pairs
+        ]
+        return made, short(of.measure)
+    assert isinstance(of, LearningCurve)
+    made = [
+        _Point(float(row.n), part, getattr(row, part))
+        for part in ("validation", "training")
+        for row in of
+    ]
+    return made, short(of.measure)
+
+
+def _matter(of: Learned) -> str:
+    """The line that has to be seen whole."""
+    return "error" if isinstance(of, Decomposition) else "validation"
+
+
+def _scale(points: Sequence[_Point], matter: str) -> tuple[Spec, float]:
+    """The scale of values, and what lies below its lower end: −∞ where nothing does."""
+    ends = [e for p in points for e in p.ends if math.isfinite(e)]
+    own = [p.ends[0] for p in points if p.series == matter and math.isfinite(p.ends[0])]
+    if own and min(own) > 0 and max(own) / min(own) > _WIDE:
+        floor = min(own) / _BELOW
+        high = max(ends) * 1.3
+        return {"type": "log", "domain": [finite(floor), finite(high)], "nice": False}, floor
+    low, high = min(ends), max(ends)
+    room = 0.05 * (high - low) or 0.1
+    low = 0.0 if 0 <= low < 0.4 * high else low - room
+    return {"domain": [finite(low), finite(high + room)], "nice": False, "zero": False}, -math.inf
+
+
+def _axis(scale: Spec) -> Spec:
+    """Powers of ten on a logarithmic scale, and 3 times them where these are few."""
+    if "type" not in scale:
+        return {"tickCount": 5}
+    low, high = scale["domain"]
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1, 3) if len(decades) < 5 else (1,)
+    places = [k * 10.0**d for d in decades for k in steps]
+    return {"values": [finite(v) for v in places if low <= v <= high], "format": "~g"}
+
+
+def _caption(of: Learned, points: Sequence[_Point], floor: float) -> Iterator[str]:
+    if isinstance(of, ValidationCurve | Decomposition) and of.parameter:
+        yield f"{learning.called(of.parameter)}, from the simplest model to the most capable."
+    level = numbers.percent(of.level)
+    if any(p.estimate.has_interval for p in points):
+        yield f"Shaded along the lines: {level} intervals."
+    if isinstance(of, ValidationCurve):
+        regions = [r for r in (UNDERFITS, OVERFITS) if any(row.region == r for row in of)]
+        if regions:
+            yield f"Columns: where the model {' or '.join(regions)}."
+        yield f"Dashed: {_chosen_is(of)}."
+    if isinstance(of, LearningCurve) and of.more.reason is None:
+        yield f"Bar at the right: what {of.more.n:,} rows would bring."
+    if any(e < floor for p in points for e in p.ends):
+        yield f"What is below {floor:.2g} is drawn at the lower end."
+
+
+def _chosen_is(of: ValidationCurve) -> str:
+    if of.chosen == of.best:
+        return "the best, than which no simpler one is within one standard error"
+    return "the simplest within one standard error of the best"
+
+
+def _spec(of: Learned, points: Sequence[_Point], y_title: str, scale: Spec, floor: float) -> Spec:
+    series = list(dict.fromkeys(p.series for p in points))
+    hue = vega.category(
+        "series", scale=vega.scale(series, vega.PALETTE),
+        legend={"symbolType": "stroke", "symbolOpacity": 1, "symbolSize": 300},
+    )  # fmt: skip
+    dash = vega.category("series", scale=vega.scale(series, [list(d) for d in vega.DASHES]))
+    x, y = _x(of), vega.quantity("y", title=y_title, scale=scale, axis=_axis(scale))
+    rows = [_datum(p, floor) for p in points]
+    tips = vega.tooltip(("series", "curve"), ("at", _x_title(of)), ("text", y_title))
+    line = {"type": "line", "strokeWidth": 2.2}
+    layers = [
+        *_regions(of, x),
+        *_chosen(of, x),
+        {
+            "data": {"values": rows},
+            "layer": [
+                vega.drawn({"type": "area", "opacity": 0.16}, x=x, y={**y, "field": "low"},
+                           y2={"field": "high"}, color=hue),
+                vega.drawn(line, x=x, y=y, color=hue, strokeDash=dash),
+                vega.drawn(vega.dot(size=34), x=x, y=y, color=hue,
+                           tooltip=tips),
+            ],
+        },
+        *_more(of, x, y, hue),
+    ]  # fmt: skip
+    return vega.whole(width=_WIDTH, height=_HEIGHT, layer=layers)
+
+
+def _datum(p: _Point, floor: float) -> Spec:
+    value, low, high = (max(e, floor) if math.isfinite(e) else math.nan for e in p.ends)
+    e = p.estimate
+    text = numbers.single(*p.ends).triple(e.value, e.low, e.high)
+    return {
+        "x": p.x, "y": finite(value, 4), "low": finite(low, 4), "high": finite(high, 4),
+        "series": p.series, "at": f"{p.x:,g}" if isinstance(p.x, float) else p.x, "text": text,
+    }  # fmt: skip
+
+
+def _x_title(of: Learned) -> str:
+    if isinstance(of, LearningCurve):
+        return "rows to train on"
+    assert isinstance(of, ValidationCurve | Decomposition)
+    return learning.called(of.parameter)
+
+
+def _x(of: Learned) -> Spec:
+    if isinstance(of, LearningCurve):
+        places = [row.n for row in of] + [of.more.n] * (of.more.reason is None)
+        axis = {"values": places, "format": ",", "labelOverlap": True}
+        scale = {"type": "log", "nice": False}
+        return vega.quantity("x", title=_x_title(of), scale=scale, axis=axis)
+    scale = {"type": "band", "paddingInner": 0, "paddingOuter": 0}
+    return vega.category("x", title=_x_title(of) or None, scale=scale,
+                         axis={"labelAngle": 0})  # fmt: skip
+
+
+def _regions(of: Learned, x: Spec) -> list[Spec]:
+    """A column behind each capacity that under- or overfits."""
+    if not isinstance(of, ValidationCurve):
+        return []
+    named = labels([row.value for row in of], 12)
+    # All values come first, so that those of the regions do not change the order of the axis.
+    marked = [{"x": named[row.value], "region": row.region} for row in of]
+    there = [r for r in _SHADES if any(row.region == r for row in of)]
+    if not there:
+        return []
+    shade = vega.category(
+        "region", scale={"domain": there, "range": [_SHADES[r] for r in there]},
+        legend={"symbolType": "square", "symbolOpacity": 0.4},
+    )  # fmt: skip
+    visible = {
+        "condition": {"test": {"field": "region", "oneOf": there}, "value": 0.16},
+        "value": 0,
+    }
+    mark = {"type": "rect"}
+    return [vega.layer(marked, mark, x=x, fill=shade, opacity=visible)]
+
+
+def _chosen(of: Learned, x: Spec) -> list[Spec]:
+    if not isinstance(of, ValidationCurve):
+        return []
+    named = labels([row.value for row in of], 12)
+    all_there = [{"x": named[row.value], "chosen": row.value == of.chosen} for row in of]
+    shown = {"condition": {"test": "datum.chosen", "value": 0.7}, "value": 0}
+    return [vega.layer(all_there, vega.rule(strokeDash=[3, 4]), x=x, opacity=shown)]
+
+
+def _more(of: Learned, x: Spec, y: Spec, hue: Spec) -> list[Spec]:
+    """What more rows would bring, at their number."""
+    if not isinstance(of, LearningCurve) or of.more.reason is not None:
+        return []
+    m = of.more
+    row = {"x": float(m.n), **vega.limits(m.value, m.low, m.high), "series": "validation"}
+    ends = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": hue}
+    at = {"x": x, "y": {**y, "field": "value"}, "color": hue}
+    return [
+        vega.layer([row], {"type": "rule", "strokeWidth": 2, "strokeDash": [4, 3]}, **ends),
+        vega.layer([row], vega.dot(size=50, filled=False), **at),
+    ]

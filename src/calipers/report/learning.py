@@ -1,0 +1,264 @@
+"""What results about learning say: sentences, tables, text and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from calipers.report import markup, numbers
+from calipers.report.columns import aligned, folded
+from calipers.report.markup import escape, table
+from calipers.report.names import joined, labels, short, visible
+from calipers.report.tables import KEY, NUMBERS, WORDS, Column, filled
+from calipers.results import Estimate
+from calipers.results.learning import (
+    BOOTSTRAP,
+    DISJOINT,
+    GENERATED,
+    OVERFITS,
+    UNDERFITS,
+    WORSE,
+    Decomposition,
+    Learned,
+    LearningCurve,
+    ValidationCurve,
+)
+
+#: What a training set is drawn from, and what its variation then means.
+SOURCES = {
+    GENERATED: "each drawn anew",
+    DISJOINT: "disjoint subsets of the rows",
+    BOOTSTRAP: "bootstraps of one training set",
+}
+#: What is said of bootstraps of one training set.
+OF_ONE_SET = (
+    "Of this training set: what it has by chance counts as bias, and variance is that of training "
+    "sets with repeated rows. Both can be far from those of fresh training sets; draw such from a "
+    "function, or from disjoint subsets."
+)
+_NEGATIVE = (
+    "bias² is estimated without bias, so that it comes out below 0 at times where it is next to 0."
+)
+
+
+def called(parameter: str) -> str:
+    """A parameter without the steps of the pipeline that lead to it."""
+    return short(parameter.rpartition("__")[2])
+
+
+def heading(of: Learned) -> str:
+    """What the result is."""
+    if isinstance(of, ValidationCurve):
+        return f"Validation curve over {called(of.parameter)}"
+    if isinstance(of, LearningCurve):
+        return "Learning curve"
+    assert isinstance(of, Decomposition)
+    loss = "squared loss" if of.loss == "squared" else "0–1 loss"
+    over = f" over {called(of.parameter)}" if of.parameter else ""
+    return f"Bias and variance{over}, {loss}"
+
+
+def sentences(of: Learned) -> list[str]:
+    """What it comes to."""
+    if isinstance(of, ValidationCurve):
+        return list(_of_capacity(of))
+    if isinstance(of, LearningCurve):
+        return list(_of_sizes(of))
+    assert isinstance(of, Decomposition)
+    return list(_of_parts(of))
+
+
+def _of_capacity(of: ValidationCurve) -> Iterator[str]:
+    best, measure, name = of[of.best], short(of.measure), called(of.parameter)
+    value = numbers.single(best.validation.value, best.validation.low, best.validation.high)
+    word = "highest" if of.higher_is_better else "lowest"
+    yield (
+        f"{name} {short(of.best)} has the {word} {measure} in validation, "
+        f"{value(best.validation.value)}."
+    )
+    if of.chosen == of.best:
+        yield "No simpler model is within one standard error of it."
+    else:
+        yield f"{name} {short(of.chosen)} is the simplest within one standard error of it."
+    regions = ((UNDERFITS, "Underfits"), (OVERFITS, "Overfits"), (WORSE, "Worse than the best"))
+    for region, said in regions:
+        values = [short(row.value) for row in of if row.region == region]
+        if values:
+            yield f"{said}: {name} {joined(values)}."
+    if not any(row.region for row in of):
+        yield "No other is worse beyond chance on the same splits."
+
+
+def _of_sizes(of: LearningCurve) -> Iterator[str]:
+    rows, measure, more = list(of), short(of.measure), of.more
+    first, last = rows[0], rows[-1]
+    digits = _digits([first.validation, last.validation])
+    yield (
+        f"{measure} in validation is {digits(first.validation.value)} with {first.n:,} rows to "
+        f"train on and {digits(last.validation.value)} with {last.n:,}."
+    )
+    if more.reason is not None:
+        yield f"What {more.n:,} rows would bring cannot be told: {more.reason}."
+        return
+    at = numbers.single(more.value, more.low, more.high)
+    word = "higher" if of.higher_is_better else "lower"
+    goes = f"{'one of these' if len(more.forms) > 1 else 'this'}: {joined(more.forms)}"
+    yield (
+        f"With {more.n:,} it would be {at.triple(more.value, more.low, more.high)}, {word} by "
+        f"{at.triple(more.gain, more.gain_low, more.gain_high)}, if the curve goes on as {goes}."
+    )
+
+
+def _of_parts(of: Decomposition) -> Iterator[str]:
+    rows = list(of)
+    errors = [row.parts["error"].value for row in rows]
+    best = min(range(len(rows)), key=lambda i: errors[i])
+    name = called(of.parameter)
+    if len(rows) > 1:
+        yield f"The error is least at {name} {short(rows[best].value)}."
+    for i in [best] if len(rows) == 1 else sorted({0, best, len(rows) - 1}):
+        where = f"{name} {short(rows[i].value)}: " if of.parameter else ""
+        yield f"{where}error {_three(errors[i])} = {_sum(of, rows[i].parts)}."
+
+
+def _sum(of: Decomposition, parts: Mapping[str, Estimate]) -> str:
+    """What the error is made of."""
+    terms = [n for n in parts if n not in ("error", *["variance"] * (of.loss == "0-1"))]
+    text = _three(parts[terms[0]].value) + f" {terms[0]}"
+    for name in terms[1:]:
+        sign = "−" if name == "biased variance" else "+"
+        text += f" {sign} {_three(parts[name].value)} {name}"
+    return text
+
+
+def _three(value: float) -> str:
+    """Three significant digits."""
+    return f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def notes(of: Learned) -> list[str]:
+    """How the numbers were made, and what was odd."""
+    if isinstance(of, Decomposition):
+        drawn = f"{of.training_sets:,} training sets of {of.trained_on:,} rows"
+        made = [f"{drawn}, {SOURCES[of.source]}; tested on {of.tested_on:,} rows."]
+        if of.source == BOOTSTRAP:
+            made.append(OF_ONE_SET)
+        if any(name == "bias²" and e.value < 0 for row in of for name, e in row.parts.items()):
+            made.append(_NEGATIVE)
+        return [*made, *_methods(of, of.parts), *map(visible, of.notes)]
+    assert isinstance(of, ValidationCurve | LearningCurve)
+    made = [f"{of.splits[:1].upper()}{visible(of.splits[1:])}; values are means over its splits."]
+    return [*made, *_methods(of, ("training", "validation")), *map(visible, of.notes)]
+
+
+def _methods(of: Learned, parts: Sequence[str]) -> Iterator[str]:
+    """The methods of the intervals."""
+    by: dict[str, dict[str, None]] = {}
+    against: dict[str, dict[str, None]] = {}
+    for part in parts:
+        for e in _estimates(of, part):
+            if e.has_interval:
+                method, _, caution = e.method.partition(", but ")
+                by.setdefault(method, {})[part] = None
+                if caution:
+                    against.setdefault(caution, {})[e.system] = None
+    level = numbers.percent(of.level)
+    if by:
+        told = "; ".join(f"{joined(list(own))}: {short(way)}" for way, own in by.items())
+        yield f"{level} intervals: {told}."
+    for caution, values in against.items():
+        named = [short(value) for value in values if value]
+        where = f"At {called(of.parameter)} {joined(named)} they" if named else "They"  # type: ignore[attr-defined]
+        yield f"{where} may be too short: {short(caution)}."
+
+
+def _estimates(of: Learned, part: str) -> list[Estimate]:
+    if isinstance(of, Decomposition):
+        return [row.parts[part] for row in of if part in row.parts]
+    assert isinstance(of, ValidationCurve | LearningCurve)
+    return [getattr(row, part) for row in of]
+
+
+def columns(of: Learned) -> list[Column]:
+    """A row a value or a size: each number with its interval."""
+    if isinstance(of, Decomposition):
+        key = Column(called(of.parameter), KEY, _names(of))
+        named = [(part, part) for part in of.parts]
+    elif isinstance(of, ValidationCurve):
+        key = Column(called(of.parameter), KEY, _names(of))
+        named = [(f"{part} {short(of.measure)}", part) for part in ("training", "validation")]
+    else:
+        assert isinstance(of, LearningCurve)
+        key = Column("rows", KEY, [f"{row.n:,}" for row in of])
+        named = [(f"{part} {short(of.measure)}", part) for part in ("training", "validation")]
+    made = [key, *(Column(name, NUMBERS, _cells(_estimates(of, part))) for name, part in named)]
+    if isinstance(of, ValidationCurve):
+        made += _beside_the_best(of)
+    return filled(made)
+
+
+def _names(of: ValidationCurve | Decomposition) -> list[str]:
+    named = labels([row.value for row in of])
+    return [named[row.value] if row.value else "" for row in of]
+
+
+def _cells(estimates: Sequence[Estimate]) -> list[str]:
+    """Each with its own digits: errors of capacities differ by orders of magnitude."""
+    return [
+        numbers.single(e.value, e.low, e.high).triple(e.value, e.low, e.high)
+        if e.has_interval
+        else f"{e.value:.3g}"
+        for e in estimates
+    ]
+
+
+def _beside_the_best(of: ValidationCurve) -> list[Column]:
+    cells, words = [], []
+    for row in of:
+        d = row.difference
+        cells.append(
+            ""
+            if d is None
+            else numbers.rounding([(d.value, d.low, d.high)], keep_sign=True).triple(
+                d.value, d.low, d.high
+            )
+        )
+        said = [row.region, "best" * (row.value == of.best)]
+        said.append("one standard error" * (row.value == of.chosen != of.best))
+        words.append(", ".join(filter(None, said)))
+    return [Column("less the best", NUMBERS, cells), Column("remarks", WORDS, words)]
+
+
+def _digits(estimates: Sequence[Estimate]) -> numbers.Rounding:
+    return numbers.rounding([(e.value, e.low, e.high) for e in estimates])
+
+
+# --- Text and Markdown ----------------------------------------------------------------------------
+
+
+def grid(of: Learned) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of the table."""
+    made = columns(of)
+    return [c.name for c in made], [list(row) for row in zip(*(c.cells for c in made), strict=True)]
+
+
+def text(of: Learned, width: int | None = None) -> str:
+    """The table, the sentences and the notes."""
+    head, rows = grid(of)
+    said = [*sentences(of), "", *(f"note: {note}" for note in notes(of))]
+    lines = [line for one in said for line in folded(one, width)]
+    return "\n".join([heading(of), "", aligned(head, rows, width), "", *lines])
+
+
+def markdown(of: Learned) -> str:
+    """The sentences, the table and the notes."""
+    said = [escape(line, punctuation=False) for line in sentences(of)]
+    return "\n".join(
+        [
+            *markup.heading(heading(of)),
+            *markup.bullets(said),
+            *table(columns(of)),
+            "",
+            *markup.notes(notes(of)),
+            *markup.provenance(of.provenance),
+        ]
+    ).rstrip()

@@ -1,0 +1,332 @@
+"""How well a way of learning does as its capacity, or its training set, grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from calipers.results.estimate import Difference, Estimate
+from calipers.results.fields import DETAILS, NAN, Count, FloatArray, Level, OneOf
+from calipers.results.tidy import COUNT, NUMBER, TEXT, Tidy
+from calipers.results.written import Written, repeated
+
+if TYPE_CHECKING:
+    from calipers.report.charts import Chart
+
+#: What may be said of a capacity beside the best one.
+UNDERFITS, OVERFITS, WORSE = "underfits", "overfits", "worse"
+#: Where training sets of a decomposition come from.
+GENERATED, DISJOINT, BOOTSTRAP = "generator", "disjoint subsets", "bootstrap of one training set"
+
+
+class _OfValue(Protocol):
+    @property
+    def value(self) -> str:
+        """That of the parameter."""
+
+
+R = TypeVar("R", bound=_OfValue)
+
+
+def _none() -> FloatArray:
+    return np.zeros(0)
+
+
+class Learned(Written, Tidy):
+    """What results about learning can do: show themselves as text, Markdown, a chart and a page."""
+
+    __slots__ = ()
+
+    level: float
+    notes: tuple[str, ...]
+    provenance: Mapping[str, Any]
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to, for people."""
+        from calipers.report.learning import sentences
+
+        return " ".join(sentences(self))
+
+    def chart(self) -> Chart:
+        """The curves drawn: it shows itself in a notebook, ``save("curve.svg")`` writes it."""
+        from calipers.report.learning_page import chart
+
+        return chart(self)
+
+    def to_html(self, path: Any = None) -> str:
+        """One HTML page that needs no network; written to ``path`` where that is given."""
+        from calipers.report.files import saved
+        from calipers.report.learning_page import page
+
+        return saved(page(self), path)
+
+    def to_markdown(self) -> str:
+        """The sentences and the table as GitHub-flavoured Markdown."""
+        from calipers.report.learning import markdown
+
+        return markdown(self)
+
+    def to_text(self) -> str:
+        """The table, the sentences and the notes."""
+        from calipers.report.learning import text
+
+        return text(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from calipers.report.learning_page import fragment
+
+        return fragment(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CapacityRow(Written):
+    """One value of a capacity parameter.
+
+    ``training`` and ``validation`` are means over splits. ``difference`` is that of the errors of
+    validation, this one less the best, on the same splits; None of the best. ``region`` is
+    ``"underfits"`` or ``"overfits"`` where the interval of that difference excludes 0, which holds
+    for all values together: the first where the model is simpler than the best and its training
+    error is higher too, the second where it is more capable and its training error is no higher;
+    ``"worse"`` where neither fits. The values on each split stand in ``training_values`` and
+    ``validation_values``.
+    """
+
+    value: str
+    training: Estimate
+    validation: Estimate
+    difference: Difference | None = None
+    region: Annotated[str, OneOf(("", UNDERFITS, OVERFITS, WORSE))] = ""
+    training_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+    validation_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ValidationCurve(Learned):
+    """Training and validation errors over a capacity parameter, simplest model first.
+
+    ``best`` is the value with the best mean in validation, ``chosen`` the simplest one within one
+    standard error of it. ``splits`` says how rows were divided.
+    """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    parameter: str
+    measure: str
+    rows_by_value: tuple[CapacityRow, ...] = field(metadata={"as": "rows"})
+    best: str
+    chosen: str
+    level: Level
+    higher_is_better: bool
+    splits: str
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[CapacityRow]:
+        return iter(self.rows_by_value)
+
+    def __getitem__(self, value: Any) -> CapacityRow:
+        return _row_of(self.rows_by_value, value, self.parameter)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Values that stand twice, and a best or a chosen one that is not there."""
+        yield from _of_values(
+            [row.value for row in self], {"best": self.best, "chosen": self.chosen}
+        )
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        ends = ("", "_low", "_high", "_se")
+        numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
+        more = ["difference", "difference_low", "difference_high", "p"]
+        return {
+            "value": TEXT,
+            **dict.fromkeys((*numbers, *more), NUMBER),
+            "region": TEXT,
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a value: both errors with their limits, and the difference from the best."""
+        return [
+            {
+                "value": row.value,
+                **_told("training", row.training),
+                **_told("validation", row.validation),
+                **_difference(row.difference),
+                "region": row.region,
+            }
+            for row in self
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeRow(Written):
+    """One size of training sets: means over splits, and the values on each of them."""
+
+    n: Count
+    training: Estimate
+    validation: Estimate
+    training_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+    validation_values: FloatArray = field(default_factory=_none, metadata=DETAILS)
+
+
+@dataclass(frozen=True, slots=True)
+class MoreData(Written):
+    """What the measure would be with ``n`` rows to train on: ``value``, between ``low`` and
+    ``high``; and how much better than with the largest training sets that there are, ``gain``.
+    Where that cannot be told all are NaN, and ``reason`` says why. ``forms`` are the curves that
+    foretold the largest training sets from the smaller ones."""
+
+    n: Count
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
+    gain: float = NAN
+    gain_low: float = NAN
+    gain_high: float = NAN
+    forms: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class LearningCurve(Learned):
+    """Training and validation errors over the number of rows to train on, and what ``more`` of them
+    would bring."""
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    measure: str
+    rows_by_size: tuple[SizeRow, ...] = field(metadata={"as": "rows"})
+    more: MoreData
+    level: Level
+    higher_is_better: bool
+    splits: str
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[SizeRow]:
+        return iter(self.rows_by_size)
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        ends = ("", "_low", "_high", "_se")
+        numbers = [f"{of}{end}" for of in ("training", "validation") for end in ends]
+        return {"n": COUNT, **dict.fromkeys(numbers, NUMBER)}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a size: both errors with their limits."""
+        return [
+            {
+                "n": row.n,
+                **_told("training", row.training),
+                **_told("validation", row.validation),
+            }
+            for row in self
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class DecomposedRow(Written):
+    """The error at one value of a capacity parameter and its parts by name, each with its interval
+    over training sets; ``value`` is empty where there is no parameter."""
+
+    value: str
+    parts: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Decomposition(Learned):
+    """Bias and variance over a capacity parameter, simplest model first.
+
+    Of squared loss error = noise + bias² + variance, where bias² and noise stand together if the
+    noise is not known; of 0–1 loss error = bias + unbiased variance − biased variance, and
+    ``variance`` is the unbiased less the biased one. ``source`` says where the ``training_sets``
+    of ``trained_on`` rows come from, ``tested_on`` how many rows were predicted.
+    """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    loss: Annotated[str, OneOf(("squared", "0-1"))]
+    parameter: str
+    rows_by_value: tuple[DecomposedRow, ...] = field(metadata={"as": "rows"})
+    level: Level
+    source: Annotated[str, OneOf((GENERATED, DISJOINT, BOOTSTRAP))]
+    training_sets: Count
+    trained_on: Count
+    tested_on: Count
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[DecomposedRow]:
+        return iter(self.rows_by_value)
+
+    def __getitem__(self, value: Any) -> DecomposedRow:
+        return _row_of(self.rows_by_value, value, self.parameter)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Values that stand twice."""
+        yield from _of_values([row.value for row in self], {})
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of the parts of the error, the error first."""
+        return tuple(dict.fromkeys(name for row in self for name in row.parts))
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        return {
+            "value": TEXT,
+            "part": TEXT,
+            **dict.fromkeys(("estimate", "low", "high", "se"), NUMBER),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a part of the error at each value."""
+        return [
+            {
+                "value": row.value,
+                "part": name,
+                "estimate": e.value,
+                "low": e.low,
+                "high": e.high,
+                "se": e.standard_error,
+            }
+            for row in self
+            for name, e in row.parts.items()
+        ]
+
+
+# --- Rows -----------------------------------------------------------------------------------------
+
+
+def _told(of: str, e: Estimate) -> dict[str, float]:
+    return {of: e.value, f"{of}_low": e.low, f"{of}_high": e.high, f"{of}_se": e.standard_error}
+
+
+def _difference(of: Difference | None) -> dict[str, float]:
+    value, low, high, p = (NAN,) * 4 if of is None else (of.value, of.low, of.high, of.p_adjusted)
+    return {"difference": value, "difference_low": low, "difference_high": high, "p": p}
+
+
+def _row_of(rows: tuple[R, ...], value: Any, parameter: str) -> R:
+    """The row of a value, given as it is shown or as it was given."""
+    found = [row for row in rows if row.value == str(value)]
+    if not found:
+        there = ", ".join(row.value for row in rows)
+        raise KeyError(f"{parameter} {value!r} is not here, only {there}")
+    return found[0]
+
+
+def _of_values(there: list[str], named: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    yield from repeated(there, "rows")
+    for key, value in named.items():
+        if value not in there:
+            yield key, f"there is no row of {value!r}, only {', '.join(map(repr, there))}"
