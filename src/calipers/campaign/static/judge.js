@@ -411,7 +411,9 @@
 
   function pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (event.target.closest?.("input, textarea, select, dialog") || document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]")) return;
+    // (For a moment, the focus is still in a dialog that was closed.)
+    if (event.target.closest?.("input, textarea, select") && !event.target.closest("dialog")) return;
     if (!$("keys").checked || $("desk").hidden) return;
     const choice = choices().find((each) => each.key === event.key);
     const does = choice ? () => judge(choice.grade) : KEYS[event.key] ?? KEYS[event.key.toLowerCase()];
@@ -470,6 +472,7 @@
     if (token) {
       history.replaceState(null, "", location.pathname);
       const response = await fetch("api/enter", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) });
+      await response.text(); // so that the connection is free again
       if (!response.ok) return closed();
     }
     session = await get("session");
