@@ -109,7 +109,7 @@ def copies(a: Asked) -> Iterator[Found]:
     if a.scoring is not None and count < len(a.test):
         with_, without = a.scoring.on(a.train, a.test), a.scoring.on(a.train, a.test[~copied])
         numbers |= {f"{a.scoring.name} with": with_, f"{a.scoring.name} without": without}
-        sentence += f" {a.scoring.name} is {with_}, and {without} without them."
+        sentence += f" {a.scoring.called} is {with_}, and {without} without them."
     yield Found(sentence, "warning", numbers, tuple(where[:_SHOWN].tolist()))
 
 
@@ -138,7 +138,9 @@ def shared_groups(a: Asked) -> Iterator[Found]:
         here = a.scoring.on(a.train, a.test)
         there = a.scoring.on(used[whole.train], used[whole.test])
         numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
-        sentence += f" {a.scoring.name} is {here}, and {there} on a split that keeps groups whole."
+        sentence += (
+            f" {a.scoring.called} is {here}, and {there} on a split that keeps groups whole."
+        )
     yield Found(sentence, "warning", numbers, tuple(names[:_SHOWN]))
 
 
@@ -159,7 +161,7 @@ def time_order(a: Asked) -> Iterator[Found]:
         here = a.scoring.on(a.train, a.test)
         there = a.scoring.on(used[forward.train], used[forward.test])
         numbers |= {f"{a.scoring.name} with": here, f"{a.scoring.name} without": there}
-        sentence += f" {a.scoring.name} is {here}, and {there} when the latest rows are tested."
+        sentence += f" {a.scoring.called} is {here}, and {there} when the latest rows are tested."
     yield Found(sentence, "warning", numbers, tuple(late[:_SHOWN].tolist()))
 
 
@@ -181,8 +183,8 @@ def gives_away(a: Asked) -> Iterator[Found]:
         name, score = a.columns.names[column], a.scoring.name
         yield Found(
             f"{name} gives the answer away: alone it leaves less than 1% of the error of the best "
-            f"constant, in all {len(a.test):,} test rows. {score} is {here}, and {there} without "
-            "it. Is it known when a prediction is made?",
+            f"constant, in all {len(a.test):,} test rows. {a.scoring.called} is {here}, and "
+            f"{there} without it. Is it known when a prediction is made?",
             "warning",
             {f"{score} with": here, f"{score} without": there},
             (name,),
@@ -202,7 +204,7 @@ def row_numbers(a: Asked) -> Iterator[Found]:
         alone = f", and {there} without it" if there is not None else ""
         yield Found(
             f"{name} numbers the {a.columns.rows:,} rows, and yet predicts the target: their order "
-            f"says something that new rows will not have. {score} is {here}{alone}.",
+            f"says something that new rows will not have. {a.scoring.called} is {here}{alone}.",
             "warning",
             {f"{score} with": here, **({} if there is None else {f"{score} without": there})},
             (name,),
@@ -244,8 +246,8 @@ def shift(a: Asked) -> Iterator[Found]:
         here, there = a.scoring.on(a.train, a.test), a.scoring.within(a.train)
         numbers |= {f"{a.scoring.name} tested": here, f"{a.scoring.name} within": there}
         sentence += (
-            f" {a.scoring.name} is {here}, and {there} on rows like those trained on (held out of "
-            "them)."
+            f" {a.scoring.called} is {here}, and {there} on rows like those trained on (held "
+            "out of them)."
         )
     yield Found(sentence, "caution", numbers, tuple(names[k] for k in differ[:_SHOWN]))
 

@@ -58,6 +58,11 @@ class Scoring:
         """What is told: accuracy, or RMSE."""
         return "accuracy" if self.classes else "RMSE"
 
+    @property
+    def called(self) -> str:
+        """The same at the start of a sentence."""
+        return "Accuracy" if self.classes else "RMSE"
+
     def on(self, train: Places, test: Places, without: int | None = None) -> Valued:
         """The score with its interval."""
         from calipers.evaluate.classification import classification

@@ -10,6 +10,7 @@ from calipers.cli.files import Group
 
 #: Sub-commands, and their lines in the help.
 COMMANDS = {
+    "check": "Look for what makes a test score too good.",
     "cv": "Cross-validate an estimator, or predictions of folds, in a table.",
     "capacity": "Say where a model underfits and overfits, over a parameter.",
     "growth": "Say how errors go with the number of rows, and what more would bring.",

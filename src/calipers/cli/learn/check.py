@@ -1,0 +1,68 @@
+"""``calipers learn check``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from calipers.cli.files import Command, InFile
+from calipers.cli.options import SHARE, choice, preset, text
+from calipers.cli.process import EXIT_UNMET
+from calipers.cli.tables import read
+
+
+@click.command("check", cls=Command)
+@click.argument("table", type=InFile())
+@text("--truth", "COL", "Column of what is to be predicted; without it nothing is scored.")
+@text("--part", "COL", "Column that says train, validation or test of each row.")
+@preset("--test", 0.25, "Without --part: the share of rows to be tested.", type=SHARE)
+@text("--features", "COL,…", "The features: unless given, all other columns.")
+@text("--group", "COL", "Column of what rows come from (users, patients).")
+@text("--time", "COL", "Column of when rows are from.")
+@choice("--format kind", ["table", "json"], "How it is shown.")
+@preset("--seed", 0, "Seed of the division and of fits.", type=click.IntRange(0, 2**31 - 1))
+def command(table: str, **options: Any) -> None:
+    """Look for what makes a test score too good: copies of test rows among those trained on, groups
+    and times on both sides, features that give the answer away, parts that differ.
+
+    Rows of TABLE are divided by --part, or else as a random division would divide them (by --group
+    or --time, if given). Exit code 1 where something was found. Takes scikit-learn: pip install
+    'calipers[learn]'.
+
+    \b
+    Examples:
+      calipers learn check patients.csv --truth progression --part part
+      calipers learn check clicks.parquet --truth clicked --group user --test 0.2
+    """
+    from calipers.data.tables import column, located
+    from calipers.learning.checks import check_split
+    from calipers.learning.parts import split
+
+    rows = read(table).rows
+    names = {name: options[name] for name in ("truth", "part", "group", "time")}
+    with located(table):
+        given = {name: of and column(rows, of, table) for name, of in names.items()}
+        features = options["features"]
+        taken = set(filter(None, names.values()))
+        own = [name for name in rows.column_names if name not in taken]
+        wanted = own if features is None else [name.strip() for name in features.split(",")]
+        for name in wanted:
+            column(rows, name, table)
+        part = given["part"]
+        if part is None:
+            time = given["time"]
+            group = given["group"] if time is None else None
+            part = split(rows, test=options["test"], group=group, time=time, seed=options["seed"])
+        found = check_split(
+            part,
+            rows.select(wanted),
+            given["truth"],
+            group=given["group"],
+            time=given["time"],
+            seed=options["seed"],
+        )
+    click.echo(json.dumps(found.to_dict(), indent=2) if options["kind"] == "json" else str(found))
+    if found:
+        raise SystemExit(EXIT_UNMET)
