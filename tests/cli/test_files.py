@@ -68,6 +68,10 @@ LINES = {
     "plan regression": ("plan regression IN1 --truth y --predicted p -m MAE", ("-o",)),
     "show": ("show IN1", ("-o", "--report")),
     "diff": ("diff IN1 IN2", ("-o",)),
+    "learn cv": (
+        "learn cv IN1 --truth y --predicted p --fold f",
+        ("-o", "--report", "--junit"),
+    ),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
     "campaign topics": ("campaign topics IN1 IN2", ()),
     "campaign runs": ("campaign runs IN1 IN2 --participant p", ()),
@@ -95,6 +99,7 @@ WITHOUT = {
     "demo",
     "completion",
     "plan assumed",
+    "learn check",
     "campaign create",
     "campaign assessors",
     "campaign judge",
