@@ -183,6 +183,50 @@ def test_what_does_not_go_together_is_refused(
         cal.merge_states(found)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "partitions"])
+def test_a_file_is_not_added_twice(table: pa.Table, tmp_path: Path, kind: str) -> None:
+    from pyarrow import csv, parquet
+
+    def day(name: str, rows: pa.Table) -> Path:
+        folder = tmp_path / (f"day={name}" if kind == "partitions" else "")
+        folder.mkdir(exist_ok=True)
+        file = folder / f"{name}.{'csv' if kind == 'csv' else 'parquet'}"
+        (csv.write_csv if kind == "csv" else parquet.write_table)(rows, file)
+        return file
+
+    def of(data: Any) -> cal.Evaluation:
+        return evaluated("numbers", data, measures=["MAE"])
+
+    files = [day(str(k), table.slice(300 * k, 300)) for k in range(2)]
+    first, both = tmp_path / "first.state", tmp_path / "both.state"
+    cal.save_state(of(files[0]), first)
+    cal.save_state(cal.merge_states([first, of(files[1])]), both)
+    again = of(tmp_path if kind == "partitions" else files)
+    for states in ([first, of(files[0])], [of(files[1]), both], [again, first], [both, again]):
+        with pytest.raises(InputError, match=r"holds rows that .* holds as well"):
+            cal.merge_states(states)
+    # Another day under the name of the first has other rows.
+    other = of(day("0", table.slice(600, 100)))
+    merged = cal.merge_states([first, other])
+    assert merged["one", "MAE"].n == 400
+    # Tables in memory are not told apart.
+    assert cal.merge_states([of(table), of(table)])["one", "MAE"].n == 2 * ROWS
+
+
+def test_a_byte_that_changed_is_noticed_or_means_nothing(table: pa.Table, tmp_path: Path) -> None:
+    file = tmp_path / "a.state"
+    cal.save_state(evaluated("two", table, measures=["AUC"]), file)
+    whole, found = file.read_bytes(), cal.merge_states([file])["q", "AUC"]
+    shape = whole.index(b"(700,)")  # of an array, in what NumPy reads as Python
+    for place in [*range(shape, shape + 9), *range(len(whole) - 400, len(whole), 9)]:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        try:
+            again = cal.merge_states([file])["q", "AUC"]
+        except InputError:
+            continue
+        assert again == found
+
+
 def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
     file = tmp_path / "a.state"
     cal.save_state(evaluated("two", table), file)
@@ -195,6 +239,20 @@ def test_what_is_no_state_is_refused(table: pa.Table, tmp_path: Path) -> None:
         (serialised.packed({"kind": "another"}), "holds other statistics"),
         (serialised.packed({"kind": "a state of an evaluation", "version": 2}), "version 2"),
         (serialised.packed({"kind": "a state of an evaluation", "version": 1}), "is damaged"),
+        (
+            serialised.packed(
+                {
+                    "kind": "a state of an evaluation",
+                    "version": 1,
+                    "plan": {},
+                    "passed": {},
+                    "asked": [],
+                    "origins": [],
+                    "parts": [],
+                }
+            ),
+            "do not fit together",
+        ),
     ):
         (tmp_path / "b.state").write_bytes(data)
         with pytest.raises(InputError, match=f"b.state: .*{words}"):

@@ -80,14 +80,16 @@ class Earlier(click.ParamType):  # type: ignore[type-arg]
 class OutFile(NamedPath):
     """A file that is written; ``-`` is the standard output, where that may be."""
 
-    def __init__(self, *, page: bool = False) -> None:
+    def __init__(self, *, page: bool = False, dash: bool = True) -> None:
         super().__init__(dir_okay=False, allow_dash=True)
-        self._page = page
+        self._page, self._dash = page, dash
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path."""
         if self._page and value == DASH:
             self.fail("a page goes to a file; ./- is one of that name", param, ctx)
+        if not self._dash and value == DASH:
+            self.fail("it goes to a file; ./- is one of that name", param, ctx)
         if self._page and str(value).lower().endswith(_NO_PAGES):
             self.fail(f"{value!r} is no name of an HTML page; -o writes other formats", param, ctx)
         return super().convert(value, param, ctx)
@@ -235,7 +237,7 @@ def _files_of(path: str) -> list[str]:
     """The files that an input is: many, where it is a directory or a pattern."""
     if "*" not in path and not os.path.isdir(path):  # noqa: PTH112
         return [path]
-    from calipers.data.streams import files_of
+    from calipers.data.tables import files_of
 
     return files_of(path)
 

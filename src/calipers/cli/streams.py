@@ -43,7 +43,7 @@ state_option = text(
     "--save-state",
     "FILE",
     "Keep what was added up of the rows in a file, for --merge and `calipers merge`.",
-    type=OutFile(),
+    type=OutFile(dash=False),
 )
 
 master_option = text(

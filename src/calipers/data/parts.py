@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,11 @@ class Part:
     again = True
     files: tuple[str, ...] = ()
 
+    @property
+    def stamp(self) -> str | None:
+        """What tells the rows of a file from others, where that is known."""
+        return None
+
     def guesses(self, name: str) -> bool:
         """Whether the type of a column is guessed, so that all of it may be text."""
         return False
@@ -55,6 +61,14 @@ class FilePart(Part):
     def __init__(self, path: str) -> None:
         self.name, self.files = path, (path,)
         self._stamp = _stamp(path)
+
+    @property
+    def stamp(self) -> str:
+        """Its place, size and time."""
+        import hashlib  # loads OpenSSL
+
+        told = json.dumps([os.path.realpath(self.name), *self._stamp])
+        return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:32]
 
     def check_unchanged(self) -> None:
         """By size and time."""
@@ -234,6 +248,11 @@ class Partition(Part):
         self._part, self._keys = part, keys
         own = [field for field in part.schema if field.name not in keys]
         self.schema = pa.schema([*own, *((name, value.type) for name, value in keys.items())])
+
+    @property
+    def stamp(self) -> str | None:
+        """That of the file."""
+        return self._part.stamp
 
     def guesses(self, name: str) -> bool:
         """Of what the file holds alone."""

@@ -86,6 +86,8 @@ class Stream:
         What messages and provenance call it.
     files
         The files, in order.
+    stamps
+        What tells their rows from those of other files: place, size and time of each.
     """
 
     def __init__(self, parts: Sequence[Part], name: str) -> None:
@@ -99,6 +101,7 @@ class Stream:
         self.rows: int | None = sum(counts) if len(counts) == len(parts) else None
         self.again = all(part.again for part in parts)
         self.files: tuple[str, ...] = tuple(path for part in parts for path in part.files)
+        self.stamps = tuple(part.stamp for part in parts if part.stamp)
         self._begun = False
         if self.rows == 0:
             raise InputError(f"{name}: the table has no rows")
@@ -337,7 +340,7 @@ def _file(path: str, text: Collection[str]) -> Part:
 
 
 def _in_directory(folder: str, text: Collection[str]) -> list[Part]:
-    found = _tables_in(folder)
+    found = tables.in_folder(folder)
     if not found:
         raise InputError(f"{folder}: there is no table in the directory; expected {tables.FORMATS}")
     keys = partitions(folder, found)
@@ -345,24 +348,6 @@ def _in_directory(folder: str, text: Collection[str]) -> list[Part]:
         Partition(_file(path, text), key) if key else _file(path, text)
         for path, key in zip(found, keys, strict=True)
     ]
-
-
-def _tables_in(folder: str) -> list[str]:
-    """The tables in a directory, but for what begins with ``_`` or ``.``; these are notes of
-    whoever wrote it."""
-    paths: list[str] = []
-    for at, inner, files in os.walk(folder):
-        inner[:] = sorted(name for name in inner if not name.startswith(("_", ".")))
-        paths += (os.path.join(at, name) for name in files if not name.startswith(("_", ".")))
-    known = tables.TEXTS.keys() | tables.BINARIES.keys()
-    return sorted(path for path in paths if tables.extension(path)[0] in known)
-
-
-def files_of(path: str) -> list[str]:
-    """The files that a path means: of a directory and of a pattern those that are read."""
-    if "*" in path and not os.path.exists(path):
-        return [file for found in glob.glob(path, recursive=True) for file in files_of(found)]
-    return _tables_in(path) if os.path.isdir(path) else [path]
 
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

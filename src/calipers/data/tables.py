@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
@@ -357,3 +358,20 @@ _ROW = re.compile(r"\brows? \d")
 def file_digest(path: str | os.PathLike[str]) -> tuple[int, str]:
     """Size and SHA-256 of a file."""
     return Source(os.fspath(path)).digest()
+
+
+def files_of(path: str) -> list[str]:
+    """The files that a path means: of a directory and of a pattern those that are read."""
+    if "*" in path and not os.path.exists(path):
+        return [file for found in glob.glob(path, recursive=True) for file in files_of(found)]
+    return in_folder(path) if os.path.isdir(path) else [path]
+
+
+def in_folder(folder: str) -> list[str]:
+    """The tables in a directory, by their paths, but for what begins with ``_`` or ``.``; these are
+    notes of whoever wrote it."""
+    paths: list[str] = []
+    for at, inner, files in os.walk(folder):
+        inner[:] = sorted(name for name in inner if not name.startswith(("_", ".")))
+        paths += (os.path.join(at, name) for name in files if not name.startswith(("_", ".")))
+    return sorted(path for path in paths if extension(path)[0] in (*TEXTS, *BINARIES))

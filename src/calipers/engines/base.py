@@ -90,6 +90,8 @@ class Engine:
         Whether the rows can be looked at more than once.
     files
         The files that they come from, in order.
+    stamps
+        What tells the rows of its files from those of others; nothing where that is not known.
     kind
         What the engine is called.
     """
@@ -100,6 +102,7 @@ class Engine:
     rows: int | None = None
     again: bool = True
     files: tuple[str, ...] = ()
+    stamps: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:

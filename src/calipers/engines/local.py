@@ -57,7 +57,7 @@ class Streams(Local):
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.name, self.names, self.rows = stream.name, stream.names, stream.rows
-        self.again, self.files = stream.again, stream.files
+        self.again, self.files, self.stamps = stream.again, stream.files, stream.stamps
 
     @property
     def schema(self) -> pa.Schema:

@@ -47,6 +47,8 @@ class State:
     origins: Sequence[Origin] = ()
     parts: tuple[str, ...] = field(default_factory=lambda: (uuid4().hex,))
     where: str = "the evaluation"
+    #: Whether it is of more than one file, or evaluation.
+    several: bool = False
 
     @property
     def measures(self) -> list[str]:
@@ -90,15 +92,23 @@ class State:
                 f"calipers {tree.get('calipers')}, this is {__version__}"
             )
         try:
+            plan, passed = tree["plan"], tree["passed"]
+            asked = {(system, measure): number for system, measure, number in tree["asked"]}
+            if not (
+                isinstance(passed, Passed)
+                and plan.keys() >= {"task", "truth", "said", "weight", "cluster"}
+                and passed.statistics.keys() >= set(asked.values())
+            ):
+                raise ValueError("its parts do not fit together")
             return cls(
-                tree["plan"],
-                {(system, measure): number for system, measure, number in tree["asked"]},
-                tree["passed"],
+                plan,
+                asked,
+                passed,
                 [Origin("table", name, bytes=size) for name, size in tree["origins"]],
                 tuple(tree["parts"]),
                 where,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FileError(f"{where}: is damaged ({error}); expected a file that {what}") from None
 
 
@@ -109,6 +119,11 @@ class Added(Engine):
 
     def __init__(self, state: State) -> None:
         self.state, self.name, self.rows = state, state.where, state.passed.rows
+
+    @property
+    def how(self) -> str:
+        """What became of the rows, as notes say it."""
+        return "were added up" if self.state.several else "was added up"
 
     def reduce(
         self,
@@ -157,7 +172,7 @@ def added(states: Iterable[State], kept: Callable[[Passed], Passed]) -> State:
     if first is None:
         raise InputError("states: expected at least one")
     where = first.where if number == 1 else f"{first.where} and {number - 1} more"
-    return State(plan, first.asked, sums.total, origins, tuple(seen), where)
+    return State(plan, first.asked, sums.total, origins, tuple(seen), where, number > 1)
 
 
 def _checked(plan: Mapping[str, Any], first: State, other: State) -> dict[str, bool]:

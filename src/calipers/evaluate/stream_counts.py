@@ -34,6 +34,7 @@ class Counted(Engine):
         self.inner, self.count, self.drop = rows, count, drop
         self.kind, self.name, self.names = rows.kind, rows.name, rows.names
         self.rows, self.again, self.files = rows.rows, rows.again, rows.files
+        self.stamps = rows.stamps
 
     @property
     def schema(self) -> pa.Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,7 @@ class Streamed:
         stream, lost = self.columns.stream, self.engine.passed.lost
         of = self.engine.passed.rows + lost
         left = f"{lost:,} of {of:,} rows are left out because values are missing."
-        how = "were added up" if isinstance(stream, Added) else "was read in batches"
+        how = stream.how if isinstance(stream, Added) else "was read in batches"
         read = f"{stream.name} {how}: intervals and tests are those of large samples."
         apart = max((high - low for low, high in self._bounds.values()), default=None)
         merged = (
@@ -98,7 +98,8 @@ class Streamed:
         said = {kind: dict(of) for kind, of in c.said.items()}
         plan = {"truth": c.truth, "said": said, "weight": c.weight, "cluster": c.cluster}
         asked = {(name, str(m)): number for (name, m), number in engine.numbers.items()}
-        return State({**plan, **self.plan}, asked, engine.passed, self.origins, where=stream.name)
+        state = State({**plan, **self.plan}, asked, engine.passed, self.origins, where=stream.name)
+        return replace(state, parts=stream.stamps) if stream.stamps else state
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
