@@ -103,6 +103,24 @@ def test_columns_of_arrow_do_not_bring_pandas() -> None:
     assert "pandas" not in loaded(TABLE)
 
 
+#: Two classes in a file, read in batches.
+STREAM = """
+import calipers, io, sys
+from pyarrow import csv, parquet
+rows = b"y,p\\n" + b"1,0.9\\n0,0.2\\n0,0.7\\n" * 9
+parquet.write_table(csv.read_csv(io.BytesIO(rows)), sys.argv[1])
+calipers.classification("y", probability="p", data=sys.argv[1], engine="stream",
+                        measures=["AUC", "Brier", "accuracy"])
+print(*sys.modules)
+"""
+
+
+def test_a_stream_of_two_classes_imports_what_it_needs(tmp_path: Path) -> None:
+    found = set(python("-c", STREAM, str(tmp_path / "rows.parquet")).split())
+    unused = "pandas pyarrow.compute scipy calipers.curves.scored calipers.engines.dask"
+    assert not found & {*unused.split(), "calipers.evaluate.multiclass"}
+
+
 RETRIEVAL = """
 import calipers
 qrels, run = {"1": {"a": 1}}, {"1": {"b": 2.0, "a": 1.0}}

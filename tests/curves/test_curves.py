@@ -13,7 +13,8 @@ from scipy import stats
 from sklearn import metrics
 
 import calipers as cal
-from calipers.curves.access import KINDS, OF_THRESHOLD, ScoreCurves
+from calipers.curves.access import OF_THRESHOLD, ScoreCurves
+from calipers.curves.kinds import KINDS
 from calipers.curves.thinning import TOLERANCE, thinned
 from calipers.report.figures.page import figures
 from calipers.results import Curve, Evaluation

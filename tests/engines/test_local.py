@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from calipers.engines.adding import Sum
+from calipers.engines.adding import FEW, Distinct, Sum
 from calipers.engines.local import Local
 from calipers.engines.passes import Passes
 from calipers.inference.methods import by_error
@@ -247,3 +248,24 @@ def test_a_stream_has_the_intervals_that_need_no_rows(build: Build, design: str)
                 assert made is not None
                 assert own is not None
                 assert (made.low, made.high) == pytest.approx((own.low, own.high), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([3, 1, 3, -1], pa.int8()),
+        pa.array([2**63, 1, 2**63], pa.uint64()),
+        pa.array([5, 7, 6, 7], pa.int32())[1:],
+        pa.array([4, None, 4, 1]),
+        pa.array(range(FEW)),
+        pa.array(range(FEW + 1)),
+        pa.array([], pa.int16()),
+        pa.array([0.5, 0.5, 1.5]),
+        pa.array(["b", "a", "b"]).dictionary_encode(),
+    ],
+)
+def test_distinct_values_come_in_their_order(values: pa.Array) -> None:
+    found = Distinct.of(values).values
+    assert found.to_pylist() == list(dict.fromkeys(values.to_pylist()))
+    if not pa.types.is_dictionary(values.type):
+        assert found.type == values.type

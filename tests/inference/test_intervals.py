@@ -347,6 +347,13 @@ def test_normal_student_and_root_mean() -> None:
     assert (made.low, made.high) == pytest.approx(tuple(expected), rel=1e-12)
 
 
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.95, 0.99, 0.99999])
+@pytest.mark.parametrize("degrees", [3.5, 99_999.0, 1e5, 123_456.7, 1e6, 1e9, math.inf])
+def test_the_quantile_of_student_at_any_number_of_degrees(level: float, degrees: float) -> None:
+    theirs = stats.t.ppf((1 + level) / 2, degrees)
+    assert intervals.t_of(level, degrees) == pytest.approx(theirs, rel=2e-14)
+
+
 def test_the_coverage_of_the_root_of_a_mean_square() -> None:
     """2,000 samples of 400 residuals, normal and Laplace: no shape is assumed."""
     generator = np.random.default_rng(5)

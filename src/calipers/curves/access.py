@@ -5,38 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from calipers.curves.calibration import (
-    binned_calibration_curve,
-    calibration_curve,
-    probability_histogram,
-)
-from calipers.curves.decisions import cost_curve, gain_curve, lift_curve, net_benefit_curve
 from calipers.curves.planned import Planned, PlannedCurves
-from calipers.curves.rates import det_curve, precision_recall_curve, roc_curve
-from calipers.curves.scored import Scored
-from calipers.curves.thinning import thinned
-from calipers.curves.thresholds import density_curve, threshold_curve
 from calipers.data.errors import InputError, did_you_mean
 from calipers.once import cached_property
-from calipers.results import Curve
 
-#: How each kind of curve is made, in the order of a report.
-KINDS: Mapping[str, Callable[..., Curve]] = {
-    "ROC": roc_curve,
-    "PR": precision_recall_curve,
-    "threshold": threshold_curve,
-    "density": density_curve,
-    "DET": det_curve,
-    "lift": lift_curve,
-    "gain": gain_curve,
-    "cost": cost_curve,
-    "net benefit": net_benefit_curve,
-    "calibration": calibration_curve,
-    "calibration by bins": binned_calibration_curve,
-    "probabilities": probability_histogram,
-}
+if TYPE_CHECKING:
+    from calipers.curves.scored import Scored
+    from calipers.results import Curve
 
 BINNED = "calibration by bins"
 
@@ -79,6 +56,8 @@ class ScoreCurves(PlannedCurves):
     @cached_property
     def plan(self) -> list[Planned]:
         """The curves that there are."""
+        from calipers.curves.kinds import KINDS
+
         drawn, shares = self.of, {s.series: s.share for s in self.of}
         if len(shares) > MOST_BANDS:
             drawn = [replace(s, settings=replace(s.settings, interval="none")) for s in drawn]
@@ -112,6 +91,8 @@ class ScoreCurves(PlannedCurves):
 
     def finished(self, curve: Curve) -> Curve:
         """The curve as it is drawn."""
+        from calipers.curves.thinning import thinned
+
         return thinned(replace(curve, classes=self._all_classes))
 
     def find(self, system: str | None, series: str | None) -> Scored:

@@ -85,7 +85,8 @@ def missing_rows(values: Any, what: str) -> npt.NDArray[np.bool_]:
 def _absent(array: Array) -> npt.NDArray[np.bool_]:
     """Which values of an array are masked, or are objects that stand for a missing value."""
     absent = np.zeros(array.shape, bool)
-    if isinstance(array, np.ma.MaskedArray):
+    # A plain array is none, which is told without importing `numpy.ma`.
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         absent |= np.ma.getmaskarray(array)
     if array.dtype.kind in "mM":
         absent |= np.isnat(np.asarray(array))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.curves.access import ScoreCurves
-from calipers.curves.rates import roc_point
-from calipers.curves.scored import Scored, scored
 from calipers.data.class_columns import is_distribution
 from calipers.data.classes import Coded, check_classes, coded
 from calipers.data.columns import gather
@@ -40,13 +38,16 @@ from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.slices import threshold_note
 from calipers.evaluate.soft import soft
 from calipers.evaluate.stream_columns import Columns, in_batches
-from calipers.evaluate.streamed_classes import of_classes
 from calipers.evaluate.subjects import of_two_classes as findings_of_two
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import left_out, usual_measures
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
 from calipers.systems.binary import System
+
+if TYPE_CHECKING:
+    from calipers.curves.scored import Scored
+    from calipers.results import Curve
 
 
 @verb
@@ -200,7 +201,7 @@ def classification(
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
         refused = {"confusion": confusion, "id": id, "y": y, "cost": cost}
         cut = slice_columns(slices), slice_bins, count
-        return of_classes(
+        return _in_batches(
             Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
             settings, positive, labels, threshold, measures, undefined, baseline, primary,
             curves=curves, memory=memory,
@@ -254,6 +255,12 @@ def classification(
     from calipers.evaluate.multiclass import multiclass
 
     return multiclass(truth, predicted, labels=labels, **columns, **shared)
+
+
+def _in_batches(*given: Any, **options: Any) -> Evaluation:
+    from calipers.evaluate.streamed_classes import of_classes
+
+    return of_classes(*given, **options)
 
 
 def _of_two(
@@ -349,9 +356,17 @@ def _collapse(classes: Labels) -> tuple[str, ...]:
 
 
 def _curves(systems: Mapping[str, System]) -> ScoreCurves:
-    points = {(s.name, ""): partial(roc_point, s) for s in systems.values() if s.score is None}
+    points = {(s.name, ""): partial(_point, s) for s in systems.values() if s.score is None}
     return ScoreCurves(partial(_scored, tuple(systems.values())), points)
 
 
+def _point(system: System) -> Curve:
+    from calipers.curves.rates import roc_point
+
+    return roc_point(system)
+
+
 def _scored(systems: Sequence[System]) -> list[Scored]:
+    from calipers.curves.scored import scored
+
     return [scored(s) for s in systems if s.score is not None]

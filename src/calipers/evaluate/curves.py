@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from calipers.curves.access import BINNED, KINDS, OF_PROBABILITIES, ScoreCurves, only
+from calipers.curves.access import BINNED, OF_PROBABILITIES, ScoreCurves, only
+from calipers.curves.kinds import KINDS
 from calipers.curves.planned import PlannedCurves
 from calipers.curves.quantiles import QuantileCurves
 from calipers.curves.ranks import RankCurves

@@ -11,7 +11,6 @@ from calipers.data.columns import system_name
 from calipers.data.errors import InputError, did_you_mean
 from calipers.data.frames import is_dask, is_spark
 from calipers.data.streams import Batch, Stream, budget, is_large
-from calipers.engines import dask, spark
 from calipers.engines.adding import Distinct
 from calipers.engines.base import Engine
 from calipers.engines.local import Streams
@@ -79,9 +78,13 @@ def engine_of(data: Any, engine: str | None) -> Engine:
     if data is None:
         raise InputError(f"engine={engine!r} reads data=, which is not given")
     if engine == "spark" or (engine is None and is_spark(data)):
-        return spark.Spark.of(data)
+        from calipers.engines.spark import Spark
+
+        return Spark.of(data)
     if engine == "dask" or (engine is None and is_dask(data)):
-        return dask.Dask.of(data)
+        from calipers.engines.dask import Dask
+
+        return Dask.of(data)
     return Streams(Stream.of(data))
 
 
@@ -255,4 +258,5 @@ def distinct(rows: Engine, column: str, what: str) -> Any:
             f"{rows.name}: can be read only once: name the classes, as in labels=[0, 1]"
         )
     found = rows.reduce(Values(column), [column], _Few(what), f"finding classes in {column}")
-    return found.values.drop_null()
+    values = found.values
+    return values.drop_null() if values.null_count else values

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import missing_rows
+from calipers.data.arrays import missing_rows, of_arrow
 from calipers.data.classes import coded
 from calipers.data.errors import InputError, did_you_mean
 from calipers.engines.adding import Distinct
@@ -50,8 +50,7 @@ class Labels:
         import pyarrow.compute as pc
 
         found = pc.index_in(_plain(column).cast(self.values.type), value_set=self.values)
-        places = found.fill_null(len(self.values)).to_numpy(zero_copy_only=False)
-        return np.asarray(places, np.intp)
+        return np.asarray(of_arrow(found.fill_null(len(self.values))), np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +64,7 @@ class Numbers:
 
     def codes(self, column: Any) -> npt.NDArray[np.intp]:
         """The slice of each row."""
-        numbers = column.to_numpy(zero_copy_only=False).astype(np.float64)  # null is NaN
+        numbers = of_arrow(column).astype(np.float64, copy=False)  # null is NaN
         place = np.searchsorted(np.array(self.edges), numbers, side="right")
         if self.usual is not None:
             place = np.where(numbers == self.usual, 0, place + 1)
@@ -129,8 +128,8 @@ class _Look:
         columns = self._counted(batch.columns)
         found: dict[str, Any] = {name: Distinct.of(columns[name]) for name in self.others}
         for name in self.numbers:
-            values = columns[name].to_numpy(zero_copy_only=False)
-            values = values if values.dtype == np.float32 else values.astype(np.float64)
+            values = of_arrow(columns[name])
+            values = values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
             values = values[~np.isnan(values)]
             none = np.zeros(len(values), bool)
             found[name] = GatheredScores((none,), (values,), None, len(values))
@@ -144,7 +143,7 @@ class _Look:
         for name in self.needed:
             there &= ~missing_rows(columns[name], name)
         if self.weight is not None:
-            there &= columns[self.weight].to_numpy(zero_copy_only=False) != 0
+            there &= of_arrow(columns[self.weight]) != 0
         if there.all():
             return columns
         kept = pa.array(there)

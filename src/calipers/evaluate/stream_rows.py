@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.data.arrays import as_numbers, as_weights, missing_rows, same_length
+from calipers.data.arrays import as_numbers, as_weights, missing_rows, of_arrow, same_length
 from calipers.data.errors import InputError
 from calipers.data.streams import Batch
 from calipers.engines.work import Built
@@ -82,7 +82,7 @@ class Read:
             row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InputError(f"cluster: is missing in row {row}")
         names = self.clusters
-        return pc.index_in(column, value_set=names).to_numpy().astype(np.uint32), len(names)
+        return of_arrow(pc.index_in(column, value_set=names)).astype(np.uint32), len(names)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.curves.access import ScoreCurves
-from calipers.curves.scored import Scored
 from calipers.data.classes import Coded, check_classes, coded, place_of, positions
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, shown
@@ -20,7 +19,6 @@ from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
 from calipers.evaluate.stream_columns import MOST_CLASSES, Columns, allowed, distinct
 from calipers.evaluate.stream_rows import Part, clusters_of, weights_of
 from calipers.evaluate.streamed import Streamed, evaluated, statistics_of
-from calipers.evaluate.streamed_many import names_of_classes, of_many_classes
 from calipers.evaluate.two_systems import ABOUT_TWO, Threshold, systems_of_two
 from calipers.evaluate.usual import usual_measures
 from calipers.once import kept
@@ -30,6 +28,7 @@ from calipers.systems.binary import System
 from calipers.systems.thresholds import Rule
 
 if TYPE_CHECKING:
+    from calipers.curves.scored import Scored
     from calipers.engines.passes import Passes
     from calipers.evaluate.kept import Baseline
     from calipers.inference.settings import Settings
@@ -73,6 +72,8 @@ def of_classes(
         )  # fmt: skip
     if positive is not None or threshold is not None:
         raise InputError(ABOUT_TWO)
+    from calipers.evaluate.streamed_many import names_of_classes, of_many_classes
+
     names = names_of_classes(columns, found, labels)
     return of_many_classes(columns, settings, names, *shared, memory=most)
 
@@ -115,16 +116,19 @@ def of_two(
         matrices = statistics_of(engine, ConfusionMatrix)
         tables = statistics_of(engine, ScoreTable)
         weighted = columns.weight is not None or columns.cluster is not None
-        drawn = [
-            _scored(name, table, template[name], settings, names, weighted=weighted)
-            for name, table in tables.items()
-        ]
+
+        def drawn() -> list[Scored]:
+            return [
+                _scored(name, table, template[name], settings, names, weighted=weighted)
+                for name, table in tables.items()
+            ]
+
         return {
             "confusions": tuple(
                 confusion(name, replace(matrix, labels=names), settings)
                 for name, matrix in matrices.items()
             ),
-            "curves": ScoreCurves(lambda: drawn) if curves and drawn else (),
+            "curves": ScoreCurves(drawn) if curves and tables else (),
         }
 
     collapsed = ", ".join(classes.others[:5]) + (", …" if len(classes.others) > 5 else "")
@@ -278,6 +282,8 @@ def _scored(
     weighted: bool,
 ) -> Scored:
     """What curves are drawn from: the table, or so many of its thresholds."""
+    from calipers.curves.scored import Scored
+
     few = len(table.scores) <= MOST_DRAWN and not table.shift
     # Rows that weigh differently or come in clusters cannot be drawn from a table.
     own = replace(settings, interval="none") if weighted else settings

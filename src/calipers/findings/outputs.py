@@ -185,9 +185,11 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
     beside = order[np.where(after < n, after, edges[-1] - 1)]
     like = _agree(truth[rows], truth[beside])
     once = tied & new[at - 1]
-    test = paired.sign(same[once].astype(np.float64) - like[once], "greater")
     repeats = int((tied & same).sum())
-    if repeats < REPEATED * n or not test.p <= 1 - s.level:
+    if repeats < REPEATED * n or same[once].sum() <= like[once].sum():
+        return
+    test = paired.sign(same[once].astype(np.float64) - like[once], "greater")
+    if not test.p <= 1 - s.level:
         return
     yield Said(
         f"{repeats / n:.1%} of the rows repeat another one, in the truth and in all that systems "

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from calipers.inference.intervals import ROUNDING, Interval, missing
+from calipers.inference.intervals import ROUNDING, Interval, missing, t_of
 
 
 def skewed_t(
@@ -23,14 +23,12 @@ def skewed_t(
     >>> round(interval.low, 4), round(interval.high, 4)  # Student's
     (0.8689, 3.1311)
     """
-    from scipy.special import stdtrit
-
     method = "t, skewness-corrected"
     if not (degrees > 0 and math.isfinite(se)):
         return missing(method, "too_few_rows")
     if se <= ROUNDING * abs(mean):  # nothing, or what rounding left
         return missing(method, "no_spread")
-    t = float(stdtrit(degrees, (1 + level) / 2))
+    t = t_of(level, degrees)
 
     def turned(y: float, a: float) -> float:
         root = float(np.cbrt(1 + 3 * a * (y - skewness / 6)))
