@@ -69,3 +69,9 @@ def test_what_is_wrong_with_rows_is_told_by_their_partition(cluster: Any, table:
     assert ours["AUC"].n == len(wrong) - 9
     with pytest.raises(InputError, match="the table has no rows"):
         cal.classification("y", score="near", data=frame[frame["part"] == 9])
+
+
+@pytest.mark.parametrize("name", ["none", "none.csv", "none.parquet"])
+def test_what_is_not_there_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=rf"{name}: .*no (such )?file"):
+        cal.ranking("user", "y", "p", data=str(tmp_path / name), engine="dask")

@@ -201,6 +201,8 @@ def _read(files: Sequence[str], name: str, text: Collection[str]) -> DataFrame:
             return found
         # An id may be called NA.
         return dd.read_csv(given, sep=separator, dtype=texts, keep_default_na=False, na_values=[""])
+    except FileNotFoundError:  # which Dask tells by the path alone
+        raise InputError(f"{name}: Dask finds no such file or directory") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{name}: {error}") from None
 
