@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from calipers.campaign.store import Campaign
     from calipers.data.errors import InputError
     from calipers.evaluate.agreement import order_agreement, rank_correlation
+    from calipers.evaluate.best_of import best_of
     from calipers.evaluate.classification import classification
     from calipers.evaluate.clustering import clustering
     from calipers.evaluate.compare import compare
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from calipers.learning.curves import learning_curve, validation_curve
     from calipers.learning.decomposition import bias_variance
     from calipers.learning.parts import split
+    from calipers.learning.selection import select
     from calipers.measures import Measure
     from calipers.measures import parse as measure
     from calipers.results import (
@@ -65,6 +67,7 @@ _HOMES = {
     "data.errors": "InputError",
     "evaluate.agreement": "order_agreement, rank_correlation",
     "evaluate.raters": "agreement",
+    "evaluate.best_of": "best_of",
     "evaluate.classification": "classification",
     "evaluate.clustering": "clustering",
     "evaluate.compare": "compare",
@@ -84,6 +87,7 @@ _HOMES = {
     "evaluate.values": "from_values",
     "learning.checks": "check_split",
     "learning.parts": "split",
+    "learning.selection": "select",
     "learning.cross_validation": "cross_validate",
     "learning.curves": "learning_curve, validation_curve",
     "learning.decomposition": "bias_variance",
@@ -107,6 +111,7 @@ __all__ = [
     "__version__",
     "agreement",
     "averaged_curves",
+    "best_of",
     "bias_variance",
     "check_split",
     "classification",
@@ -136,6 +141,7 @@ __all__ = [
     "retrieval",
     "rule_in_rule_out",
     "save_state",
+    "select",
     "split",
     "topic_curves",
     "validation_curve",

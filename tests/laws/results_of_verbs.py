@@ -139,6 +139,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "bias and variance": lambda: cal.bias_variance(
         Ridge(), SCORES["fine"][:, None], NUMBERS, training_sets=4
     ),
+    "the best of several": lambda: cal.best_of(_scored(), measure="AUC", draws=20),
     "rank correlation": lambda: cal.rank_correlation([1, 2, 3, 4], [1, 3, 2, 4]),
     "raters": lambda: cal.agreement({"a": [0, 1, 1, 0], "b": [0, 1, 0, None]}, **FEW),
 }

@@ -186,6 +186,17 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "split": (cal.split, {"rows": 12, "test": 0.5, "stratify": TRUTH}),
     "split of groups": (cal.split, {"rows": 12, "test": 0.5, "group": [1, 2, 3, 4] * 3}),
+    "select": (
+        cal.select,
+        {
+            "candidates": {"a": DecisionTreeClassifier(max_depth=1), "b": DecisionTreeClassifier()},
+            "X": [[s] for s in SCORE],
+            "y": TRUTH,
+            "folds": 2,
+            "inner": 2,
+        },
+    ),
+    "best_of": (cal.best_of, {"evaluation": two_classes, "measure": "AUC", "draws": 20}),
     "check_split": (
         cal.check_split,
         {

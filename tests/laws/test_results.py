@@ -63,6 +63,7 @@ from calipers.results.learning import (
     ValidationCurve,
 )
 from calipers.results.schema import KINDS
+from calipers.results.selection import Candidate, Selection
 from calipers.results.tidy import Tidy
 from calipers.results.units import UnitRow
 from calipers.results.written import Written
@@ -188,6 +189,7 @@ def test_every_kind_of_result_is_among_the_samples() -> None:
         Comparison, Confusion, Curve, Cutoffs, CutoffTable, Definition, Difference, Estimate, Evaluation, Finding,
         OccupiedConfusion,
         CapacityRow, DecomposedRow, Decomposition, LearningCurve, MoreData, SizeRow, ValidationCurve,
+        Candidate, Selection,
         Front, FrontRow, LabelTable, Overall, PerUnit, Plan, PlanRow, Regions, Slice, SliceDifference, Slices,
     }  # fmt: skip
 
@@ -560,6 +562,7 @@ def test_a_column_has_one_type_whatever_is_in_it() -> None:
             ValidationCurve: lambda t: replace(t, rows_by_value=()),
             LearningCurve: lambda t: replace(t, rows_by_size=()),
             Decomposition: lambda t: replace(t, rows_by_value=()),
+            Selection: lambda t: replace(t, candidates=()),
         }[kind](table)
         for one in (table, empty):
             for name, dtype in one.to_frame().dtypes.items():

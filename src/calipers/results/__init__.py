@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.results.plan import Plan, PlanRow
     from calipers.results.regions import Regions
     from calipers.results.schema import from_json, json_schema
+    from calipers.results.selection import Selection
     from calipers.results.slices import Slice, SliceDifference, Slices
     from calipers.results.tidy import Tidy
     from calipers.results.units import PerUnit
@@ -48,6 +49,7 @@ _HOMES = {
     "plan": "Plan, PlanRow",
     "regions": "Regions",
     "schema": "from_json, json_schema",
+    "selection": "Selection",
     "slices": "Slice, SliceDifference, Slices",
     "tidy": "Tidy",
     "units": "PerUnit",
@@ -90,6 +92,7 @@ __all__ = [
     "Plan",
     "PlanRow",
     "Regions",
+    "Selection",
     "Slice",
     "SliceDifference",
     "Slices",

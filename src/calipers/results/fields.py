@@ -41,6 +41,7 @@ class OneOf:
 
 Level = Annotated[float, Between(0, 1, open=True)]
 Count = Annotated[int, Between(0)]
+Share = Annotated[float, Between(0, 1)]
 Matrix = Annotated[FloatArray, 2]
 
 

@@ -30,6 +30,7 @@ from calipers.results.learning import (
 from calipers.results.occupied import OccupiedConfusion
 from calipers.results.plan import Plan, PlanRow
 from calipers.results.regions import Regions
+from calipers.results.selection import Candidate, Selection
 from calipers.results.slices import Slice, SliceDifference, Slices
 from calipers.results.units import PerUnit, UnitRow
 from calipers.results.written import SCHEMA, loads
@@ -42,7 +43,7 @@ KINDS = {
         *(Estimate, Difference, Overall, OccupiedConfusion, Slice, SliceDifference),
         *(Definition, Finding, PlanRow, Cutoffs, CutoffTable, Front, FrontRow),
         *(ValidationCurve, CapacityRow, LearningCurve, SizeRow, MoreData),
-        *(Decomposition, DecomposedRow),
+        *(Decomposition, DecomposedRow, Selection, Candidate),
     )
 }
 

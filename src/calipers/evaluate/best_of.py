@@ -1,0 +1,143 @@
+"""What the best of several systems is worth, of an evaluation that chose it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from calipers.data.errors import InputError, did_you_mean
+from calipers.evaluate.arguments import verb
+from calipers.inference.selection import left_out
+from calipers.results import Estimate, Evaluation
+from calipers.results.selection import Candidate, Selection
+from calipers.statistics import FloatArray
+
+
+@verb
+def best_of(
+    evaluation: Evaluation,
+    *,
+    measure: str | None = None,
+    level: float = 0.95,
+    draws: int = 200,
+    seed: int = 0,
+) -> Selection:
+    """What the best of several systems is worth, where the same rows or topics chose it.
+
+    The best of m values flatters, since chance chose it as well: of ten systems with an accuracy of
+    .8 on 200 independent rows, the best shows .843. Here the system that is best on 63.2% of the
+    rows (or topics, or clusters), drawn at random, is chosen, and its value on the others is kept;
+    ``honest`` is the mean over many draws. It tends to be a little low, since it chooses with fewer
+    units; its interval, from the percentiles of what was kept, is rather too long.
+
+    Parameters
+    ----------
+    evaluation
+        With two or more systems.
+    measure
+        One of those evaluated, of which one value is better than another; the first such if none is
+        named.
+    level, draws, seed
+        Level of the interval, number of draws, and what they depend on.
+
+    Returns
+    -------
+    Selection
+        ``best``, its value as shown, what it is worth (``honest``), how much the choice flatters
+        (``optimism``), and in which share of draws each system was the best.
+
+    Raises
+    ------
+    InputError
+        Where there is one system, or nothing is left to draw from.
+
+    Notes
+    -----
+    Source: Tsamardinos, Greasidou and Borboudakis 2018. To choose among models before they are
+    tested, see :func:`calipers.select`.
+
+    Examples
+    --------
+    >>> import numpy as np, calipers as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 200)
+    >>> guesses = {f"model {k}": rng.integers(0, 2, 200) for k in range(10)}
+    >>> found = cal.best_of(cal.classification(truth, guesses, measures="accuracy"))
+    >>> round(found[found.best].shown.value, 2), round(found.honest.value, 2)
+    (0.57, 0.49)
+    """
+    if getattr(evaluation, "sources", None) is None:
+        raise InputError("evaluation: expected what an evaluation of data gives, with its data")
+    if not 0 < level < 1:
+        raise InputError(f"level is {level}, expected a share between 0 and 1 such as 0.95")
+    if draws < 20:
+        raise InputError(f"draws is {draws}, expected 20 or more")
+    if seed < 0:
+        raise InputError(f"seed is {seed}, expected 0 or more")
+    by_name = {
+        str(m): m for m in evaluation.sources.measures if m.definition.higher_is_better is not None
+    }
+    if not by_name:
+        raise InputError("of none of the measures one value is better than another")
+    name = next(iter(by_name)) if measure is None else measure
+    if name not in by_name:
+        raise InputError(f"measure {name!r}; {did_you_mean(name, by_name)}")
+    shown = {e.system: e for e in evaluation if e.measure == name}
+    if len(shown) < 2:
+        raise InputError("there is one system, expected two or more to choose from")
+    higher = bool(by_name[name].definition.higher_is_better)
+    sign = 1 if higher else -1
+    units, values = _drawn_from(evaluation, by_name[name], list(shown))
+    if units < 3:
+        raise InputError(f"there are {units} units, expected three or more")
+    found = left_out(lambda mask: sign * values(mask), units, level=level, draws=draws, seed=seed)
+    best = max(shown, key=lambda system: sign * shown[system].value)
+    low, high = sorted(sign * end for end in (found.interval.low, found.interval.high))
+    of: dict[str, Any] = {"n": shown[best].n, "of": shown[best].of, "unit": shown[best].unit}
+    value = sign * found.value
+    honest = Estimate(
+        name, value, low,
+        high, level, found.interval.method,
+        no_interval=found.interval.reason, system="chosen", **of,
+    )  # fmt: skip
+    optimism = Estimate(
+        name, sign * (shown[best].value - value), math.nan, math.nan, level,
+        no_interval="not_asked", system="optimism", **of,
+    )  # fmt: skip
+    return Selection(
+        name,
+        tuple(
+            Candidate(system, shown[system], float(share))
+            for system, share in zip(shown, found.chosen, strict=True)
+        ),
+        best, honest, optimism, level, higher, (),
+        {**evaluation.provenance, "draws": draws, "choice": seed},
+    )  # fmt: skip
+
+
+def _drawn_from(
+    evaluation: Evaluation, measure: Any, systems: list[str]
+) -> tuple[int, Callable[[npt.NDArray[np.bool_]], FloatArray]]:
+    """How many units there are to draw from, and what the systems' values are on some of them."""
+    per_unit = evaluation.per_unit
+    if per_unit is not None and all(
+        str(measure) in per_unit.values.get(system, {}) for system in systems
+    ):
+        table = np.stack([per_unit.values[system][str(measure)] for system in systems])
+        table = table[:, ~np.isnan(table).any(axis=0)]
+        return table.shape[1], lambda mask: table[:, mask].mean(axis=1)
+    sources = evaluation.sources
+    plain = replace(sources.settings, interval="none", methods=())
+    wholes = [sources.by_name[system].under(plain) for system in systems]
+    clusters = getattr(wholes[0], "clusters", None)
+    code = np.arange(wholes[0].number) if clusters is None else np.asarray(clusters.code)
+
+    def on(mask: npt.NDArray[np.bool_]) -> FloatArray:
+        return np.array([whole.taken(mask[code]).reading(measure).value for whole in wholes])
+
+    return int(code.max()) + 1 if len(code) else 0, on

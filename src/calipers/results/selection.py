@@ -1,0 +1,101 @@
+"""What the best of several candidates is worth, once the choice is paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from calipers.results.estimate import Estimate
+from calipers.results.fields import Level, Share
+from calipers.results.tidy import NUMBER, TEXT, Tidy
+from calipers.results.written import Written
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate(Written):
+    """One that could be chosen: its ``shown`` value, and the share of choices that fell on it."""
+
+    name: str
+    shown: Estimate
+    chosen: Share
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Selection(Written, Tidy):
+    """The best of several candidates.
+
+    ``best`` has the best value as ``shown``; that value flatters, since chance chose it as well.
+    ``honest`` is what a choice made in this way is worth on rows that had no part in it, and
+    ``optimism`` how much better the shown value of the best is (positive where it flatters).
+    """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ("sentence",)
+
+    measure: str
+    candidates: tuple[Candidate, ...]
+    best: str
+    honest: Estimate
+    optimism: Estimate
+    level: Level
+    higher_is_better: bool
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """What it comes to, for people."""
+        from calipers.report.selection import sentence
+
+        return sentence(self)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.candidates)
+
+    def __getitem__(self, name: str) -> Candidate:
+        for one in self.candidates:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def inconsistencies(self) -> Iterator[tuple[str, str]]:
+        """Names that stand twice, and a best one that is not there."""
+        names = [one.name for one in self.candidates]
+        if len(set(names)) < len(names):
+            yield "candidates", "two have the same name"
+        if self.best not in names:
+            yield "best", f"is {self.best!r}, expected one of the candidates"
+
+    def kinds(self) -> dict[str, str]:
+        """The columns of :meth:`rows`, and what each holds."""
+        return {"candidate": TEXT, **dict.fromkeys(("value", "low", "high", "chosen"), NUMBER)}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row a candidate: its value as shown, and the share of choices that fell on it."""
+        return [
+            {
+                "candidate": one.name,
+                "value": one.shown.value,
+                "low": one.shown.low,
+                "high": one.shown.high,
+                "chosen": one.chosen,
+            }
+            for one in self.candidates
+        ]
+
+    def to_text(self) -> str:
+        """The table, the sentences and the notes."""
+        from calipers.report.selection import text
+
+        return text(self)
+
+    def to_markdown(self) -> str:
+        """The sentences, the table and the notes as GitHub-flavoured Markdown."""
+        from calipers.report.selection import markdown
+
+        return markdown(self)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    __repr__ = __str__

@@ -1,0 +1,112 @@
+"""What the best of several systems is worth: against the exact expectation of the best of m, and
+against the choice made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import calipers as cal
+from calipers.inference.selection import left_out
+
+RNG = np.random.default_rng(5)
+
+
+def expected_best(models: int, rows: int, share: float) -> float:
+    """The expected largest of m independent shares: the sum of 1 − F(k)^m over k < n, over n."""
+    k = np.arange(rows)
+    return float((1 - binom.cdf(k, rows, share) ** models).sum() / rows)
+
+
+@pytest.mark.parametrize(("models", "shown"), [(2, 0.815936), (10, 0.842580), (50, 0.861257)])
+def test_the_best_flatters_and_what_it_is_worth_does_not(models: int, shown: float) -> None:
+    assert expected_best(models, 200, 0.8) == pytest.approx(shown, abs=1e-6)
+    looked, worth = [], []
+    for seed in range(40):
+        right = (np.random.default_rng(seed).random((models, 200)) < 0.8).astype(float)
+        found = left_out(
+            lambda mask, right=right: right[:, mask].mean(axis=1),
+            200, level=0.95, draws=60, seed=seed,
+        )  # fmt: skip
+        looked.append(right.mean(axis=1).max())
+        worth.append(found.value)
+    error = 0.028 / np.sqrt(40)
+    assert np.mean(looked) == pytest.approx(shown, abs=3 * error)
+    assert np.mean(worth) == pytest.approx(0.8, abs=3.5 * error)
+
+
+def guesses(rows: int = 120) -> cal.Evaluation:
+    truth = RNG.integers(0, 2, rows)
+    return cal.classification(
+        truth,
+        probability={f"m{k}": RNG.random(rows) for k in range(5)},
+        measures=["Brier", "AUC", "accuracy"],
+        threshold=0.5,
+    )
+
+
+@pytest.mark.parametrize("measure", ["Brier", "AUC", "accuracy"])
+def test_any_measure_in_either_direction(measure: str) -> None:
+    ev = guesses()
+    found = cal.best_of(ev, measure=measure, draws=40)
+    values = {one.name: one.shown.value for one in found}
+    sign = 1 if measure != "Brier" else -1
+    assert found.best == max(values, key=lambda name: sign * values[name])
+    assert sum(one.chosen for one in found) == pytest.approx(1)
+    assert found.optimism.value == pytest.approx(
+        sign * (values[found.best] - found.honest.value), abs=1e-12
+    )
+    assert found.honest.low <= found.honest.value <= found.honest.high
+    assert found.measure == measure
+    again = cal.best_of(ev, measure=measure, draws=40)
+    assert again.to_json() == found.to_json()
+
+
+def test_rows_are_those_of_the_evaluation() -> None:
+    """Two systems of which one is always right: nothing is paid for a choice that is none."""
+    truth = np.arange(60) % 2
+    ev = cal.classification(truth, {"right": truth, "wrong": 1 - truth}, measures="accuracy")
+    found = cal.best_of(ev)
+    assert (found.best, found.honest.value, found.optimism.value) == ("right", 1.0, 0.0)
+    assert [one.chosen for one in found] == [1.0, 0.0]
+
+
+def test_topics_are_drawn_where_they_are_the_units() -> None:
+    qrels = {f"t{t}": {f"d{d}": int(RNG.random() < 0.3) for d in range(9)} for t in range(12)}
+    runs = {f"r{k}": {t: {d: RNG.random() for d in of} for t, of in qrels.items()} for k in "ab"}
+    ev = cal.retrieval(qrels, runs, measures=["P@3"])
+    found = cal.best_of(ev, draws=50)
+    assert found.honest.unit == "topics"
+    assert 0 <= found.honest.value <= 1
+
+
+def test_clusters_are_drawn_whole() -> None:
+    truth, user = RNG.integers(0, 2, 90), np.arange(90) // 15
+    said = {name: RNG.integers(0, 2, 90) for name in "ab"}
+    rows = cal.best_of(cal.classification(truth, said, measures="accuracy"), draws=50)
+    whole = cal.best_of(
+        cal.classification(truth, said, measures="accuracy", cluster=user), draws=50
+    )
+    assert rows.honest.value != whole.honest.value
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"measure": "nDCG"}, "nDCG"),
+        ({"level": 2}, "level is 2"),
+        ({"draws": 3}, "draws is 3"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_cannot_be_asked(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(cal.InputError, match=said):
+        cal.best_of(guesses(), **given)
+
+
+def test_one_system_is_no_choice() -> None:
+    with pytest.raises(cal.InputError, match="one system"):
+        cal.best_of(cal.classification([0, 1, 1, 0], [0, 1, 0, 0], measures="accuracy"))
