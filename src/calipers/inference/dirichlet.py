@@ -84,7 +84,9 @@ def _put_together(x: FloatArray, w: FloatArray | None) -> tuple[FloatArray, Floa
         there = mass > 0
         mass = mass[there]
         return np.bincount(place, x)[there] / mass, np.ones(len(mass)), mass
-    sums, squares, totals = (np.bincount(place, of) for of in (w, w**2, w * x))
+    # One after the other, so that no two products stand in memory at once.
+    sums, squares = np.bincount(place, w), np.bincount(place, w**2)
+    totals = np.bincount(place, w * x)
     there = sums > 0
     sums, squares, totals = sums[there], squares[there], totals[there]
     return totals / sums, squares / sums, sums**2 / squares
@@ -117,7 +119,11 @@ class _Mean:
         is not known."""
         x, w = values, weight
         if w is not None:
-            x, w = values[w > 0], w[w > 0]
+            there = w > 0
+            if not there.all():
+                x, w = values[there], w[there]
+            # Strided weights would be added up in another order.
+            w = np.ascontiguousarray(w)
         most, least = max(x.max(initial=-math.inf), *ends), min(x.min(initial=math.inf), *ends)
         if not 0 < most - least < math.inf:
             return None

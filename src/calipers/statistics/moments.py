@@ -37,21 +37,20 @@ class Moments(Statistic):
             mean, m2, rest = _core.value_moments(np.asarray(value, np.float64))
             return cls(n, float(n), mean, m2, float(n), m2, rest)
         # A row of weight 0 is no row, even where its value is infinite.
-        value, weight = value[weight > 0], weight[weight > 0]
+        there = weight > 0
+        if not there.all():
+            value, weight = value[there], weight[there]
+        # Strided columns would be added up in another order.
+        value, weight = np.ascontiguousarray(value), np.ascontiguousarray(weight)
         total = float(weight.sum())
         mean = dot(weight, value) / total if total > 0 else 0.0
         square = np.square(weight)
         with np.errstate(invalid="ignore", over="ignore"):
             deviation = value - mean
-            return cls(
-                n,
-                total,
-                mean,
-                dot(weight, np.square(deviation)),
-                float(square.sum()),
-                dot(square, np.square(deviation)),
-                dot(square, deviation),
-            )
+            cross = dot(square, deviation)
+            np.square(deviation, out=deviation)
+            m2, v2 = dot(weight, deviation), dot(square, deviation)
+            return cls(n, total, mean, m2, float(square.sum()), v2, cross)
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
