@@ -16,9 +16,10 @@ def run(campaign: cal.Campaign, *arguments: str) -> str:
 
 
 def test_people_adjudicators_and_programs(campaign: cal.Campaign) -> None:
-    run(campaign, "zoe", "max", "--participant", "basel")
-    run(campaign, "gpt", "--program", "--detail", "model=x", "--detail", "date=2026")
-    run(campaign, "ida", "--adjudicator")
+    assert "next: calipers campaign judge" in run(campaign, "zoe", "max", "--participant", "basel")
+    said = run(campaign, "gpt", "--program", "--detail", "model=x", "--detail", "date=2026")
+    assert "next: calipers campaign import" in said
+    assert "next: calipers campaign adjudicate" in run(campaign, "ida", "--adjudicator")
     known = campaign.assessors()
     assert known["zoe"] == Assessor("zoe", "basel")
     assert known["max"].participant == "basel"

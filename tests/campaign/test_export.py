@@ -19,6 +19,7 @@ from calipers.campaign.history import history
 from calipers.campaign.records import Assessor, Event
 from calipers.campaign.settled import RULES, settled
 from calipers.campaign.status import status
+from calipers.cli.campaign import shared
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 from in_process import invoke
@@ -87,6 +88,7 @@ def test_one_grade_a_document(judged: cal.Campaign) -> None:
 
 
 def test_rules() -> None:
+    assert tuple(RULES) == shared.RULES  # what commands offer, the same one first
     given = {"majority": 2, "lowest": 0, "median": 1, "highest": 3, "first": 3}
     assert {rule: take([3, 0, 2, 2, 1, 0, 2, 1]) for rule, take in RULES.items()} == {
         **given, "median": 1,
@@ -206,10 +208,11 @@ def test_everything_as_tables(judged: cal.Campaign, kind: str) -> None:
             "rank": "2",
             "score": "1.0",
         }
-        assert "'=misread" in made["events.csv"].content.decode()
+    if kind in ("csv", "tsv"):
+        assert "'=misread" in made[f"events.{kind}"].content.decode()
 
 
-@pytest.mark.parametrize("end", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("end", ["csv", "tsv", "jsonl", "parquet"])
 def test_judgments_can_be_imported_again(judged: cal.Campaign, end: str, tmp_path: Path) -> None:
     path = tmp_path / f"j.{end}"
     path.write_bytes(tidy.written(export.judgments(judged), str(path)))
@@ -244,12 +247,13 @@ def test_the_log_says_what_stood_before(judged: cal.Campaign) -> None:
 def test_status(judged: cal.Campaign) -> None:
     found = status(judged)
     assert (found.pooled, found.to_judge, found.judged, found.events) == (6, 5, 2, 14)
+    assert found.beside == 1
     ada, bob, eve, gpt = found.by_assessor
-    assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 3, 0, 0.5)
+    assert (ada.topics, ada.to_judge, ada.judged, ada.skipped, ada.minutes) == (2, 5, 2, 0, 0.5)
     assert (bob.judged, bob.skipped) == (2, 1)
     assert (eve.to_judge, gpt.kind) == (0, "program")
     first, second = found.by_topic
-    assert first[2:] == (0, 5, 4, 3, 2, 2, 1)
+    assert first[2:] == (0, 5, 4, 2, 2, 2, 1)
     assert second[2:] == (0, 1, 1, 0, 0, 0, 0)
 
 
@@ -294,8 +298,9 @@ def test_a_campaign_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     run("log", "c", "-o", "l.parquet")
     assert parquet.read_table("l.parquet").column("after").to_pylist() == [1]
     assert run("log", "c", "--format", "csv", "--topic", "2").stdout.count("\n") == 1
-    assert "0 pooled, 0 to judge, 0 judged" in run("status", "c").stdout
-    assert json.loads(run("status", "c", "--format", "json").stdout)["by_topic"][0]["judged"] == 1
+    told = "0 pooled, 0 to judge, 0 judged; beside these 1 document judged"
+    assert told in run("status", "c").stdout
+    assert json.loads(run("status", "c", "--format", "json").stdout)["by_topic"][0]["relevant"] == 1
     for wrong in ("1", "x=yes", "1="):
         assert (
             "expected a number and what it means"

@@ -101,7 +101,8 @@ def test_what_cannot_be_served(
 def test_without_a_pool(judge: Any, campaign: cal.Campaign) -> None:
     with campaign.write() as connection:
         connection.execute("DELETE FROM pooled")
-    assert "nothing is pooled" in str(judge()[1].exception)
+    assert "nothing is pooled" in str(judge("-a", "zoe")[1].exception)
+    assert "zoe" not in campaign.assessors()
 
 
 def test_without_anybody(judge: Any, campaign: cal.Campaign) -> None:

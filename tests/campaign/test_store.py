@@ -263,6 +263,8 @@ BAD = {
     "no id": ({"id": ""}, "id '', expected a name"),
     "no document": ({"document": " "}, "document ' ', expected a name"),
     "half a character": ({"document": "\ud800"}, "holds what is no character"),
+    "a line break": ({"document": "a\nb"}, "holds a line break"),
+    "a line break of Unicode": ({"assessor": "a\u2028b"}, "holds a line break"),
     "a NUL": ({"document": "a\0b"}, "holds what is no character"),
     "long": ({"document": "d" * 1001}, "has more than 1000 characters"),
     "an unknown kind": ({"kind": "guess"}, "kind 'guess', expected one of grade"),

@@ -21,6 +21,8 @@ from calipers.campaign.standing import MEASURES, Change, Scores, changes, correl
 from calipers.data.ratings import read_ratings
 from calipers.evaluate.raters import agreement as agreement_of_raters
 from calipers.inference import dirichlet
+from calipers.inference.intervals import as_student, z_of
+from calipers.inference.scales import SCALES
 from calipers.measures import parse
 from calipers.measures.raters import moved_by_items
 from calipers.results import Evaluation
@@ -127,14 +129,20 @@ def agreement_over_topics(
     """The same with an interval for topics like these.
 
     Documents of one topic are judged with one narrative in mind, so that assessors who read it in
-    two ways differ on many of them: an interval over documents is then too short. This one is the
-    Bayesian bootstrap of topics, each with what its documents move the value by.
+    two ways differ on many of them: an interval over documents is then too short.
+
+    Each topic is what its documents move the value by. The limits are Student's for the logarithm
+    of 1 − value, which is a ratio of two sums; and at least those of the Bayesian bootstrap of
+    topics, whose half a unit below is somewhat worse than the worst topic, since where no two
+    topics differ their spread says nothing. (From the lower end of the range, −1, half a unit would
+    pull both limits down: of six topics without much disagreement the upper one would then be below
+    the truth one time in ten, and the lower one never above it.)
 
     >>> ann = {str(t): {"x": 0, "y": t % 3, "z": 1} for t in range(20)}
     >>> ben = {str(t): {"x": 0, "y": t % 2, "z": 1} for t in range(20)}
     >>> found = agreement_over_topics({"ann": ann, "ben": ben})
     >>> round(found.value, 3), round(found.low, 3), round(found.high, 3), found.topics
-    (0.597, 0.341, 0.75, 20)
+    (0.597, 0.325, 0.759, 20)
     """
     chosen, columns = parse(measure, ("agreement",)), _columns(grades)
     names = {"item": "item", "rater": "assessor", "rating": "grade"}
@@ -148,9 +156,24 @@ def agreement_over_topics(
         caution = "one topic only" if number == 1 else ""
         return OverTopics(str(chosen), value, math.nan, math.nan, number, items, caution)
     by_topic = np.bincount(code.reshape(-1), moved, number) * number / items
-    made = dirichlet.bayesian(value + by_topic, chosen.definition.range, level)
+    low, high = _over_topics(value, value + by_topic, chosen.definition.range, level)
     few = f"{number} topics only" if number < FEW_TOPICS else ""
-    return OverTopics(str(chosen), value, made.low, made.high, number, items, few)
+    return OverTopics(str(chosen), value, low, high, number, items, few)
+
+
+def _over_topics(
+    value: float, topics: FloatArray, ends: tuple[float, float], level: float
+) -> tuple[float, float]:
+    """The limits for the mean of what topics have, each as far as the farther of two methods."""
+    lowest, most = ends
+    reached = most - dirichlet.reach(most - topics, most - lowest)
+    made = dirichlet.bayesian(topics, (max(lowest, reached), most), level)
+    if not value < 1:
+        return made.low, made.high
+    number = len(topics)
+    se = as_student(float(topics.std(ddof=1)) / math.sqrt(number), number - 1, level)
+    low, high = SCALES["rest"].around(value, z_of(level) * se)
+    return max(lowest, min(low, made.low)), max(high, made.high)
 
 
 def self_agreement(

@@ -65,18 +65,18 @@ def checked_campaign(
         ),
         tuple(reliability.separation(final, rankings, measures=own, seed=seed, level=level)),
         tuple(reliability.topics_told(final, rankings, own[0])),
-        tuple(warnings(campaign)),
+        tuple(warnings(campaign, rule)),
     )
 
 
-def warnings(campaign: Campaign) -> list[str]:
+def warnings(campaign: Campaign, rule: str = "majority") -> list[str]:
     """What makes numbers of the campaign less than they seem."""
     made, pool = [], campaign.pool()
-    final = steps.final_of(campaign)
+    final = steps.final_of(campaign, rule)
     todo = [p for p in pool if p.sampled and p.document not in final.get(p.topic, {})]
     if todo:
         made.append(
-            f"{count(len(todo), 'documents')} of the pool are not judged so far; they count as not "
+            f"Not judged so far: {count(len(todo), 'documents')} of the pool, which count as not "
             "relevant."
         )
     barren = [t for t, of in final.items() if max(of.values(), default=0) < 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import astuple, fields, replace
 from datetime import datetime, timezone
@@ -97,6 +98,8 @@ def check_name(name: object, what: str) -> str:
         raise InputError(f"{what} {shown(name)} has more than {_LONGEST_NAME} characters")
     if not _is_text(name):
         raise InputError(f"{what} {shown(name)} holds what is no character")
+    if any(unicodedata.category(sign) in ("Cc", "Zl", "Zp") for sign in name):
+        raise InputError(f"{what} {shown(name)} holds a line break or a control character")
     return name
 
 

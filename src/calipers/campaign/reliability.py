@@ -16,6 +16,7 @@ from calipers.campaign.rankings import Judgments, Rankings, checked, found_by, g
 from calipers.campaign.standing import MEASURES, Change, Scores, changes, correlation, scores
 from calipers.data.errors import InputError
 from calipers.evaluate.plan import plan
+from calipers.measures import parse
 from calipers.statistics import FloatArray
 
 #: Values that are no further apart are alike.
@@ -248,8 +249,9 @@ class Separation:
     """What the topics tell apart by one measure: of so many ``pairs`` of systems ``separated``.
 
     ``detectable`` is the difference that so many topics find with 80% power (paired t, the median
-    deviation of the differences), and ``needed`` how many topics half of the pairs would need, with
-    the differences that they show, and four fifths of them; None where these are alike.
+    deviation of the differences; NaN where no two values are so far apart), and ``needed`` how many
+    topics half of the pairs would need, with the differences that they show, and four fifths of
+    them; None where these are alike.
     ``by_topics`` has for smaller numbers of topics which share of the pairs drawn ones tell apart,
     and τ with the order of all.
     """
@@ -262,6 +264,9 @@ class Separation:
     needed: tuple[int | None, int | None]
     by_topics: tuple[tuple[int, float, float], ...]
 
+
+#: A deviation that the values of every measure may have.
+_SMALL = 0.1
 
 #: Paired t tests need so many topics at least.
 _FEWEST = 5
@@ -325,7 +330,12 @@ def _needed(of: Scores, apart: FloatArray) -> tuple[float, tuple[int | None, int
     typical = float(np.median(deviation))
     if not typical > HAIR:
         return none
-    detectable = plan(of.measure, sd=typical, n=apart.shape[1], level=of.level).detectable
+    # (It is as many deviations, however large: those of few topics may be larger than any truth.)
+    detectable = plan(of.measure, sd=_SMALL, n=apart.shape[1], level=of.level).detectable
+    detectable *= typical / _SMALL
+    low, high = parse(of.measure, ("retrieval",)).definition.range
+    if detectable > high - low:
+        detectable = math.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.sort(np.nan_to_num(np.abs(apart.mean(axis=1)) / deviation, posinf=0.0))[::-1]
     needed = [_topics(of, effect[math.ceil(share * len(effect)) - 1]) for share in (0.5, 0.8)]

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import socket
+import sqlite3
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from importlib.resources import files
@@ -298,7 +299,9 @@ class _Pages:
         except BusyError as busy:
             return _answer({"error": str(busy)}, 503)
         except InputError as error:
-            return _answer({"error": str(error)}, 422)
+            # (Of a file that cannot be read just now a page has to try again, and forget nothing.)
+            busy_file = isinstance(error.__context__, sqlite3.Error)
+            return _answer({"error": str(error)}, 503 if busy_file else 422)
 
 
 async def _later(function: Callable[..., Any], *arguments: Any) -> Any:

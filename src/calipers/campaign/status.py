@@ -10,8 +10,9 @@ from calipers.campaign.store import Campaign
 
 
 class OfAssessor(NamedTuple):
-    """How far an assessor is: documents to judge in the topics assigned, those judged, those put
-    off, and when the last was judged."""
+    """How far an assessor is: documents to judge in the topics assigned, those to judge that are
+    judged, those put off, and when the last was judged. Programs have all topics unless some are
+    assigned to them."""
 
     assessor: str
     kind: str
@@ -26,8 +27,8 @@ class OfAssessor(NamedTuple):
 
 class OfTopic(NamedTuple):
     """How far a topic is: documents pooled, those to judge (drawn, where the pool is sampled),
-    those judged by one person or more and by two or more, those that one found relevant, and those
-    about which two differ and nobody has decided."""
+    those of them that a person has judged; and, wherever they are from, those judged by two or
+    more, those that one found relevant, and those about which two differ and nobody has decided."""
 
     topic: str
     title: str
@@ -42,8 +43,9 @@ class OfTopic(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """What a campaign has, and how far it is: of the documents ``to_judge`` that persons have
-    ``judged``."""
+    """What a campaign has, and how far it is: of the documents ``to_judge`` those that persons have
+    ``judged``, and how many they have judged ``beside`` these, such as in a file that was
+    imported."""
 
     name: str
     goal: str
@@ -54,6 +56,7 @@ class Status:
     pooled: int
     to_judge: int
     judged: int
+    beside: int
     events: int
     by_assessor: tuple[OfAssessor, ...]
     by_topic: tuple[OfTopic, ...]
@@ -72,7 +75,8 @@ def status(campaign: Campaign) -> Status:
     Where no topic is assigned to anybody, all topics are everybody's.
     """
     about, pool, topics = campaign.about, campaign.pool(), campaign.topics()
-    by_topic = _of_topics(campaign, {topic.topic: topic.title for topic in topics})
+    drawn = {(one.topic, one.document) for one in pool if one.sampled}
+    by_topic = _of_topics(campaign, {topic.topic: topic.title for topic in topics}, drawn)
     persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
     judged = {
         (one.topic, one.document)
@@ -87,15 +91,18 @@ def status(campaign: Campaign) -> Status:
         about.name,
         about.goal,
         pooled=len(pool),
-        to_judge=sum(one.sampled for one in pool),
-        judged=sum(one.sampled and (one.topic, one.document) in judged for one in pool),
-        by_assessor=_of_assessors(campaign, {row.topic: row.to_judge for row in by_topic}),
+        to_judge=len(drawn),
+        judged=len(drawn & judged),
+        beside=len(judged - drawn),
+        by_assessor=_of_assessors(campaign, {row.topic: row.to_judge for row in by_topic}, drawn),
         by_topic=by_topic,
         **counts,
     )
 
 
-def _of_topics(campaign: Campaign, titles: dict[str, str]) -> tuple[OfTopic, ...]:
+def _of_topics(
+    campaign: Campaign, titles: dict[str, str], drawn: set[tuple[str, str]]
+) -> tuple[OfTopic, ...]:
     persons = {name for name, one in campaign.assessors().items() if one.kind == "person"}
     pooled, to_judge = Counter[str](), Counter[str]()
     for one in campaign.pool():
@@ -114,7 +121,7 @@ def _of_topics(campaign: Campaign, titles: dict[str, str]) -> tuple[OfTopic, ...
             assigned[topic],
             pooled[topic],
             to_judge[topic],
-            len(grades[topic]),
+            sum((topic, document) in drawn for document in grades[topic]),
             sum(len(given) > 1 for given in grades[topic].values()),
             sum(max(given) > 0 for given in grades[topic].values()),
             sum(
@@ -126,8 +133,14 @@ def _of_topics(campaign: Campaign, titles: dict[str, str]) -> tuple[OfTopic, ...
     )
 
 
-def _of_assessors(campaign: Campaign, to_judge: dict[str, int]) -> tuple[OfAssessor, ...]:
-    assigned = campaign.assignments()
+def _of_assessors(
+    campaign: Campaign, to_judge: dict[str, int], drawn: set[tuple[str, str]]
+) -> tuple[OfAssessor, ...]:
+    assigned, known = campaign.assignments(), campaign.assessors()
+    own = {
+        name: assigned.get(name, [] if assigned and one.kind == "person" else list(to_judge))
+        for name, one in known.items()
+    }
     skips = {
         (assessor, topic, document): event
         for assessor, topic, document, event in campaign.read(
@@ -138,7 +151,9 @@ def _of_assessors(campaign: Campaign, to_judge: dict[str, int]) -> tuple[OfAsses
     judged, seconds = Counter[str](), defaultdict[str, float](float)
     last: dict[str, str] = {}
     for one in campaign.judgments(again=False):
-        judged[one.assessor] += 1
+        judged[one.assessor] += (
+            one.topic in own[one.assessor] and (one.topic, one.document) in drawn
+        )
         seconds[one.assessor] += one.seconds or 0
         last[one.assessor] = max(one.time, last.get(one.assessor, ""))
         skips.pop((one.assessor, one.topic, one.document), None)
@@ -148,12 +163,12 @@ def _of_assessors(campaign: Campaign, to_judge: dict[str, int]) -> tuple[OfAsses
             name,
             one.kind,
             one.role,
-            len(own := assigned.get(name, [] if assigned else list(to_judge))),
-            sum(to_judge[topic] for topic in own) if one.role == "assessor" else 0,
+            len(own[name]),
+            sum(to_judge[topic] for topic in own[name]) if one.role == "assessor" else 0,
             judged[name],
             put_off[name],
             round(seconds[name] / 60, 1),
             last.get(name),
         )
-        for name, one in campaign.assessors().items()
+        for name, one in known.items()
     )

@@ -319,6 +319,7 @@ def decide(
         )
     standing = {(one.topic, one.document): one for one in campaign.adjudications()}
     pooled = {(one.topic, one.document) for one in campaign.pool()}
+    pooled |= {(one.topic, one.document) for one in campaign.judgments()}
     unknown, number = [], 0
     with campaign.write():
         for topic, document, grade, note in decisions:
@@ -335,7 +336,7 @@ def decide(
             )  # fmt: skip
             number += campaign.record(event).new
         if unknown:
-            raise InputError(f"not in the pool: {several(unknown)}")
+            raise InputError(f"neither in the pool nor judged: {several(unknown)}")
     return number
 
 

@@ -99,9 +99,9 @@ def written(rows: pa.Table, path: str, *, exact: bool = False) -> bytes:
     """A table in the format that the extension of a path means: CSV, TSV, JSON Lines, Parquet or
     Feather.
 
-    In CSV text that a spreadsheet would take for a formula gets an apostrophe in front, unless it
-    has to be ``exact`` for other tools. Bytes, such as the content of documents, have a place in
-    Parquet and Feather only.
+    In CSV and TSV text that a spreadsheet would take for a formula gets an apostrophe in front,
+    unless it has to be ``exact`` for other tools. Bytes, such as the content of documents, have a
+    place in Parquet and Feather only.
     """
     suffix, packed = extension(path)
     made = _FORMATS.get(BINARIES.get(suffix) or TEXTS.get(suffix, ""))
@@ -133,7 +133,12 @@ def _tsv(rows: pa.Table) -> bytes:
 
 
 def _plain(value: Any) -> str:
-    return "" if value is None else " ".join(str(value).split())
+    from calipers.report.text import covered
+
+    if value is None:
+        return ""
+    text = " ".join(str(value).split())
+    return covered(text) if isinstance(value, str) else text
 
 
 def _jsonl(rows: pa.Table) -> bytes:

@@ -364,6 +364,11 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = 
     return out.getvalue()
 
 
+def covered(text: str) -> str:
+    """Text for a cell of a table that a spreadsheet may open: it is no formula."""
+    return f"'{text}" if _is_formula(text) else text
+
+
 def uncovered(text: str) -> str:
     """What a cell of :func:`csv_text` said before it got its apostrophe."""
     return text[1:] if text[:1] == "'" and _is_formula(text) else text
@@ -381,5 +386,4 @@ def _csv_cell(value: Any) -> str:
         return "" if math.isnan(value) else repr(float(value))
     if not isinstance(value, str):
         return str(value)
-    text = visible(value, keep="\t\n\r")
-    return f"'{text}" if _is_formula(text) else text
+    return covered(visible(value, keep="\t\n\r"))

@@ -53,20 +53,21 @@ def command(
     from calipers.campaign import steps
     from calipers.campaign.agreement import disputed
     from calipers.campaign.store import Campaign
+    from calipers.report.numbers import count
 
     with Campaign.open(file, readonly=decide is None) as campaign:
         if decide is not None and by is not None:
             number = steps.decide(campaign, _decisions(decide), by)
-            say(f"{number} decisions of {by} recorded")
+            say(f"{count(number, 'decisions')} of {by} recorded")
         grades = steps.grades_of(campaign, programs=options["programs"])
         decided = steps.decided_of(campaign)
         found = disputed(grades, decided, apart=apart, also_decided=show_all)
         notes = {(e.assessor, e.topic, e.document): e.note for e in campaign.events() if e.note}
     rows = [asdict(one) | {"notes": _notes(one, notes)} for one in found]
-    lines = [_table(found, show_all), "", f"{len(found)} documents to decide"]
+    lines = [_table(found, show_all), "", f"{count(len(found), 'documents')} to decide"]
     if show_all:
         open_ones = sum(one.decided is None for one in found)
-        lines[-1] = f"{len(found)} disputed documents, {open_ones} of them to decide"
+        lines[-1] = f"{count(len(found), 'disputed documents')}, {open_ones} of them to decide"
     finish(rows, lines if found else ["nothing to decide"], kind, path)
 
 

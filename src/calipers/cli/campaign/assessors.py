@@ -71,7 +71,8 @@ def command(
         click.echo("\n".join(_lines(campaign)))
     if not names:
         return
-    say(f"next: calipers campaign judge {file}" if not program else "next: import what it says")
+    command = "import" if program else "adjudicate" if adjudicator else "judge"
+    say(f"next: calipers campaign {command} {file}")
 
 
 def _pair(detail: str) -> tuple[str, str]:

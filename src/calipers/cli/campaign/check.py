@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from calipers.cli.campaign.shared import finish, table, table_or_json
+from calipers.cli.campaign.shared import finish, rule_option, table, table_or_json
 from calipers.cli.files import Command, InFile
-from calipers.cli.options import MOST, SHARE, choice, preset, text, texts
+from calipers.cli.options import MOST, SHARE, preset, text, texts
 from calipers.cli.output import format_and_file
 
 
@@ -23,11 +23,7 @@ from calipers.cli.output import format_and_file
     "Down to which rank runs were pooled.  [default: as the pools were made]",
     type=click.IntRange(1, MOST),
 )
-@choice(
-    "--rule",
-    ("majority", "lowest", "median", "highest", "first"),
-    "How grades of several become one, where nobody decided.",
-)
+@rule_option
 @preset("--level", 0.95, "Level of the tests of pairs.", type=SHARE)
 @preset("--draws", 20, "How often sparse judgments are drawn.", type=click.IntRange(1, 10_000))
 @preset("--seed", 0, "Seed of the draws.", type=click.IntRange(0, 2**31 - 1))

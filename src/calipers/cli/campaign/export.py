@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.campaign.shared import rule_option
 from calipers.cli.files import DASH, Command, InFile, OutFile, OutFolder, check_more
 from calipers.cli.options import switch, text
 from calipers.cli.process import say
@@ -46,15 +47,7 @@ if TYPE_CHECKING:
     help="Format of the tables. The content of documents is in Parquet and Feather only.",
 )
 @text("--assessor", "NAME", "Grades and preferences of this assessor alone.")
-@click.option(
-    "--differ",
-    "rule",
-    type=click.Choice(["majority", "lowest", "median", "highest", "first"]),
-    default="majority",
-    show_default=True,
-    help="Which grade to take where persons differ and no adjudicator has decided; of equally many "
-    "the lower one.",
-)
+@rule_option
 @switch("--force", "Write over files that exist.")
 def command(file: str, *, force: bool, **asked: Any) -> None:
     """Write what a campaign has for other tools.
@@ -62,8 +55,8 @@ def command(file: str, *, force: bool, **asked: Any) -> None:
     --qrels has a grade for each judged document: the adjudicator's, else that of the persons who
     judged it. Pooled documents that nobody has judged, or that were not drawn from their stratum,
     have −1. Repeats that were planted do not count, and programs only where --assessor names one.
-    In CSV, text that a spreadsheet would run as a formula gets an apostrophe in front (but not in
-    --qrels and --sampled, which other tools read). Files are written whole or not at all.
+    In CSV and TSV, text that a spreadsheet would run as a formula gets an apostrophe in front (but
+    not in --qrels and --sampled, which other tools read). Files are written whole or not at all.
 
     \b
     Examples:

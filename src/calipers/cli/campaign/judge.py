@@ -110,11 +110,14 @@ def command(
     check_installed()
     _check_address(host, url)
     with Campaign.open(file) as campaign:
-        names = _who(campaign, assessors)
-        settings = _changed(settings_of(campaign), how)
-        desks = Desks(campaign, names, settings)
-        if not desks.documents:
-            raise InputError(f"{file}: nothing is pooled of their topics; calipers campaign pool")
+        with campaign.write():  # whoever is new stays only where there is something to judge
+            names = _who(campaign, assessors)
+            settings = _changed(settings_of(campaign), how)
+            desks = Desks(campaign, names, settings)
+            if not desks.documents:
+                raise InputError(
+                    f"{file}: nothing is pooled of their topics; calipers campaign pool"
+                )
         listener = listening(host, port)
         origins = origins_of(host, listener.getsockname()[1], url)
         keep_settings(campaign, settings)

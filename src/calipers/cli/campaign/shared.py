@@ -6,9 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from calipers.cli.options import choice
 from calipers.cli.output import format_options, write_out
 
 FORMATS = ("table", "json")
+
+#: The names of ``campaign.settled.RULES``; the first is the default of all commands.
+RULES = ("majority", "lowest", "median", "highest", "first")
+
+#: Which grade a document gets where several were given.
+rule_option = choice(
+    "--rule",
+    RULES,
+    "Which grade to take where persons differ and no adjudicator has decided; of equally many the "
+    "lower one.",
+)
 
 
 def table_or_json(command: Any) -> Any:

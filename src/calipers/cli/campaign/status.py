@@ -54,7 +54,9 @@ def _lines(found: Status) -> Iterator[str]:
         ]
     )
     share = f" ({found.judged / found.to_judge:.0%})" if found.to_judge else ""
-    yield f"{found.pooled} pooled, {found.to_judge} to judge, {found.judged} judged{share}"
+    beside = f"; beside these {count(found.beside, 'documents')} judged" if found.beside else ""
+    judged = f"{found.judged} judged{share}{beside}"
+    yield f"{found.pooled} pooled, {found.to_judge} to judge, {judged}"
     if found.by_assessor:
         head = "assessor", "kind", "topics", "to judge", "judged", "skipped", "minutes", "last"
         rows = [
