@@ -72,6 +72,12 @@ LINES = {
         "learn cv IN1 --truth y --predicted p --fold f",
         ("-o", "--report", "--junit"),
     ),
+    "learn capacity": (
+        "learn capacity IN1 --truth y --estimator e --parameter p --values 1,2",
+        ("-o", "--report"),
+    ),
+    "learn growth": ("learn growth IN1 --truth y --estimator e", ("-o", "--report")),
+    "learn bias": ("learn bias IN1 --truth y --estimator e", ("-o", "--report")),
     "convert": ("convert IN1 OUT --force", ("OUT",)),
     "campaign topics": ("campaign topics IN1 IN2", ()),
     "campaign runs": ("campaign runs IN1 IN2 --participant p", ()),
