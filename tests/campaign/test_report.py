@@ -11,8 +11,12 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.campaign import report, steps
+from calipers.campaign.checking import Checked
 from calipers.campaign.pooling import depth_pool
 from calipers.campaign.records import Assessor, Event, Topic
+from calipers.campaign.reliability import LeftOut
+from calipers.campaign.standing import Change
+from calipers.campaign.status import Status
 from calipers.cli import cli
 from calipers.report.figures import figure
 
@@ -34,6 +38,20 @@ def pictures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 def headings(page: str) -> list[str]:
     return re.findall(r"<h2[^>]*>([^<]*)</h2>", page)
+
+
+def test_the_headline_names_whoever_has_a_run_that_moves() -> None:
+    def left(group: str, ranks: dict[str, tuple[float, float]]) -> LeftOut:
+        change = Change("AP", {}, ranks, 1.0, 1.0, (), (), (), ())
+        return LeftOut(group, tuple(ranks), 1, 1, (change,))
+
+    def said(*of: LeftOut) -> str:
+        check = Checked(1, 1, 1, of, (), (), (), ())
+        return report._headlines(Status("c", "top-3", *[1] * 8, (), ()), check)[1]
+
+    same, moved = left("ants", {"a": (1, 1)}), left("bees", {"b": (2, 2), "c": (3, 4)})
+    assert said(same) == "Every run keeps its rank by AP without what only its participant found."
+    assert said(same, moved) == "Without their own documents, bees would stand otherwise by AP."
 
 
 def test_the_page_grows_with_the_campaign(tmp_path: Path, pictures: list[object]) -> None:

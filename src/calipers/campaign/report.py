@@ -91,11 +91,12 @@ def _headlines(found: Status, check: Checked | None) -> list[str]:
     changed = [
         one.group
         for one in check.left_out
-        if any(c.reversed or c.lost or min(_moved(c, one.runs)) > 0 for c in one.changes[:1])
+        if any(c.reversed or c.lost or max(_moved(c, one.runs)) > 0 for c in one.changes[:1])
     ]
     measure = check.left_out[0].changes[0].measure
     if not changed:
-        return [first, f"Each participant keeps its ranks by {measure} without its own documents."]
+        kept = f"Every run keeps its rank by {measure} without what only its participant found."
+        return [first, kept]
     return [
         first,
         f"Without their own documents, {', '.join(changed)} would stand otherwise by {measure}.",
