@@ -77,6 +77,14 @@ def test_tables(campaign: cal.Campaign, tmp_path: Path, end: str) -> None:
     assert campaign.events()[0].note == "because"
 
 
+def test_strata_of_a_sample_are_refused(campaign: cal.Campaign, file: Any) -> None:
+    path = file("1 0 x 1-5 2\n1 0 y 6-20 -1\n")
+    for kind in (None, "prefs"):
+        with pytest.raises(cal.InputError, match="strata and probabilities of a sample cannot"):
+            import_judgments(campaign, path, kind=kind, assessor="ada")
+    assert campaign.events() == []
+
+
 def test_preferences(campaign: cal.Campaign, file: Any) -> None:
     path = file("1 ada 1 x 2\n1 ada 1 y 1\n1 bob 1 x 1\n1 bob 1 y 1\n1 bob 1 z 3\n")
     with pytest.raises(cal.InputError, match="5 fields are preferences"):

@@ -35,6 +35,12 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "note": ("note", "comment"),
 }
 
+#: What to do with the five fields of sample_eval.
+_SAMPLED = (
+    "strata and probabilities of a sample cannot be imported (calipers campaign sample draws one), "
+    "grades can: as a table with the columns topic, doc and grade"
+)
+
 #: A part of TREC's preferences with more documents has too many pairs.
 _MOST_OF_PART = 200
 
@@ -74,8 +80,7 @@ def _kind_of(path: str) -> Kind:
     fields = len(first_line(path))
     if fields == 5:
         raise InputError(
-            f"{path}: 5 fields are preferences (--kind prefs), or judgments of a sample, which "
-            "come as a table with the columns topic, doc and grade"
+            f"{path}: 5 fields are preferences (--kind prefs), or judgments of a sample; {_SAMPLED}"
         )
     return "qrels"
 
@@ -100,6 +105,8 @@ def _of_prefs(rows: Rows, assessor: str | None) -> Iterator[Row]:
         topic, group = _ids(rows, row, rows.topic, rows.group)
         part = b"" if rows.part is None else rows.part[row].as_py()
         parts[topic, group, part].append(row)
+    if parts and max(map(len, parts.values())) < 2:
+        raise InputError(f"{rows.path}: no part compares two documents; {_SAMPLED}")
     for (topic, group, _), own in parts.items():
         if len(own) > _MOST_OF_PART:
             raise InputError(
