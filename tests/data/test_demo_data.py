@@ -90,7 +90,9 @@ def row(name: str) -> int:
 
 def test_the_files_are_there_and_small() -> None:
     paths = [path for path in DEMO.rglob("*") if path.is_file()]
-    assert {path.relative_to(DEMO).as_posix() for path in paths} == FILES
+    names = {path.relative_to(DEMO).as_posix() for path in paths}
+    # (Those of the campaign are in tests/campaign.)
+    assert {name for name in names if not name.startswith("campaign/")} == FILES
     assert sum(path.stat().st_size for path in paths) < 1_000_000
 
 
