@@ -157,15 +157,20 @@ def page(kept: Mapping[str, Any]) -> str:
 
 def where(kept: Mapping[str, Any]) -> str:
     """On which machine, and how idle it was."""
-    of, busy = kept["machine"], busiest(kept)
+    of = kept["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in kept["versions"].items())
     text = f"Measured on {of['cores']} {of['kind']} cores with {of['memory']} GB, with {versions}."
-    if busy > IDLE:
-        text += (
-            f" Other processes had up to {busy:.0%} of the processors meanwhile: ratios of "
-            "processor time say more than those of the clock."
-        )
-    return text
+    return text + crowded(kept)
+
+
+def crowded(kept: Mapping[str, Any]) -> str:
+    """What has to be said where the machine was not idle."""
+    if (busy := busiest(kept)) <= IDLE:
+        return ""
+    return (
+        f" Other processes had up to {busy:.0%} of the processors meanwhile: ratios of processor "
+        "time say more than those of the clock."
+    )
 
 
 def busiest(kept: Mapping[str, Any]) -> float:
@@ -175,7 +180,7 @@ def busiest(kept: Mapping[str, Any]) -> float:
 
 def quoted(kept: Mapping[str, Any]) -> str:
     """The README's table."""
-    made = ["| what | Calipers | another tool | it takes |", "|---|---|---|---|"]
+    made = ["| what | Calipers | another tool | other / Calipers |", "|---|---|---|---|"]
     before = ""
     for name, key in QUOTED:
         if name not in kept["rows"]:
@@ -194,7 +199,16 @@ def quoted(kept: Mapping[str, Any]) -> str:
             made.append(f"| {' | '.join(cells)} | {them} | {ratio(of[key], own[key])} |")
             first = False
         before = name
-    return "\n".join([*made, "", where(kept)])
+    of = kept["machine"]
+    told = (
+        f"Medians on {of['cores']} {of['kind']} cores, each tool in a process of its own, in turns; "
+        "compare the ratios, not the seconds."
+    )
+    more = (
+        "[Benchmarks](docs/benchmarks.md) has more, with spreads and where other tools are ahead;"
+    )
+    more += "\n[How cost grows](docs/growth.md) what a row costs, from ten thousand to a hundred million."
+    return "\n".join([*made, "", told + crowded(kept), more])
 
 
 def write(kept: Mapping[str, Any]) -> None:

@@ -34,6 +34,7 @@ WHOLES: Mapping[str, Whole] = {
         *(1, ""),
         {
             "Calipers": helping("calipers", "calipers.cli:main"),
+            "bare Python": "pass",
             "ir_measures": helping("ir_measures", "ir_measures.__main__:main_cli"),
         },
         valued=False,
