@@ -62,9 +62,9 @@ TASKS = {
         "right",
         f"{_BINARY} {_STREAM}",
         MOST,
-        "n log n: batches of 262,144 rows are sorted, and their tables merged like a merge sort",
-        "a few batches, and distinct scores (24 bytes each; 40 with weights) up to 15% of the memory "
-        "allowed; beyond, cells with exact bounds",
+        "n log n: four million scores at a time are sorted, and their tables merged like a merge sort",
+        "a few batches of 262,144 rows, what is gathered to be sorted, and distinct scores (24 bytes "
+        "each; 40 with weights) up to 15% of the memory allowed; beyond, cells with exact bounds",
     ),
     "pair": Task(
         "comparison of two systems",
