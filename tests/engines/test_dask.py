@@ -72,6 +72,6 @@ def test_what_is_wrong_with_rows_is_told_by_their_partition(cluster: Any, table:
 
 
 @pytest.mark.parametrize("name", ["none", "none.csv", "none.parquet"])
-def test_what_is_not_there_is_told(tmp_path: Path, name: str) -> None:
+def test_what_is_not_there_is_told(cluster: Any, tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: .*no (such )?file"):
         cal.ranking("user", "y", "p", data=str(tmp_path / name), engine="dask")
