@@ -213,12 +213,21 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "X": [[s] for s in SCORE],
             "y": TRUTH,
             "folds": 3,
+            "measures": ["AUC", "accuracy"],
+            "curves": False,
             "resamples": 100,
         },
     ),
     "cross_validate predictions": (
         cal.cross_validate,
-        {"truth": TRUTH, "score": SCORE, "fold": [1, 2, 3] * 4, "resamples": 100},
+        {
+            "truth": TRUTH,
+            "score": SCORE,
+            "fold": [1, 2, 3] * 4,
+            "measures": ["AUC"],
+            "curves": False,
+            "resamples": 100,
+        },
     ),
     "validation_curve": (
         cal.validation_curve,
