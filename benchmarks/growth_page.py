@@ -336,7 +336,7 @@ def page(kept: Kept) -> str:
     made += ["## Every line", "", *tables(kept)]
     made += [
         "`python benchmarks/growth.py` measures all this again: see "
-        "[benchmarks](../benchmarks/README.md). [Benchmarks](benchmarks.md) has other tools beside "
+        "`benchmarks/README.md`. [Benchmarks](benchmarks.md) has other tools beside "
         "Calipers."
     ]
     return "\n".join(made) + "\n"

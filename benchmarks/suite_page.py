@@ -149,7 +149,7 @@ def page(kept: Mapping[str, Any]) -> str:
     made += ["Megabytes, without compiled Python files.", "", "## Measure it again", ""]
     made += [
         "`python benchmarks/suite.py` measures all this, on any machine with Linux: see",
-        "[benchmarks](../benchmarks/README.md). [How cost grows](growth.md) has what Calipers alone",
+        "`benchmarks/README.md`. [How cost grows](growth.md) has what Calipers alone",
         "takes, from ten thousand rows to a hundred million.",
     ]
     return "\n".join(made) + "\n"
