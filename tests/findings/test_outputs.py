@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,43 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     [said] = duplicated_rows(Subject(None, 0.95), of)
     assert said.values["share"] == pytest.approx(1 / 21, rel=0.1)
     assert said.values["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
+
+
+def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
+    """Evaluations whose first column has few distinct values."""
+    rng = np.random.default_rng(6)
+    truth, score = scored(rng, rows)
+    stars, guess = rng.integers(1, 6, (2, rows))
+    shares = rng.dirichlet(np.ones(3), rows).round(2)
+    shares[:, 2] = 1 - shares[:, :2].sum(axis=1)
+    names = NAMES[shares.argmax(axis=1)]
+    rounded = {"tenths": score.round(1), "digits": score.round(4), "whole": score}
+    return {
+        "two classes": lambda: classified(truth, score=rounded),
+        "three classes": lambda: classified(names, probability=shares, labels=NAMES),
+        "ratings": lambda: cal.regression(stars, {"a": guess, "b": guess.astype(float)}),
+        "mixed": lambda: cal.regression(score, {"a": score.round(1), "b": score + 1.0}),
+        "labels": lambda: cal.multilabel(
+            np.eye(3, dtype=int)[shares.argmax(axis=1)], probability=shares, curves=False
+        ),
+    }
+
+
+@pytest.mark.parametrize("task", large_tables(1))
+def test_of_very_many_rows_columns_may_have_few_values(task: str) -> None:
+    # Some of the rows are looked at, and columns of few values are passed over.
+    evaluation = large_tables(MOST_SORTED + 20_000)[task]()
+    assert evaluation.estimates
+    assert "duplicated-rows" not in kinds(evaluation)
+
+
+def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
+    rng, rows = np.random.default_rng(7), 2 * MOST_SORTED
+    truth, score = scored(rng, rows)
+    places = np.append(np.arange(rows), np.arange(rows // 10))
+    said = {"tenths": [score[places].round(1)], "score": [score[places]]}
+    [found] = duplicated_rows(Subject(None, 0.95), Outputs(truth[places], said, {}, False))
+    assert found.values["share"] == pytest.approx(1 / 11, rel=0.1)
 
 
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:

@@ -15,7 +15,7 @@ from calipers.findings.rankings import Runs
 from calipers.findings.rules import Said, Subject, rule
 from calipers.inference import paired, proportions
 from calipers.report.names import joined, short
-from calipers.statistics import ScoreTable, kish, kish_of
+from calipers.statistics import IntArray, ScoreTable, kish, kish_of
 
 Column = npt.NDArray[Any]
 
@@ -161,21 +161,11 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
     some are continuous; and rows of the same outputs have the same truth more often than rows of
     neighbouring outputs (sign test)."""
     columns = [x for columns in of.said.values() for x in columns]
-    truth = of.truth
-    for x in columns:
-        if x.dtype.kind == "f" and len(x) > 1 and not of.clustered:
-            key = x if x.ndim == 1 else x[:, 0]
-            if len(key) > MOST_SORTED:
-                some = np.flatnonzero(_by_value(key))
-                key, truth, columns = key[some], of.truth[some], [x[some] for x in columns]
-            order = np.argsort(key)
-            new = np.append(True, key[order][1:] != key[order][:-1])
-            if new.sum() >= DISTINCT * len(key):
-                break
-    else:
+    found = None if of.clustered else next(filter(None, map(_repeated, columns)), None)
+    if found is None or found[2].all():
         return
-    if new.all():
-        return
+    some, order, new = found
+    truth, columns = of.truth[some], [x[some] for x in columns]
     n, at, edges = len(new), np.flatnonzero(~new), np.flatnonzero(new)
     rows, before = order[at], order[at - 1]
     tied = np.logical_and.reduce([_agree(x[rows], x[before]) for x in columns])
@@ -198,6 +188,22 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
         {"repeated rows": repeats, "rows looked at": n, "share": repeats / n},
         s.shown[:1],
     )
+
+
+def _repeated(
+    column: Column,
+) -> tuple[IntArray | slice, IntArray, npt.NDArray[np.bool_]] | None:
+    """The rows that are looked at, their order by the value of a continuous column, and which of
+    them in this order are the first of their value; None of a column that is not continuous."""
+    if column.dtype.kind != "f":
+        return None
+    key = column if column.ndim == 1 else column[:, 0]
+    some = np.flatnonzero(_by_value(key)) if len(key) > MOST_SORTED else slice(None)
+    key = key[some]
+    order = np.argsort(key)
+    ordered = key[order]
+    new = np.append(np.ones(min(1, len(key)), bool), ordered[1:] != ordered[:-1])
+    return (some, order, new) if new.sum() >= max(1, DISTINCT * len(key)) else None
 
 
 def _by_value(key: Column) -> npt.NDArray[np.bool_]:
