@@ -149,7 +149,8 @@ def set_up_long() -> None:
     rows, digits = 6_000_000, np.full(42_000_000, ord("1"), np.uint8)
     topics = (np.arange(rows + 1) * 2, digits[: 2 * rows])
     documents = (np.arange(rows + 1) * 7, digits)
-    nested = {f"q{topic}": dict.fromkeys(map(str, range(100_000)), 1) for topic in range(20)}
+    documents_of_one = dict.fromkeys(map(str, range(100_000)), 1)
+    nested = {f"q{topic}": documents_of_one for topic in range(1000)}
     LONG.update(
         classification=lambda: cal.classification(
             truth, score=score, measures=["AUC"], interval="percentile", **many
