@@ -150,7 +150,7 @@ def set_up_long() -> None:
     topics = (np.arange(rows + 1) * 2, digits[: 2 * rows])
     documents = (np.arange(rows + 1) * 7, digits)
     documents_of_one = dict.fromkeys(map(str, range(100_000)), 1)
-    nested = {f"q{topic}": documents_of_one for topic in range(1000)}
+    nested = {f"q{topic}": documents_of_one for topic in range(200)}
     LONG.update(
         classification=lambda: cal.classification(
             truth, score=score, measures=["AUC"], interval="percentile", **many
