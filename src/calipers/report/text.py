@@ -249,16 +249,20 @@ def _print_slices(slices: Slices, console: Console) -> None:
 
 
 def console_of(file: TextIO) -> Console:
-    """Rich's console for a file; off a terminal, without colour and as wide as need be."""
+    """Rich's console for a file; off a terminal, without colour and as wide as need be.
+
+    Every console is made here. In a notebook Rich would show what is printed as outputs of the cell
+    and write nothing to the file: a page and ``str(result)`` have to be the same everywhere.
+    """
     from rich.console import Console
 
+    plain: dict[str, Any] = {"markup": False, "highlight": False, "emoji": False}
+    plain["force_jupyter"] = False
     if not file.isatty():
-        return Console(
-            file=file, width=_WIDE, no_color=True, color_system=None, force_terminal=False,
-            markup=False, highlight=False, emoji=False,
-        )  # fmt: skip
-    no_color = bool(os.environ.get("NO_COLOR"))
-    return Console(file=file, no_color=no_color, markup=False, highlight=False, emoji=False)
+        plain.update(width=_WIDE, no_color=True, color_system=None, force_terminal=False)
+    else:
+        plain["no_color"] = bool(os.environ.get("NO_COLOR"))
+    return Console(file=file, **plain)
 
 
 def print_notes(notes: Iterable[str], console: Console) -> None:
