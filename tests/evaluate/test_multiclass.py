@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context, metrics
+from sklearn.dummy import DummyClassifier
 from statsmodels.stats.proportion import proportion_confint
 
 import calipers as cal
@@ -569,11 +573,20 @@ def test_without_confusion_the_order_stays() -> None:
     assert block_order(np.diag([3.0, 1.0, 2.0, 5.0])) == (0, 1, 2, 3)
 
 
+def note(measure: str, option: str = "labels") -> str:
+    """What is said where alphabetical order is taken for want of another."""
+    return (
+        f"{measure} depends on the order of the classes, which was not stated; they were taken in "
+        f"alphabetical order: high, low, medium. State the order with {option}=, or number the "
+        "classes in it."
+    )
+
+
 def test_weighted_kappa_says_in_which_order_it_took_named_classes() -> None:
     truth, said = (["low", "high", "medium", "low"] * 9, ["low", "medium", "low", "high"] * 9)
     quadratic = "kappa(weights='quadratic')"
     ev = cal.classification(truth, said, measures=[quadratic])
-    assert f"{quadratic} takes the classes in the order high, low, medium" in ev.notes[0]
+    assert ev.notes == (note(quadratic),)
     order = ["low", "medium", "high"]
     named = cal.classification(truth, said, measures=["QWK", "kappa"], labels=order)
     number = [[order.index(name) for name in column] for column in (truth, said)]
@@ -581,6 +594,88 @@ def test_weighted_kappa_says_in_which_order_it_took_named_classes() -> None:
     assert (named.notes, numbered.notes) == ((), ())
     assert cal.classification(truth, said, measures=["kappa"]).notes == ()
     assert named[quadratic].value == numbered[quadratic].value != ev[quadratic].value
+
+
+#: Medium and high, which are neighbours, are confused: weighted kappa is 0.75 in the order of the
+#: classes and 0 in alphabetical order.
+SIZES, LEVELS = np.array([[20, 0, 0], [0, 10, 10], [0, 10, 10]]), ["low", "medium", "high"]
+GRADED = (
+    np.repeat(LEVELS, SIZES.sum(axis=1)).tolist(),
+    [said for row in SIZES for said in np.repeat(LEVELS, row)],
+)
+QUADRATIC = "kappa(weights='quadratic')"
+
+
+def quadratic_by_hand(order: Sequence[str]) -> float:
+    """1 − Σ (i − j)² observed / Σ (i − j)² expected, row by row and pair by pair."""
+    first, second = ([order.index(name) for name in column] for column in GRADED)
+    observed = np.mean([(i - j) ** 2 for i, j in zip(first, second, strict=True)])
+    return float(1 - observed / np.mean([(i - j) ** 2 for i in first for j in second]))
+
+
+def test_an_order_of_text_classes_that_nobody_stated_is_named_on_every_path(tmp_path: Path) -> None:
+    assert quadratic_by_hand(LEVELS) == pytest.approx(0.75)
+    assert quadratic_by_hand(sorted(LEVELS)) == pytest.approx(0)
+    rows = {"y": GRADED[0], "p": GRADED[1]}
+    table = pa.table(rows)
+    crossed = pd.crosstab(pd.Series(rows["y"]), pd.Series(rows["p"]))
+    stream = cal.classification("y", "p", data=table, engine="stream", measures=[QUADRATIC])
+    cal.save_state(stream, tmp_path / "state")
+    unstated = {
+        "memory": cal.classification("y", "p", data=rows, measures=[QUADRATIC]),
+        "stream": stream,
+        "states": cal.merge_states([tmp_path / "state"]),
+        "cells": cal.classification(confusion=crossed, truth=list(crossed), measures=[QUADRATIC]),
+    }
+    for path, ev in unstated.items():
+        assert ev[QUADRATIC].value == pytest.approx(0), path
+        assert note(QUADRATIC) in ev.notes, path
+    ordered = pd.Categorical(rows["y"], LEVELS, ordered=True)
+    stated = {
+        "memory": cal.classification("y", "p", data=rows, labels=LEVELS, measures=[QUADRATIC]),
+        "categorical": cal.classification(ordered, rows["p"], measures=[QUADRATIC]),
+        "stream": cal.classification(
+            "y", "p", data=table, engine="stream", labels=LEVELS, measures=[QUADRATIC]
+        ),
+        "cells": cal.classification(
+            confusion=crossed[LEVELS].loc[LEVELS], truth=LEVELS, measures=[QUADRATIC]
+        ),
+    }
+    for path, ev in stated.items():
+        assert ev[QUADRATIC].value == pytest.approx(0.75), path
+        assert not any("order" in text for text in ev.notes), path
+    merged = cal.merge_states([stated["stream"]])
+    assert not any("order" in text for text in merged.notes)
+
+
+def test_a_plain_value_does_not_rest_on_an_alphabetical_order() -> None:
+    quadratic = cal.measure(QUADRATIC)
+    with pytest.raises(InputError, match=r"depends on the order .* high, low, medium; state it"):
+        quadratic(*GRADED)
+    assert quadratic(*GRADED, labels=LEVELS) == pytest.approx(0.75)
+    assert quadratic(["1", "2", "9"], ["1", "9", "9"]) == pytest.approx(
+        quadratic([1, 2, 3], [1, 3, 3])
+    )
+    with pytest.raises(InputError, match="1, 10, 2"):
+        quadratic(["1", "2", "10"], ["1", "10", "10"])
+    assert cal.measure("kappa")(*GRADED) == cal.measure("kappa")(*GRADED, labels=LEVELS)
+    model = DummyClassifier().fit(np.zeros((60, 1)), GRADED[0])
+    with pytest.raises(InputError, match="models have them in alphabetical order"):
+        quadratic.scorer()(model, np.zeros((60, 1)), GRADED[0])
+
+
+def test_ordinal_agreement_names_an_order_that_nobody_stated() -> None:
+    raters = dict(zip("ab", GRADED, strict=True))
+    alpha = "Krippendorff-alpha(scale='ordinal')"
+    ev = cal.agreement(raters, scale="ordinal", measures=["Krippendorff-alpha"])
+    assert "alphabetical order: high, low, medium. State the order with order=" in ev.notes[0]
+    assert ev.notes[0].startswith(f"{alpha} and {QUADRATIC} depend on the order")
+    stated = cal.agreement(raters, scale="ordinal", order=LEVELS)
+    assert stated.notes == cal.agreement(raters).notes == ()
+    assert stated.label_tables[0].values[QUADRATIC][0] == pytest.approx(0.75)
+    with pytest.raises(InputError, match="depends on the order"):
+        cal.measure(alpha)(*GRADED)
+    assert cal.measure(alpha)(*GRADED, labels=LEVELS) == pytest.approx(stated[alpha].value)
 
 
 def test_weighted_kappa_of_very_many_classes_moves_as_that_of_few() -> None:

@@ -229,6 +229,8 @@ def classification(
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes), weight)
+    # A matrix of text classes has the order of whatever tabulated it, which sorts.
+    stated = labels is not None or (truth.ordered and confusion is None)
     labels = said.labels(truth, positive) if labels is None else labels
     if labels is None:
         check_classes(truth, repeats.number)
@@ -254,7 +256,7 @@ def classification(
         raise InputError(ABOUT_TWO)
     from calipers.evaluate.multiclass import multiclass
 
-    return multiclass(truth, predicted, labels=labels, **columns, **shared)
+    return multiclass(truth, predicted, labels=labels, stated=stated, **columns, **shared)
 
 
 def _in_batches(*given: Any, **options: Any) -> Evaluation:

@@ -126,7 +126,7 @@ def merge_states(
     if plan["task"] == MANY:
         return of_many_classes(
             columns, settings, tuple(plan["classes"]), asked, plan["undefined"], None, None,
-            memory=most,
+            memory=most, stated=plan.get("stated", False),
         )  # fmt: skip
     return of_numbers(
         columns, settings=settings, measures=asked, default=DEFAULT_MEASURES, baseline=None,

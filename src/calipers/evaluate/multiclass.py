@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,13 +22,13 @@ from calipers.evaluate.shared import (
     MeasureNames,
     agreed,
     choose_measures,
+    class_order_notes,
     column_name,
     named_systems,
 )
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.evaluate.subjects import of_classes
 from calipers.inference.settings import Settings
-from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows
@@ -63,6 +63,7 @@ def multiclass(
     about: About = NOTHING,
     curves: bool = True,
     inputs: Sequence[Any] = (),
+    stated: bool,
 ) -> Evaluation:
     """How well systems tell K classes apart; :func:`calipers.classification` calls it.
 
@@ -78,6 +79,8 @@ def multiclass(
         are predicted too, the class of the highest value is; of several, the first in order.
     labels
         The classes in order; else those that occur, sorted.
+    stated
+        Whether somebody put the classes in order.
     """
     if predicted is not None:  # encoded once, wherever it is looked at
         predicted = {
@@ -109,7 +112,7 @@ def multiclass(
         },
         inputs=inputs,
         findings=of_classes,
-        notes=(*notes, *rows.notes(), *_order(chosen, truth, found, labels)),
+        notes=(*notes, *rows.notes(), *class_order_notes(chosen, found.names, stated=stated)),
         about=about,
         shown=lambda systems: {
             "curves": _curves(systems.values()) if curves else (),
@@ -117,17 +120,6 @@ def multiclass(
             "label_tables": class_tables(list(systems.values())),
         },
     )
-
-
-def _order(
-    measures: Iterable[Measure], truth: Coded, classes: Classes, labels: Sequence[Any] | None
-) -> Iterator[str]:
-    """In which order classes with names stand that nobody put in one, where that matters."""
-    named = labels is None and any(isinstance(label, str | bytes) for label in truth.labels)
-    asked = [str(m) for m in measures if m.ordered is not None and m.ordered(None, m.parameters)]
-    if named and asked:
-        order = ", ".join(classes.names)
-        yield f"{asked[0]} takes the classes in the order {order}; labels= gives another."
 
 
 def _curves(systems: Iterable[ClassSystem]) -> ScoreCurves:

@@ -15,7 +15,7 @@ from calipers.evaluate.arguments import verb
 from calipers.evaluate.cuts import Bins, slice_columns
 from calipers.evaluate.estimates import estimate_of
 from calipers.evaluate.kept import Baseline
-from calipers.evaluate.shared import MeasureNames, choose_measures, make_settings
+from calipers.evaluate.shared import MeasureNames, choose_measures, class_order_notes, make_settings
 from calipers.evaluate.skeleton import asked_of, evaluated
 from calipers.evaluate.subjects import of_raters
 from calipers.inference.reading import Reading
@@ -137,7 +137,15 @@ def agreement(
         conventions={"scale": scale},
         inputs=[*found.origins, *inputs],
         findings=of_raters,
-        notes=_notes(systems.values(), chosen[0]),
+        notes=(
+            *_notes(systems.values(), chosen[0]),
+            *class_order_notes(
+                [*chosen, *_of_two(scale)],
+                found.categories,
+                stated=order is not None,
+                option="order",
+            ),
+        ),
         shown=lambda of: {"label_tables": tuple(_tables(of.values(), chosen, scale))},
     )
 
@@ -173,15 +181,18 @@ def _tables(
             yield _each(system, measures)
 
 
+def _of_two(scale: str) -> tuple[Measure, ...]:
+    """What the table of pairs has of two raters alone."""
+    return (parse(OF_TWO[scale], ("counts",)),) if scale in OF_TWO else ()
+
+
 def _pairs(system: Raters, measures: Sequence[Measure], scale: str) -> LabelTable:
     names, items, readings = [], [], list[dict[str, Reading]]()
-    kappa = OF_TWO.get(scale)
     for pair in combinations(range(len(system.raters)), 2):
         two = system.of(list(pair))
         both = two.codes[(two.codes >= 0).all(axis=1)]
         found = {str(m): two.reading(m) for m in measures}
-        if kappa is not None:
-            own = parse(kappa, ("counts",))
+        for own in _of_two(scale):
             cells = ClassCounts.from_codes(
                 both[:, 0], both[:, 1], system.categories, system.settings
             )

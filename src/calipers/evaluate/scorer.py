@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, listed
 from calipers.evaluate.estimators import class_names, of_positive
+from calipers.evaluate.shared import is_order_assumed
 from calipers.evaluate.value import value_of
 from calipers.measures import Measure
 
@@ -63,6 +64,11 @@ class Scorer:
         where rows have several labels or numbers."""
         classes = class_names(estimator)
         known = {"labels": classes} if len(classes) > 2 and self.positive is None else {}
+        if known and is_order_assumed(self.measure, classes):
+            raise InputError(
+                f"{self.measure} depends on the order of the classes, and models have them in "
+                f"alphabetical order ({listed(classes)}): number them in their own order"
+            )
         names = METHODS[self.measure.definition.reads or ""]
         # Of two classes both rank alike, and what saturates ranks less well; of several, only
         # probabilities are on one scale.

@@ -11,7 +11,7 @@ import numpy as np
 from calipers import __version__
 from calipers.data.arrays import as_array, as_numbers, same_length
 from calipers.data.classes import name_of
-from calipers.data.errors import InputError, did_you_mean, shown
+from calipers.data.errors import InputError, did_you_mean, listed, shown
 from calipers.evaluate.arguments import finite
 from calipers.inference.settings import INTERVALS, METHODS, Settings
 from calipers.measures import TASKS, Measure, parse
@@ -186,6 +186,42 @@ def check_undefined(undefined: str) -> None:
     """That it names what may stand where there is no value."""
     if undefined not in UNDEFINED:
         raise InputError(f"undefined is {undefined!r}, expected one of {', '.join(UNDEFINED)}")
+
+
+def is_order_assumed(measure: Measure, names: Sequence[str]) -> bool:
+    """Whether a value depends on the order of classes that are text, in alphabetical order.
+
+    Of two classes the order is without effect, and names that are numbers in ascending order
+    have one of their own.
+    """
+    depends = measure.ordered is not None and measure.ordered(None, measure.parameters)
+    if not depends or len(names) < 3 or list(names) != sorted(names):
+        return False
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return True
+    return numbers != sorted(numbers)
+
+
+def class_order_notes(
+    measures: Iterable[Measure], names: Sequence[str], *, stated: bool, option: str = "labels"
+) -> tuple[str, ...]:
+    """That a measure takes classes in alphabetical order, as nobody stated their own.
+
+    An order of text is meaningful by accident only: quadratic kappa of low, medium and high can
+    be 0 in alphabetical order where it is 0.75 in theirs.
+    """
+    asked = [str(measure) for measure in measures if is_order_assumed(measure, names)]
+    if stated or not asked:
+        return ()
+    verb = "depends" if len(asked) == 1 else "depend"
+    note = (
+        f"{' and '.join(asked)} {verb} on the order of the classes, which was not stated; they "
+        f"were taken in alphabetical order: {listed(names)}. State the order with {option}=, "
+        "or number the classes in it."
+    )
+    return (note,)
 
 
 def agreed(undefined: str) -> dict[str, str]:

@@ -75,7 +75,8 @@ def of_classes(
     from calipers.evaluate.streamed_many import names_of_classes, of_many_classes
 
     names = names_of_classes(columns, found, labels)
-    return of_many_classes(columns, settings, names, *shared, memory=most)
+    stated = labels is not None or found.ordered
+    return of_many_classes(columns, settings, names, *shared, memory=most, stated=stated)
 
 
 def of_two(

@@ -14,7 +14,7 @@ from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
 from calipers.evaluate.confusions import confusion
 from calipers.evaluate.multiclass import default_measures, systems_of_classes
-from calipers.evaluate.shared import MeasureNames, agreed, choose_measures
+from calipers.evaluate.shared import MeasureNames, agreed, choose_measures, class_order_notes
 from calipers.evaluate.stream_columns import Columns, distinct
 from calipers.evaluate.stream_rows import Part, clusters_of, weights_of
 from calipers.evaluate.streamed import Streamed, evaluated, statistics_of
@@ -44,8 +44,10 @@ def of_many_classes(
     primary: str | None,
     *,
     memory: int,
+    stated: bool,
 ) -> Evaluation:
-    """How well systems tell the classes apart, batch by batch."""
+    """How well systems tell the classes apart, batch by batch; ``stated`` where somebody put these
+    in order."""
     build = _Build(columns, names, settings)
     template = build.like(np.ones(len(names)))
     usual = default_measures(template)
@@ -55,7 +57,7 @@ def of_many_classes(
     source = Streamed(
         columns, replace(build, measures=tuple(chosen)), chosen, settings, memory,
         constant=partial(_constant, build), known=_sizes, like=template,
-        plan={"task": MANY, "classes": names, "undefined": undefined},
+        plan={"task": MANY, "classes": names, "undefined": undefined, "stated": stated},
     )  # fmt: skip
 
     def shown(engine: Passes) -> dict[str, Any]:
@@ -72,6 +74,7 @@ def of_many_classes(
             "several_highest": "the first class",
             **agreed(undefined),
         },
+        notes=class_order_notes(chosen, names, stated=stated),
         shown=shown,
     )
 

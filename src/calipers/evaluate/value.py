@@ -15,22 +15,25 @@ from calipers.data.arrays import (
     same_length,
 )
 from calipers.data.class_columns import class_table, is_distribution, is_table
-from calipers.data.classes import Classes
+from calipers.data.classes import Classes, coded
 from calipers.data.classes import classes as found_classes
 from calipers.data.counts import Repeats
-from calipers.data.errors import InputError
+from calipers.data.errors import InputError, listed
 from calipers.data.groups import judge_groups, read_groups
 from calipers.data.outputs import width
 from calipers.data.quantiles import as_quantiles
+from calipers.data.ratings import read_ratings
 from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
 from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.raters import agreement
+from calipers.evaluate.shared import is_order_assumed
 from calipers.evaluate.soft import distributions
 from calipers.inference.settings import Settings
 from calipers.inference.summaries import Summary
 from calipers.measures import Measure
+from calipers.results.estimate import ALL_RATERS
 from calipers.statistics import (
     ConfusionMatrix,
     GroupedRankings,
@@ -82,17 +85,17 @@ def value_of(
         given = {"weight": weight, "count": count, "labels": labels}
         return _of_several(several, measure, truth, prediction, given)
     if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
+        truth = coded(truth, "truth")
         found = found_classes(truth, labels, also={"predicted": prediction})
+        if labels is None and not truth.ordered:
+            _check_order(measure, found.names)
         called = found.codes_of(prediction, "predicted")
         repeats = Repeats.of(count, len(found.codes))
         codes = repeats(found.codes), repeats(called)
         whole = confusion_matrix(*codes, found.names, repeats.weights(weight))
         return float(measure.apply(whole))
     if definition.reads == "ratings":
-        raters = {"first": truth, "second": prediction}
-        if weight is not None or count is not None:
-            raise InputError(f"{measure} is over items, which have no weight= and no count=")
-        return agreement(raters, measures=[measure], interval="none").estimates[0].value
+        return _of_raters(measure, {"first": truth, "second": prediction}, weight, count, labels)
     if definition.task == "clustering":
         return _of_clusters(measure, truth, prediction, weight, count)
     classes_of = two_classes(truth, positive, both=labels)
@@ -133,6 +136,29 @@ def _of_topics(measure: Measure, truth: Any, prediction: Any, weight: Any, count
     weigh = definition.weight
     weights = None if weigh is None else np.asarray(weigh(statistic, measure.parameters))
     return Summary.of(definition).value(measure.apply(statistic), weights)
+
+
+def _of_raters(
+    measure: Measure, ratings: dict[str, Any], weight: Any, count: Any, labels: Sequence[Any] | None
+) -> float:
+    """Of two raters; ``labels`` are the categories in their order."""
+    if weight is not None or count is not None:
+        raise InputError(f"{measure} is over items, which have no weight= and no count=")
+    if labels is None:
+        unnamed = {"item": None, "rater": None, "rating": None}
+        _check_order(measure, read_ratings(ratings, {ALL_RATERS: None}, None, unnamed).categories)
+    found = agreement(ratings, measures=[measure], order=labels, interval="none")
+    return found.estimates[0].value
+
+
+def _check_order(measure: Measure, names: Sequence[str]) -> None:
+    """That nothing depends on an alphabetical order: a value has no room for an evaluation's
+    note."""
+    if is_order_assumed(measure, names):
+        raise InputError(
+            f"{measure} depends on the order of the classes, which is not stated: alphabetical "
+            f"order would be {listed(names)}; state it with labels=[…]"
+        )
 
 
 def _one_name(labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> Any:

@@ -314,8 +314,9 @@ def cohen_kappa(c: ConfusionMatrix, weights: str | None = None) -> FloatArray:
 
     With ``weights`` a row counts by how far apart truth i and prediction j stand in the order of
     the classes, by |i − j| if ``"linear"`` and by (i − j)² if ``"quadratic"``:
-    1 − Σ w·observed / Σ w·expected. The order is that of ``labels=``, or else the sorted one. Of
-    two classes all three are the same.
+    1 − Σ w·observed / Σ w·expected. The order is that of ``labels=`` or of an ordered categorical;
+    else numbers are sorted by value and text alphabetically, which a note says. Of two classes all
+    three are the same.
     """
     if weights is not None:
         power = 1 if weights == "linear" else 2

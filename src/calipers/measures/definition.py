@@ -113,7 +113,7 @@ class Definition:
     any_classes: bool = False
     macro_of: str | None = None
     rescaled: Callable[[FloatArray, ConfusionMatrix], FloatArray] | None = None
-    #: Whether the value depends on the order of the classes.
+    #: Whether the value depends on the order of the classes, or of the categories of raters.
     ordered: Condition | None = None
     #: Whether a label counts as right that a row of several labels neither has nor is given.
     counts_absent: bool = False

@@ -82,6 +82,7 @@ def _moves(r: Ratings, scale: str, again: int) -> FloatArray:
     aliases=("krippendorff_alpha", "krippendorffs_alpha"),
     range=(-1, 1),
     undefined=_NO_ITEM | _ONE_CATEGORY | _NO_NUMBERS,
+    ordered=lambda _, parameters: parameters["scale"] == "ordinal",
     reference="Krippendorff 2011",
 )
 def krippendorff(r: Ratings, scale: str = "nominal") -> FloatArray:
