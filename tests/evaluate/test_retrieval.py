@@ -62,6 +62,23 @@ def test_a_topic_without_relevant_documents_is_left_out_and_counted() -> None:
     assert (ap.n, ap.of, ap.undefined) == (2, 3, {"no_relevant": 1})
 
 
+def test_inferred_ap_without_the_pool_is_ap_and_says_so() -> None:
+    run = {"q": {"a": 3.0, "u": 2.0, "b": 1.0}}
+    listed, unlisted = {"q": {"a": 1, "u": -1, "b": 1}}, {"q": {"a": 1, "b": 1}}
+    # Yilmaz and Aslam's expected precision at rank 3: 1/3 + 2/3 of the share of relevant documents
+    # among those judged above, of which the one there is relevant.
+    inferred, plain = (1 + (1 / 3 + 2 / 3)) / 2, (1 + 2 / 3) / 2
+    found = cal.retrieval(listed, run, measures=["infAP"])
+    assert found["infAP"].value == pytest.approx(inferred, abs=1e-4)
+    assert found.notes == ()
+    found = cal.retrieval(unlisted, run, measures=["infAP", "AP"])
+    assert found["infAP"].value == pytest.approx(plain, abs=1e-4)
+    assert found["AP"].value == pytest.approx(plain)
+    assert "list no pooled document that was not judged" in found.notes[0]
+    judged = cal.retrieval({"q": {"a": 1, "u": 0, "b": 1}}, run, measures=["infAP"])
+    assert judged.notes == cal.retrieval(unlisted, run, measures=["AP"]).notes == ()
+
+
 def test_undefined_values_can_be_averaged_as_zero() -> None:
     ap = cal.retrieval(QRELS, RUN, measures=["AP"], undefined="zero")["AP"]
     assert ap.value == pytest.approx((5 / 6 + 1 / 2 + 0) / 3)

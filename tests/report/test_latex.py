@@ -80,6 +80,15 @@ def test_the_caption_names_tests_level_and_adjustment() -> None:
     assert "intervals." not in topics(3).to_latex(intervals=False).split("The best")[0]
 
 
+def test_the_caption_says_how_many_topics_have_no_value() -> None:
+    qrels = {f"q{k}": {"a": int(k > 1), "b": 0} for k in range(9)}
+    run = {topic: {"a": 1.0, "b": 2.0} for topic in qrels}
+    text = cal.retrieval(qrels, run, measures=["AP", "P@2"]).to_latex()
+    caption = text[text.index(r"\caption") : text.index(r"\begin{tabular}")]
+    assert r"AP: over 7 of 9 topics; no\_relevant: 2." in caption
+    assert "P@2: over 9 topics." in caption
+
+
 SYSTEMS = "abcdefg"
 APART = st.lists(st.sampled_from([frozenset(p) for p in combinations(SYSTEMS, 2)]), unique=True)
 

@@ -63,6 +63,20 @@ def _once(
     return [f"{len(having)} runs {together}: {listed(told)}."]
 
 
+def sample_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+    """That infAP, which estimates from a sample, was given no pool to estimate from."""
+    asked = [str(m) for m in measures if m.definition.name == "infAP"]
+    pooled = any((of.judged_grade < 0).any() for of in rankings.values())
+    judged = [name for name, of in rankings.items() if of.retrieved.sum() == len(of.rank)]
+    if not asked or pooled or len(judged) == len(rankings):
+        return []
+    note = (
+        f"{asked[0]}: the judgments list no pooled document that was not judged (grade -1), so "
+        "that unjudged documents count as not relevant, as they do in AP."
+    )
+    return [note]
+
+
 def tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
     """At how many topics the order of tied documents decides what a cutoff lets in."""
     cutoffs = sorted(

@@ -84,7 +84,9 @@ def _lines(made: Wide, *, intervals: bool) -> Iterator[str]:
         [escape(name), *(_cell(cell, intervals=intervals) for cell in cells)]
         for name, cells in zip(made.names, made.cells, strict=True)
     )
-    yield from _framed(made.said("The best values are bold."), [made.about, *made.measures], rows)
+    # A table in a paper is all that its readers see: how many units are behind each mean, too.
+    said = made.said("The best values are bold.")
+    yield from _framed([*said, *made.remarks], [made.about, *made.measures], rows)
 
 
 def _framed(

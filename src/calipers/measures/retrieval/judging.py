@@ -60,7 +60,8 @@ def inferred_average_precision(
 ) -> FloatArray:
     """Inferred average precision: AP estimated from a random sample of judgments.
 
-    A negative grade marks a pooled document that was not drawn. A relevant document at rank i adds
+    A negative grade marks a pooled document that was not drawn; the judgments have to list these,
+    as without them this is AP. A relevant document at rank i adds
     1/i + (d/i)(r + ε)/(r + s + cε), where d pooled documents stand above it, r judged relevant and
     s judged not, ε = 10⁻⁵; the first rank adds 1. Documents outside the pool count as not relevant.
     The ``smoothing`` c is 2 as in trec_eval; sample_eval has 3.
