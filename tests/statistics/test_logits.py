@@ -10,7 +10,7 @@ import pytest
 
 from calipers.statistics import FloatArray, Moments, ScoreTable, all_but_one
 from calipers.statistics.calibration import Levels, expit
-from calipers.statistics.logits import MOST_BINS, STEEPEST, WIDTH, LogitSums
+from calipers.statistics.logits import MOST_BINS, STEEPEST, WIDTH, LogitSums, SummedLogits
 
 
 @pytest.mark.parametrize("steep", [-2.0, 0.3, 1.0, 2.2])
@@ -100,3 +100,33 @@ def test_all_but_one_keeps_the_digits_of_the_light_parts() -> None:
         assert rest.rows == direct.rows
     first, second = own[:2]
     assert all_but_one([first, second]) == [second, first]
+
+
+@pytest.mark.parametrize(
+    ("slope", "spread"), [(3.0, 0.5), (12.0, 0.1), (300.0, 0.004), (1.0, 2.0), (0.02, 40.0)]
+)
+def test_lines_of_rows_in_batches_may_be_steep(slope: float, spread: float) -> None:
+    """As a logistic regression of another library fits them, however the rows are cut, which
+    widens the bins on the way."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    random = np.random.default_rng(int(slope))
+    logit = np.sort(np.clip(random.normal(0.0, spread, 2000), -36, 36))  # narrow batches, then wide
+    probability = expit(logit)
+    logit = np.log(probability) - np.log1p(-probability)  # near 1 some digits are lost
+    positive = random.random(2000) < expit(0.3 + slope * logit)
+    weight = random.integers(1, 4, 2000).astype(float)
+    batches = np.array_split(np.arange(2000), 7)
+    parts = [SummedLogits.of(probability[b], positive[b], weight[b], 0.0) for b in batches]
+    whole, added = SummedLogits.of(probability, positive, weight, 0.0), parts[0]
+    for part in parts[1:]:
+        added = added + part
+    assert (added.width, added.lowest) == (whole.width, whole.lowest)
+    model = linear_model.LogisticRegression(
+        C=np.inf, tol=1e-12, max_iter=10_000, solver="newton-cholesky"
+    )
+    model.fit(logit[:, None] / spread, positive, sample_weight=weight)
+    for sums in (whole, added):
+        line = sums.line(both=True)
+        assert line is not None
+        assert line.slope == pytest.approx(model.coef_[0, 0] / spread, rel=1e-7)
+        assert line.intercept == pytest.approx(model.intercept_[0], rel=1e-7)

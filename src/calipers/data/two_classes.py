@@ -114,6 +114,11 @@ def self_explaining(names: Sequence[str]) -> int | None:
     return None
 
 
+def other_of_pair(name: str) -> str | None:
+    """The class that one makes a pair with in which it is clear which is positive."""
+    return next(((set(pair) - {name}).pop() for pair in _PAIRS if name in pair), None)
+
+
 def _other_class(name: str, positive: Any, said: Sequence[str], what: str) -> list[str]:
     """The class that no row has."""
     named = None if positive is None else name_of(positive)

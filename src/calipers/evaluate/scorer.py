@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from calipers.data.classes import coded, place_of, positions
 from calipers.data.errors import InputError, listed
 from calipers.evaluate.estimators import class_names, of_positive
 from calipers.evaluate.shared import is_order_assumed
@@ -55,6 +56,8 @@ class Scorer:
 
     def value(self, truth: Any, said: Any, options: Mapping[str, Any], weight: Any = None) -> float:
         """The value of the measure, its sign as it is, of what :meth:`said` gave."""
+        if len(options.get("labels", ())) == 2 and not _covers(options["labels"], truth):
+            options = {}  # of rows that have classes which the model never saw
         return value_of(self.measure, truth, said, weight=weight, positive=self.positive, **options)
 
     def said(
@@ -63,7 +66,10 @@ class Scorer:
         """What the measure reads, and what has to be known of the model to read it; ``several``
         where rows have several labels or numbers."""
         classes = class_names(estimator)
-        known = {"labels": classes} if len(classes) > 2 and self.positive is None else {}
+        # Rows that are all of one class do not say that the model tells it from another.
+        needed = len(classes) == 2 or (len(classes) > 2 and self.positive is None)
+        by_labels = self.measure.definition.task == "classification"
+        known = {"labels": classes} if needed and by_labels else {}
         if known and is_order_assumed(self.measure, classes):
             raise InputError(
                 f"{self.measure} depends on the order of the classes, and models have them in "
@@ -95,6 +101,12 @@ class Scorer:
     def __repr__(self) -> str:
         more = "" if self.positive is None else f"positive={self.positive!r}"
         return f"{self.measure!r}.scorer({more})"
+
+
+def _covers(classes: Sequence[str], truth: Any) -> bool:
+    """Whether every row is of one of the classes."""
+    there = positions(classes)
+    return all(place_of(there, name) is not None for name in coded(truth, "truth").names)
 
 
 def _method(estimator: Any, names: tuple[str, ...], measure: str) -> Callable[[Any], Any]:

@@ -15,7 +15,7 @@ from calipers.data.arrays import (
     same_length,
 )
 from calipers.data.class_columns import class_table, is_distribution, is_table
-from calipers.data.classes import Classes, coded
+from calipers.data.classes import Classes, coded, in_order
 from calipers.data.classes import classes as found_classes
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError, listed
@@ -25,7 +25,13 @@ from calipers.data.quantiles import as_quantiles
 from calipers.data.ratings import read_ratings
 from calipers.data.sampled import read_sampled
 from calipers.data.trec import read_qrels, read_run
-from calipers.data.two_classes import Labels, positive_probability, predictions, two_classes
+from calipers.data.two_classes import (
+    Labels,
+    other_of_pair,
+    positive_probability,
+    predictions,
+    two_classes,
+)
 from calipers.evaluate.arguments import verb
 from calipers.evaluate.raters import agreement
 from calipers.evaluate.shared import is_order_assumed
@@ -84,9 +90,9 @@ def value_of(
     if several is not None:
         given = {"weight": weight, "count": count, "labels": labels}
         return _of_several(several, measure, truth, prediction, given)
-    if definition.on is ConfusionMatrix and (measure.viewed or definition.any_classes):
+    if _by_counts(measure) and positive is None:
         truth = coded(truth, "truth")
-        found = found_classes(truth, labels, also={"predicted": prediction})
+        found = _known_classes(truth, prediction, labels)
         if labels is None and not truth.ordered:
             _check_order(measure, found.names)
         called = found.codes_of(prediction, "predicted")
@@ -202,6 +208,7 @@ def _several(
 
 
 def _by_counts(measure: Measure) -> bool:
+    """Whether a matrix of any number of classes will do."""
     d = measure.definition
     return d.on is ConfusionMatrix and (measure.viewed or d.any_classes)
 
@@ -212,6 +219,17 @@ def _has_sets(truth: Any) -> bool:
         return True
     first = truth[0] if isinstance(truth, list | tuple) and truth else None
     return isinstance(first, set | frozenset | list | tuple)
+
+
+def _known_classes(truth: Any, prediction: Any, labels: Sequence[Any] | None) -> Classes:
+    """The classes of truth and prediction. Where they hold one, the other is one that no row has,
+    as in :func:`two_classes`: a problem of one class is no problem."""
+    found = found_classes(truth, labels, also={"predicted": prediction})
+    if labels is not None or len(found.names) > 1:
+        return found
+    [name] = found.names
+    names = in_order([name, other_of_pair(name) or f"not {name}"])
+    return Classes(tuple(names), np.full(len(found.codes), names.index(name), np.intp))
 
 
 def _columns(table: Any) -> int:

@@ -248,11 +248,20 @@ def maximum_calibration_error(x: Levels, bins: int = 15, binning: str = "equal-w
 
 #: Why there is no most likely line; ``delta`` moves certain probabilities away from 0 and 1.
 CERTAIN = {"certain_probability": _where(lambda x, given: x.clipped(given["delta"]).certain)}
+#: The first reason is the only one, as a line of these is no question any more.
+ONE_CLASS_OF_LINE = {
+    "one_class": _where(lambda x, given: x.one_class and not x.clipped(given["delta"]).certain)
+}
 SEPARATED = {
     "separated": _where(
-        lambda x, given: given.get("slope") != "one" and x.clipped(given["delta"]).separated
+        lambda x, given: (
+            given.get("slope") != "one"
+            and not (x.one_class or x.clipped(given["delta"]).certain)
+            and x.clipped(given["delta"]).separated
+        )
     )
 }
+NO_LINE = CERTAIN | ONE_CLASS_OF_LINE | SEPARATED
 
 
 recalibrated = partial(
@@ -265,7 +274,7 @@ recalibrated = partial(
 )
 
 
-@recalibrated("calibration-slope", coefficient=1, undefined=CERTAIN | SEPARATED)
+@recalibrated("calibration-slope", coefficient=1, undefined=NO_LINE)
 def calibration_slope(x: Levels, delta: float = 0.0) -> float:
     """Calibration slope: the most likely b in logit P(y = 1) = a + b·logit(p); 1 is calibrated.
 
@@ -277,7 +286,7 @@ def calibration_slope(x: Levels, delta: float = 0.0) -> float:
 
 
 @recalibrated("calibration-intercept", coefficient=0, aliases=("calibration-in-the-large",),
-              undefined=ONE_CLASS | CERTAIN | SEPARATED)  # fmt: skip
+              undefined=NO_LINE)  # fmt: skip
 def calibration_intercept(x: Levels, slope: str = "one", delta: float = 0.0) -> float:
     """Calibration intercept: the most likely a in logit P(y = 1) = a + logit(p); 0 is calibrated.
 

@@ -48,6 +48,8 @@ EMPTY_CLASS = {
     "no_rows": lambda c, _: c.total == 0,
 }
 
+#: That the matrix is of one class, which no system could tell from another.
+NO_OTHER_CLASS = {"one_class": lambda c, _: np.full(c.total.shape, c.classes < 2)}
 SINGLE_CLASS = {"one_class": lambda c, _: _occurring(c).sum(axis=-1) < 2}
 
 
@@ -203,7 +205,7 @@ def net_benefit(c: ConfusionMatrix, odds: float = 1.0) -> FloatArray:
     "balanced-accuracy",
     aliases=("balanced_accuracy", "balanced_accuracy_score"),
     uninformed=0.5,
-    undefined=EMPTY_CLASS,
+    undefined=EMPTY_CLASS | NO_OTHER_CLASS,
     any_classes=True,
     macro_of="recall",
 )

@@ -274,8 +274,8 @@ def _by_infix(name: str, families: Sequence[str], written: dict[str, str]) -> li
 def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | None:
     """The name without the class or the average that it asks for, and these."""
     text = text.strip()
-    exact = bool(candidates(text, families))
-    if exact and _fits(text, families):
+    exact = candidates(text, families)
+    if any(key(text) == key(d.name) for d in exact) and _fits(text, families):
         return None
     match = _CLASS.match(text)
     if match is not None and _viewed_in(families, {"label": ""}):
@@ -289,7 +289,8 @@ def _view(text: str, families: Sequence[str]) -> tuple[str, dict[str, Any]] | No
     if not viewed:
         return None
     name, among = _subset(text, match["name"] + match.groupdict().get("rest", ""))
-    # Some have such a word in their name, as the micro averages over topics.
+    # Some have such a word in an alias, as the micro averages over topics; which gives way to an
+    # average over classes, as the plain name does.
     if not _fits(name, viewed) and (exact or _fits(text, families)):
         return None
     return name, {**view, **among}

@@ -55,6 +55,8 @@ REASONS = {
     "certain_group": "a group has no probability but 0, or none but 1",
     "too_few_groups": "too few groups of distinct probabilities to have a degree of freedom",
     "separated": "a threshold separates the classes, so that no line is the most likely",
+    "too_steep": "the line is too steep to be fitted from rows in batches, beside logits so far "
+    "apart",
     "constant_truth": "the truth is one number in all rows",
     "constant_prediction": "one number is predicted in all rows",
     "constant_and_equal": "truth and prediction are one and the same number in all rows",

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Self
 
-#: The width of a bin of logits.
+#: The widest bin of logits, and the narrowest.
 WIDTH = 0.125
+NARROWEST = 2.0**-40
+#: Of rows in batches, bins are as narrow as so few of them allow, which a steep line needs.
+FEW_BINS = 2_048
 #: So many terms of the Taylor series about the middle of each bin are taken. What is left out of
-#: a fitted probability is below 7·(b·WIDTH/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
-#: the steepest.
+#: a fitted probability is below 7·(b·width/6)¹¹ (Cauchy's bound in a circle of radius 3), 5e-14 at
+#: the steepest, b = STEEPEST in bins of WIDTH and proportionally more in narrower ones.
 TERMS = 11
 STEEPEST = 2.5
 #: Logits of more bins are not summed up.
@@ -41,6 +44,12 @@ class LogitSums(Statistic):
     middle: FloatArray
     sums: FloatArray
     squares: FloatArray
+    width: float = WIDTH
+
+    @property
+    def steepest(self) -> float:
+        """The slope up to which the sums give the fit to the last digits."""
+        return STEEPEST * (WIDTH / self.width)
 
     @classmethod
     def of_parts(
@@ -90,7 +99,7 @@ class LogitSums(Statistic):
         total = self.sums.sum(axis=0)
         powers = _raised(self.middle, total)
         for _ in range(_STEPS):
-            if not (np.isfinite(line).all() and abs(line[1]) <= STEEPEST):
+            if not (np.isfinite(line).all() and abs(line[1]) <= self.steepest):
                 return None
             fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
             gradient = goal[:2] - (powers[:2] * fitted).sum(axis=(1, 2))
@@ -105,7 +114,7 @@ class LogitSums(Statistic):
         return None
 
     def _line(self, line: FloatArray, powers: FloatArray, free: int) -> Line | None:
-        if abs(line[1]) > STEEPEST:
+        if abs(line[1]) > self.steepest:
             return None
         fitted, slopes = _series(float(line[0]), float(line[1]), self.middle)
         moments = (powers * slopes).sum(axis=(1, 2))
@@ -119,10 +128,14 @@ class LogitSums(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class SummedLogits(Statistic):
-    """What a recalibration of rows in batches is fitted from: :class:`LogitSums` over the bins that
-    hold any, from the one whose number is ``lowest``; the least and the largest logit of each
-    class, shape ``(2, 2)``, negatives first; and whether a probability was 0 or 1, which has no
-    logit and is in no bin."""
+    """What a recalibration of rows in batches is fitted from: sums as in :class:`LogitSums` over
+    the bins of one ``width`` from the one whose number is ``lowest``; the least and the largest
+    logit of each class, shape ``(2, 2)``, negatives first; and whether a probability was 0 or 1,
+    which has no logit and is in no bin.
+
+    Widths are powers of 2, so that two neighbouring bins make one of twice the width, and its sums
+    follow from theirs. However the rows are cut into batches, the width is that of all of them.
+    """
 
     lowest: int
     sums: FloatArray
@@ -130,6 +143,7 @@ class SummedLogits(Statistic):
     ends: FloatArray
     certain: bool
     rows: int
+    width: float = WIDTH
 
     @classmethod
     def of(
@@ -158,15 +172,15 @@ class SummedLogits(Statistic):
                 ends[own] = of_class.min(), of_class.max()
         if not len(logit):
             none = np.zeros((2, 0, TERMS + 2))
-            return cls(0, none, none, ends, certain, rows)
-        lowest = math.floor(float(ends[:, 0].min()) / WIDTH)
-        bins = math.floor(float(ends[:, 1].max()) / WIDTH) - lowest + 1
+            return cls(0, none, none, ends, certain, rows, NARROWEST)
+        width = _width_of(ends, NARROWEST)
+        lowest, bins = _bins_of(ends, width)
         from calipers import _core
 
-        plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, WIDTH)
+        plain, squared = _core.power_sums(logit, positive, weight, lowest, bins, width)
         sums = plain.reshape(2, bins, TERMS + 2)
         squares = sums if squared is None else squared.reshape(sums.shape)
-        return cls(lowest, sums, squares, ends, certain, rows)
+        return cls(lowest, sums, squares, ends, certain, rows, width)
 
     def __add__(self, other: Self) -> Self:
         ends = np.stack(
@@ -176,16 +190,31 @@ class SummedLogits(Statistic):
             ],
             axis=1,
         )
+        certain, rows = self.certain or other.certain, self.rows + other.rows
         there = [of for of in (self, other) if of.sums.shape[1]]
-        lowest = min((of.lowest for of in there), default=0)
-        bins = max((of.lowest - lowest + of.sums.shape[1] for of in there), default=0)
+        if not there:
+            return replace(self, ends=ends, certain=certain, rows=rows)
+        width = _width_of(ends, max(of.width for of in there))
+        there = [of._widened(width) for of in there]
+        lowest = min(of.lowest for of in there)
+        bins = max(of.lowest - lowest + of.sums.shape[1] for of in there)
         made = np.zeros((2, 2, bins, TERMS + 2))
         for of in there:
             at = slice(of.lowest - lowest, of.lowest - lowest + of.sums.shape[1])
             made[0, :, at] += of.sums
             made[1, :, at] += of.squares
-        certain, rows = self.certain or other.certain, self.rows + other.rows
-        return type(self)(lowest, made[0], made[1], ends, certain, rows)
+        return type(self)(lowest, made[0], made[1], ends, certain, rows, width)
+
+    def _widened(self, width: float) -> Self:
+        """The same in bins of that width, a power of 2 times this one."""
+        of = self
+        while of.width < width:
+            lowest = of.lowest // 2
+            plain = _paired(of.sums, of.lowest - 2 * lowest, of.width)
+            alike = of.squares is of.sums
+            squares = plain if alike else _paired(of.squares, of.lowest - 2 * lowest, of.width)
+            of = replace(of, lowest=lowest, sums=plain, squares=squares, width=2 * of.width)
+        return of
 
     @property
     def undefined(self) -> str | None:
@@ -213,8 +242,9 @@ class SummedLogits(Statistic):
         return positive, negative
 
     def line(self, *, both: bool) -> Line | None:
-        """The most likely line, or the one of slope 1; None where it is too steep for sums."""
-        middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * WIDTH)
+        """The most likely line, or the one of slope 1; None where it is too steep for sums: where
+        logits that are far apart do not let bins be as narrow as it needs."""
+        middle = np.asarray((np.arange(self.sums.shape[1]) + self.lowest + 0.5) * self.width)
         held = self.sums[:, :, 0].sum(axis=0) > 0
         total = self.sums[:, held, 0].sum(axis=0)
         coarse = Levels(expit(middle[held]), self.sums[1, held, 0], total)
@@ -222,8 +252,39 @@ class SummedLogits(Statistic):
             start = coarse.line if both else (coarse.offset, 1.0)
         except FloatingPointError:  # pragma: no cover
             return None
-        of = LogitSums(middle[held], self.sums[:, held], self.squares[:, held])
+        of = LogitSums(middle[held], self.sums[:, held], self.squares[:, held], self.width)
         return of.fit(start, both=both) if np.isfinite(start).all() else None
+
+
+def _bins_of(ends: FloatArray, width: float) -> tuple[int, int]:
+    """The number of the bin of the least logit, and how many there are up to the largest."""
+    lowest = math.floor(float(ends[:, 0].min()) / width)
+    return lowest, math.floor(float(ends[:, 1].max()) / width) - lowest + 1
+
+
+def _width_of(ends: FloatArray, width: float) -> float:
+    """The narrowest width from this one on of which few bins hold all logits, if not the widest."""
+    while width < WIDTH and _bins_of(ends, width)[1] > FEW_BINS:
+        width *= 2
+    return width
+
+
+def _paired(sums: FloatArray, before: int, width: float) -> FloatArray:
+    """Sums of bins of twice the width: pairs of neighbours, beginning with one ``before`` the first
+    if that is 1."""
+    behind = (before + sums.shape[1]) % 2
+    even = np.pad(sums, ((0, 0), (before, behind), (0, 0)))
+    # (x − M)ᵏ = Σ C(k, j) (m − M)ᵏ⁻ʲ (x − m)ʲ, the old middles half a width on either side of M.
+    left, right = (_shift(side * width / 2) for side in (-1, 1))
+    return np.asarray(even[:, ::2] @ left + even[:, 1::2] @ right)
+
+
+def _shift(by: float) -> FloatArray:
+    """What takes sums of powers about one point to those about another."""
+    powers = range(TERMS + 2)
+    return np.array(
+        [[math.comb(k, j) * by ** (k - j) if j <= k else 0.0 for k in powers] for j in powers]
+    )
 
 
 @dataclass(frozen=True, eq=False)
