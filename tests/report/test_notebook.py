@@ -74,7 +74,8 @@ def test_a_notebook_shows_what_a_script_prints(tmp_path, monkeypatch):
         assert printed.text == out.getvalue(), what
         assert eval(as_text.data["text/plain"]) == text, what
     whole = str(script["classes"])
-    assert whole.startswith("Classification: 2 systems") and "p-values" in whole
+    assert whole.startswith("Classification: 2 systems")
+    assert "p-values" in whole
 
 
 def test_consoles_are_made_in_one_place():
