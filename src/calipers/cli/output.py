@@ -127,14 +127,20 @@ def format_and_file(
     if kind is None:
         suffix = "" if path is None else os.path.splitext(path)[1].lower()  # noqa: PTH122
         kind = SUFFIXES.get(suffix, suffix[1:] if suffix in _OTHERS else "table")
-    if kind not in formats:
-        choice = ", ".join(formats)
-        if kind in ("html", "htm") and "report" in options:
-            choice += "; --report writes a page"
-        raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
+    check_format(kind, formats, what, page="report" in options)
     if kind == "parquet" and path is None:
         raise click.UsageError("Parquet needs a file to be written to: -o FILE.parquet")
     return kind, path
+
+
+def check_format(kind: str, formats: Sequence[str], what: str, *, page: bool = False) -> None:
+    """Refuse a format in which a result called ``what`` is not written: it is never written in
+    another one. ``page`` says whether the command takes --report."""
+    if kind not in formats:
+        choice = ", ".join(formats)
+        if kind in ("html", "htm") and page:
+            choice += "; --report writes a page"
+        raise click.UsageError(f"{what} cannot be written as {kind}; use {choice}")
 
 
 def layout_of(options: dict[str, Any], kind: str, *, units: bool = False) -> str | None:

@@ -14,12 +14,12 @@ import click
 from calipers.cli.common import evaluating
 from calipers.cli.files import Command, Group, asked
 from calipers.cli.options import choice, number, parameters, preset, stacked, switch, text
-from calipers.cli.output import format_and_file, format_options, write_out
+from calipers.cli.output import check_format, format_and_file, format_options, write_out
 
 if TYPE_CHECKING:
     from calipers.results import Evaluation, Plan
 
-FORMATS = ("table", "json", "markdown")
+FORMATS = ("table", "json", "csv", "markdown")
 
 #: The commands that evaluate a pilot.
 PILOTS = (
@@ -194,9 +194,14 @@ def _made(plans: Sequence[Plan], kind: str, path: str | None) -> None:
 
 def write_plans(plans: Sequence[Plan], kind: str, path: str | None) -> None:
     """The plans in one format; JSON has an object for one and a list for several."""
+    check_format(kind, FORMATS, "a plan")
     if kind == "json":
         data = [plan.to_dict() for plan in plans]
         text = json.dumps(data if len(data) > 1 else data[0], indent=2, ensure_ascii=False)
+    elif kind == "csv":
+        from calipers.report.text import csv_text
+
+        text = csv_text([row for plan in plans for row in plan.rows()], plans[0].kinds())
     elif kind == "markdown":
         text = "\n\n".join(plan.to_markdown() for plan in plans)
     else:

@@ -70,11 +70,14 @@ class Plan(Written, Tidy):
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""
-        return kinds_of(("n", "half_width", "power", "detectable"))
+        return kinds_of(("measure", "unit", "planned", "n", "half_width", "power", "detectable"))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table, tidy: n, half_width, power, detectable."""
-        return [{name: getattr(row, name) for name in self.kinds()} for row in self.table]
+        """The table, tidy: ``n`` units and what they give, and of which plan: its measure, and the
+        number of units that is ``planned``, which is one of those in ``n``."""
+        of = {"measure": self.measure, "unit": self.unit, "planned": self.n}
+        gives = ("n", "half_width", "power", "detectable")
+        return [{**of, **{name: getattr(row, name) for name in gives}} for row in self.table]
 
     def to_markdown(self) -> str:
         """The sentences and the table as GitHub-flavoured Markdown."""

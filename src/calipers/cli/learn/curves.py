@@ -14,7 +14,7 @@ from calipers.cli.completion import measure_names
 from calipers.cli.files import OutFile
 from calipers.cli.learn.estimators import estimator_of, features_of
 from calipers.cli.options import SHARE, preset, stacked, switch, text
-from calipers.cli.output import format_and_file, format_options, show_page, write_out
+from calipers.cli.output import check_format, format_and_file, format_options, show_page, write_out
 from calipers.cli.process import EXIT_INTERRUPTED
 from calipers.cli.tables import read
 
@@ -105,6 +105,7 @@ def write_learned(
     found: Learned, kind: str, path: str | None, report: str | None, *, shown: bool
 ) -> None:
     """The result in one format, and as a page where asked."""
+    check_format(kind, FORMATS, "this result")
     if report is not None:
         write_out(found.to_html(), report)
         if shown:
@@ -113,6 +114,4 @@ def write_learned(
         "table": found.to_text, "json": found.to_json, "csv": found.to_csv,
         "markdown": found.to_markdown,
     }  # fmt: skip
-    if kind not in made:
-        raise click.UsageError(f"this result cannot be written as {kind}; use {', '.join(made)}")
     write_out(made[kind](), path)
