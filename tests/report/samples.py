@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+import calipers as cal
 from calipers.results import (
     Comparison,
     Curve,
@@ -247,3 +249,50 @@ def values(systems: int = 4, measures: int = 2, units: int = 30, seed: int = 0) 
         "unit": [f"u{i + 1}" for i in u],
         "value": np.clip(base + apart, 0, 1).ravel(),
     }
+
+
+#: Names that a script finds in every object, or that would end it.
+IN_EVERY_OBJECT = ("constructor", "__proto__", "toString", "</script>", "hasOwnProperty")
+
+
+def _cycled(start: int, rows: int = 45) -> np.ndarray:
+    return np.array(IN_EVERY_OBJECT)[(np.arange(start, start + rows) * 7 // 3) % 5]
+
+
+def _of_javascript(task: str) -> Evaluation:
+    """An evaluation whose systems, classes, slices, measures' parts and topics have those names."""
+    random, names = np.random.default_rng(0), IN_EVERY_OBJECT
+    true, noise = _cycled(0), random.normal(size=45)
+    said = {name: _cycled(i * i) for i, name in enumerate(names[:2])}
+    scores = {name: noise * (1 + i) + (true == names[0]) for i, name in enumerate(names[:2])}
+    cut: dict[str, Any] = {"slices": {names[1]: _cycled(30)}, "resamples": 100}
+    graded = {q: {d: (i + j) % 2 for j, d in enumerate(names)} for i, q in enumerate(names)}
+    runs = {
+        name: {
+            q: {d: float((i * j + k) % 4) for j, d in enumerate(names)} for k, q in enumerate(names)
+        }
+        for i, name in enumerate(names[:4])
+    }
+    if task == "clustering":
+        return cal.clustering(np.c_[noise, random.normal(size=45)], said, true, resamples=100)
+    if task == "classes":
+        return cal.classification(true, said, **cut)
+    if task == "two classes":
+        of_two = np.where(true == names[0], names[0], names[1])
+        return cal.classification(of_two, score=scores, positive=names[0], **cut)
+    if task == "regression":
+        return cal.regression(noise, {n: noise + x for n, x in scores.items()}, **cut)
+    if task == "labels":
+        sets = {name: [{x, y} for x, y in zip(of, true, strict=True)] for name, of in said.items()}
+        return cal.multilabel([{x} for x in true], sets, **cut)
+    if task == "topics":
+        return cal.retrieval(graded, runs, resamples=100)
+    made = {f"{name}{i or ''}": noise + i for name in names for i in range(3)}
+    return cal.from_values(made, resamples=100)
+
+
+#: What makes an evaluation of each kind with such names.
+OF_JAVASCRIPT = {
+    task: functools.partial(_of_javascript, task)
+    for task in ("clustering", "classes", "two classes", "regression", "labels", "topics", "many")
+}

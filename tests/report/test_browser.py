@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from samples import HOSTILE, binary, hostile, retrieval, values
+from samples import HOSTILE, OF_JAVASCRIPT, binary, hostile, retrieval, values
 
 import calipers as cal
 from calipers.report.html import comparison_page, page
@@ -95,3 +95,18 @@ def test_the_charts_of_a_comparison_come_alive(tmp_path: Path) -> None:
     assert re.findall(r"<label>(\w+) <select>", dom) == ["Pair", "Pair"]
     assert "CONSOLE" not in log
     assert "Refused" not in log
+
+
+# Specs of all tasks are looked at in test_charts.
+@pytest.mark.parametrize("task", ["clustering", "two classes", "topics"])
+def test_names_that_every_object_has_are_names_like_others(tmp_path: Path, task: str) -> None:
+    text = page(OF_JAVASCRIPT[task]())
+    dom, log = browse(tmp_path / "page.html", text)
+    figures = re.findall(r"<figure[^>]*data-chart[^>]*>", dom)
+    states = [re.findall(r'data-rendered="(\w+)"', figure) for figure in figures]
+    assert ["true"] in states
+    assert all(state in ([], ["true"]) for state in states)  # not drawn yet, or drawn
+    assert not re.findall(r"CONSOLE.*(?:Error|Uncaught|is not a function).*", log)
+    drawn = re.sub("\u200c", "", "".join(re.findall(r"<svg.*?</svg>", dom, re.DOTALL)))
+    assert all(name in drawn for name in ("constructor", "__proto__"))
+    assert "</script>" not in drawn

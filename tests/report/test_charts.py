@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 import vl_convert
-from samples import HOSTILE, binary, hostile, regression, retrieval, undefined
+from samples import HOSTILE, OF_JAVASCRIPT, binary, hostile, regression, retrieval, undefined
 
 import calipers as cal
 from calipers.report.figures import units, vega
@@ -146,3 +147,18 @@ def test_units_are_sorted_and_thinned() -> None:
     assert values == sorted(values, reverse=True)
     assert vega.thinned(list(range(7)), 3) == [0, 3, 6]
     assert units.extremes(list(range(7)), 4) == [0, 1, 5, 6]
+
+
+@pytest.mark.parametrize("task", OF_JAVASCRIPT)
+def test_no_name_in_a_chart_is_one_that_every_object_of_javascript_has(task: str) -> None:
+    def texts(part: Any) -> Iterator[str]:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, Mapping):
+            yield from (text for item in part.items() for text in texts(item))
+        elif isinstance(part, list | tuple):
+            yield from (text for item in part for text in texts(item))
+
+    drawn = [text for figure in figures(OF_JAVASCRIPT[task]()) for text in texts(figure.spec)]
+    assert not vega.PROPERTIES & set(drawn)
+    assert f"constructor{vega.UNSEEN}" in drawn

@@ -17,7 +17,8 @@ def under(upper: Spec, panels: Sequence[Spec]) -> Spec:
         if "x" in part["encoding"]:
             part["encoding"]["x"] = {**part["encoding"]["x"], "title": None}
     apart = {"scale": {"color": "independent", "strokeDash": "independent"}}
-    return {**around, "spacing": 8, "vconcat": [upper, *panels], "resolve": apart}
+    made = vega.whole(spacing=8, vconcat=[upper, *panels], resolve=apart)
+    return {**around, **made, "padding": around["padding"]}
 
 
 def panel(

@@ -9,7 +9,7 @@ control character. Nothing is clipped, because clip paths carry ids, which would
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Spec = dict[str, Any]
@@ -48,7 +48,31 @@ def whole(**parts: Any) -> Spec:
     """A chart of these parts."""
     # Labels are as wide as the reader's font makes them: leave them room.
     padding = {"left": 16, "top": 5, "right": 10, "bottom": 5}
-    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **parts}
+    named = {key: _no_property(part) for key, part in parts.items()}
+    return {"$schema": _SCHEMA, "config": _CONFIG, "padding": padding, **named}
+
+
+#: What every object of JavaScript has. Vega groups rows by their names in plain objects, in which
+#: these are something else already: it fails, and so does every chart that is drawn after it.
+PROPERTIES = frozenset(
+    (
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "valueOf"),
+        *("toLocaleString", "toString", "__defineGetter__", "__defineSetter__", "__lookupGetter__"),
+        *("__lookupSetter__", "__proto__"),
+    )
+)
+#: Makes another name of one, and is not seen: the zero-width non-joiner. The page's script takes it
+#: off again where data are saved.
+UNSEEN = "\u200c"
+
+
+def _no_property(part: Any) -> Any:
+    """A part of a spec in which no name is that of a property of every object."""
+    if isinstance(part, str):
+        return f"{part}{UNSEEN}" if part in PROPERTIES else part
+    if isinstance(part, Mapping):
+        return {_no_property(key): _no_property(value) for key, value in part.items()}
+    return [_no_property(item) for item in part] if isinstance(part, list | tuple) else part
 
 
 def layer(rows: Sequence[Spec], mark: str | Spec, **encoding: Any) -> Spec:

@@ -181,7 +181,9 @@
   }
   const quoted = (value) => {
     if (value === null || value === undefined) return "";
-    const text = String(value);
+    // The charts have a character that is not seen behind names that JavaScript has for itself.
+    const own = typeof value === "string" && value.endsWith("\u200c") && value.slice(0, -1) in Object.prototype;
+    const text = own ? value.slice(0, -1) : String(value);
     const plain = typeof value === "string" && /^[\s']*[=+\-@]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(plain) ? `"${plain.replace(/"/g, '""')}"` : plain;
   };
