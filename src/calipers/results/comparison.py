@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from calipers.results.estimate import Difference, no_probabilities
 from calipers.results.fields import BRIEF, DETAILS, NAN, Count, Level
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.units import PerUnit
-from calipers.results.written import LAYOUTS, Written, checked_layout, repeated, unknown
+from calipers.results.written import LAYOUTS, Written, at_index, checked_layout, repeated, unknown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,9 +97,19 @@ class Comparison(Written, Tidy):
     def __len__(self) -> int:
         return len(self.differences)
 
-    def __getitem__(self, key: tuple[str, str, str] | str) -> Difference:
+    @overload
+    def __getitem__(self, key: tuple[str, str, str] | str | SupportsIndex) -> Difference: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Difference, ...]: ...
+    def __getitem__(
+        self, key: tuple[str, str, str] | str | SupportsIndex | slice
+    ) -> Difference | tuple[Difference, ...]:
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
-        measure by its canonical name, or by the one that it was asked for by."""
+        measure by its canonical name, or by the one that it was asked for by. Or as in a list of
+        all differences, ``comparison[0]``."""
+        if not isinstance(key, str | tuple):
+            names = "a measure, (system, baseline, measure), or an index"
+            return at_index(self.differences, key, names)
 
         def named(d: Difference) -> bool:
             names = (d.measure, self.asked.get(d.measure, d.measure))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from calipers.results.fields import FloatArray, IntArray, Level, Matrix
-from calipers.results.written import Written, checked_orientation, of_system, repeated
+from calipers.results.written import Written, at_index, checked_orientation, of_system, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,7 @@ class Confusions(Sequence[AnyConfusion]):
     def __getitem__(self, key: slice) -> tuple[AnyConfusion, ...]: ...
     def __getitem__(self, key: int | str | slice) -> AnyConfusion | tuple[AnyConfusion, ...]:
         if not isinstance(key, str):
-            return self._confusions[key]
+            return at_index(self._confusions, key, "a system, or an index")
         return of_system(self._confusions, key)
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 import numpy as np
 
 from calipers.results.fields import BRIEF, NAN, Count, FloatArray, Level, OneOf
-from calipers.results.written import Written, of_system
+from calipers.results.written import Written, at_index, of_system
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,7 @@ class Curves(tuple[Curve, ...]):
     def __getitem__(self, key: slice) -> tuple[Curve, ...]: ...
     def __getitem__(self, key: SupportsIndex | str | slice) -> Curve | tuple[Curve, ...]:
         if not isinstance(key, str):
-            return super().__getitem__(key)
+            return at_index(tuple(self), key, "a system, or an index")
         return of_system(self, key)
 
     def to_frame(self) -> pd.DataFrame:

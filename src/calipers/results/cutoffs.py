@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from calipers.results.fields import BRIEF, FloatArray, Level
 from calipers.results.tidy import Tidy, kinds_of
-from calipers.results.written import Written, unknown
+from calipers.results.written import Written, at_index, of_system, unknown
 
 _CELLS = ("TP", "FP", "FN", "TN")
 
@@ -73,6 +73,18 @@ class Cutoffs(Written, Tidy):
 
     def __len__(self) -> int:
         return len(self.tables)
+
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> CutoffTable: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[CutoffTable, ...]: ...
+    def __getitem__(
+        self, key: str | SupportsIndex | slice
+    ) -> CutoffTable | tuple[CutoffTable, ...]:
+        """The table of a system, or as in a list of all tables, ``cutoffs[0]``."""
+        if not isinstance(key, str):
+            return at_index(self.tables, key, "a system, or an index")
+        return of_system(self.tables, key)
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
 from calipers.results.estimate import Estimate
 from calipers.results.fields import BRIEF, DETAILS, OWN, Level, wrong
@@ -16,6 +16,7 @@ from calipers.results.written import (
     LAYOUTS,
     ORIENTATIONS,
     Written,
+    at_index,
     checked_layout,
     checked_orientation,
     unknown,
@@ -172,7 +173,20 @@ class Evaluation(Written, Tidy):
     def __len__(self) -> int:
         return len(self.estimates)
 
-    def __getitem__(self, key: str | tuple[str, str]) -> Estimate:
+    @overload
+    def __getitem__(self, key: str | tuple[str, str] | SupportsIndex) -> Estimate: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Estimate, ...]: ...
+    def __getitem__(
+        self, key: str | tuple[str, str] | SupportsIndex | slice
+    ) -> Estimate | tuple[Estimate, ...]:
+        """``evaluation[measure]`` of one system, ``evaluation[system, measure]`` of several; or as
+        in a list of all estimates, ``evaluation[0]``."""
+        if not isinstance(key, str | tuple):
+            names = "a measure, (system, measure), or an index"
+            return at_index(self.estimates, key, names)
+        if isinstance(key, tuple) and len(key) != 2:
+            raise KeyError(f"{key!r}: expected a system and a measure")
         if isinstance(key, str):
             if len(self.systems) > 1:
                 raise KeyError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from calipers.results.fields import Level
 from calipers.results.tidy import Tidy, kinds_of
-from calipers.results.written import Written, of_system, repeated, unknown
+from calipers.results.written import Written, at_index, of_system, repeated, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,14 @@ class Front(Written, Tidy):
     def __len__(self) -> int:
         return len(self.all)
 
-    def __getitem__(self, system: str) -> FrontRow:
-        return of_system(self.all, system)
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> FrontRow: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[FrontRow, ...]: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> FrontRow | tuple[FrontRow, ...]:
+        if not isinstance(key, str):
+            return at_index(self.all, key, "a system, or an index")
+        return of_system(self.all, key)
 
     @property
     def systems(self) -> tuple[str, ...]:

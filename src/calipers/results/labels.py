@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
 from calipers.results.fields import FloatArray, Level, OneOf
-from calipers.results.written import Written, of_system, repeated
+from calipers.results.written import Written, at_index, of_system, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ class LabelTables(Sequence[LabelTable]):
     def __getitem__(self, key: slice) -> tuple[LabelTable, ...]: ...
     def __getitem__(self, key: int | str | slice) -> LabelTable | tuple[LabelTable, ...]:
         if not isinstance(key, str):
-            return self._tables[key]
+            return at_index(self._tables, key, "a system, or an index")
         return of_system(self, key)
 
     def __len__(self) -> int:

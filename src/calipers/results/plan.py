@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex, overload
 
 from calipers.results.fields import NAN, Count, Level
 from calipers.results.tidy import Tidy, kinds_of
-from calipers.results.written import Written
+from calipers.results.written import Written, at_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,17 @@ class Plan(Written, Tidy):
 
     def __iter__(self) -> Iterator[PlanRow]:
         return iter(self.table)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> PlanRow: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[PlanRow, ...]: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> PlanRow | tuple[PlanRow, ...]:
+        """A row of the table by its index, as in a list."""
+        return at_index(self.table, key, "an index")
 
     def kinds(self) -> dict[str, str]:
         """The columns of :meth:`rows`, and what each holds."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex, overload
 
 from calipers.results.estimate import Estimate
 from calipers.results.fields import Level, Share
 from calipers.results.tidy import NUMBER, TEXT, Tidy
-from calipers.results.written import Written
+from calipers.results.written import Written, at_index
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,11 +52,22 @@ class Selection(Written, Tidy):
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.candidates)
 
-    def __getitem__(self, name: str) -> Candidate:
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> Candidate: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Candidate, ...]: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> Candidate | tuple[Candidate, ...]:
+        """The candidate of a name, or as in a list of all of them, ``[0]``."""
+        if not isinstance(key, str):
+            return at_index(self.candidates, key, "a candidate's name, or an index")
         for one in self.candidates:
-            if one.name == name:
+            if one.name == key:
                 return one
-        raise KeyError(name)
+        there = ", ".join(one.name for one in self.candidates)
+        raise KeyError(f"{key!r} is not here; candidates: {there}")
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Names that stand twice, and a best one that is not there."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from calipers.results.estimate import Difference, Estimate
 from calipers.results.fields import Level
 from calipers.results.tidy import Tidy, because, kinds_of
-from calipers.results.written import Written
+from calipers.results.written import Written, at_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +86,17 @@ class Slices(Written, Tidy):
     def __len__(self) -> int:
         return len(self.all)
 
-    def __getitem__(self, key: tuple[str, ...]) -> Slice:
+    @overload
+    def __getitem__(self, key: tuple[str, ...] | SupportsIndex) -> Slice: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Slice, ...]: ...
+    def __getitem__(
+        self, key: tuple[str, ...] | SupportsIndex | slice
+    ) -> Slice | tuple[Slice, ...]:
         """``slices[column, slice, measure]`` of one system, or ``slices[column, slice, system,
-        measure]``."""
+        measure]``; or as in a list of all rows, ``slices[0]``."""
+        if not isinstance(key, tuple):
+            return at_index(self.all, key, "(column, slice, measure), or an index")
         found = [
             s
             for s in self.all

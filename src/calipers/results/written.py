@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -104,6 +105,30 @@ class OfSystem(Protocol):
 
 
 S = TypeVar("S", bound=OfSystem)
+T = TypeVar("T")
+
+
+def at_index(items: Sequence[T], key: Any, expected: str) -> T | tuple[T, ...]:
+    """The item at an index, as in a list, or those of a slice.
+
+    Raises
+    ------
+    IndexError
+        Where there is no such item, which ends loops that count.
+    TypeError
+        For what is neither an index nor, by what is ``expected``, a name.
+    """
+    if isinstance(key, slice):
+        return tuple(items[key])
+    try:
+        index = operator.index(key)
+    except TypeError:
+        message = f"{type(key).__name__} {key!r} names nothing here; expected {expected}"
+        raise TypeError(message) from None
+    try:
+        return items[index]
+    except IndexError:
+        raise IndexError(f"there is no item {index}: there are {len(items)}") from None
 
 
 def of_system(several: Iterable[S], name: str) -> S:
