@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import calipers as cal
 from calipers.data.errors import InputError
 from calipers.data.values import REPETITION, read_values
 
@@ -253,3 +254,41 @@ def test_files_that_share_no_topic(tmp_path: Path) -> None:
     files = [csv(tmp_path / f"{name}.eval", f"map {name} 0.1\n") for name in "ab"]
     with pytest.raises(InputError, match=r"'a' has no map on 1 of 2 units \('b'\)"):
         read_values(files)
+
+
+class _Fails:
+    """Says that it is an array, and is none."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.error = error
+        self.__class__ = type("Tensor", (_Fails,), {name: self.fail})
+
+    def fail(self, *_: Any, **__: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("name", ["__array__", "__dlpack__", "to_numpy", "__arrow_c_array__"])
+@pytest.mark.parametrize("error", [TypeError("use .cpu() first"), RuntimeError(), ValueError("x")])
+def test_what_cannot_become_an_array_is_told_by_its_argument(name: str, error: Exception) -> None:
+    fails, y = _Fails(name, error), [0, 1] * 5
+    if name == "__dlpack__":
+        type(fails).__dlpack_device__ = lambda _: (1, 0)
+    for called, argument in {
+        "truth": lambda: cal.classification(fails, y),
+        "predicted": lambda: cal.classification(y, fails),
+        "score": lambda: cal.classification(y, score={"a": fails, "b": y}),
+        "weight": lambda: cal.classification(y, y, weight=fails),
+        "cluster": lambda: cal.regression(y, y, cluster=fails),
+        "features": lambda: cal.clustering(fails, y),
+    }.items():
+        with pytest.raises(cal.InputError, match=called) as raised:
+            argument()
+        text = str(raised.value)
+        assert "could not be turned into an array" in text
+        assert f"{type(error).__name__}: {error}".rstrip() in text
+        assert raised.value.__cause__ is error
+
+
+def test_memory_that_does_not_suffice_is_no_fault_of_the_values() -> None:
+    with pytest.raises(MemoryError):
+        cal.classification(_Fails("__array__", MemoryError()), [0, 1])

@@ -159,6 +159,21 @@ def _converted(values: Any, what: str) -> Array:
     """As an array of NumPy; one that is masked stays so."""
     if isinstance(values, np.ndarray):
         return values
+    try:
+        array = _by_protocol(values)
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever its own method raises: a tensor on a GPU, say
+        why = str(error) or "it says no more"
+        raise InputError(
+            f"{what}: {shown(values)} could not be turned into an array; "
+            f"{type(error).__name__}: {why}"
+        ) from error
+    return _of_iterable(values, what) if array is None else array
+
+
+def _by_protocol(values: Any) -> Array | None:
+    """The array of what says itself how it becomes one; None of what does not."""
     if hasattr(values, "to_numpy"):  # pandas, polars, Arrow
         if type(values).__module__.startswith("pyarrow"):
             if hasattr(values, "combine_chunks"):  # a chunked array
@@ -173,6 +188,11 @@ def _converted(values: Any, what: str) -> Array:
         return np.asanyarray(values)
     if hasattr(values, "__dlpack__"):
         return np.from_dlpack(values)
+    return None
+
+
+def _of_iterable(values: Any, what: str) -> Array:
+    """The array of a list, or of what can be listed."""
     unordered = isinstance(values, str | bytes | set | frozenset | Mapping)
     if isinstance(values, Mapping) and len(values) == 1:
         (name,) = values
