@@ -16,7 +16,9 @@ from scipy import stats
 import calipers as cal
 from calipers import findings
 from calipers.findings import KINDS, RULES, Subject, answers, chance, classes, data
-from calipers.findings.cells import ManyCells, TwoCells
+from calipers.findings.cells import ManyCells, TwoCells, in_cell, of_class
+from calipers.findings.numbers import Numbers
+from calipers.findings.rules import p_of_level
 from calipers.inference import proportions
 from calipers.results import SEVERITIES, Evaluation, Finding
 from calipers.statistics import ConfusionMatrix
@@ -166,7 +168,7 @@ def test_the_difference_to_the_constant_answer_is_paired() -> None:
     right = np.repeat([1, -1, 0], [20, 180, 1830])
     se = right.std() / np.sqrt(2030)
     assert (low, high) == pytest.approx(
-        (right.mean() - stats.norm.ppf(0.9875) * se, right.mean() + stats.norm.ppf(0.9875) * se),
+        (right.mean() - stats.norm.ppf(0.975) * se, right.mean() + stats.norm.ppf(0.975) * se),
         abs=5e-4,
     )
 
@@ -240,10 +242,15 @@ def test_a_class_that_is_taken_for_another() -> None:
     found = {f.kind: f for f in of_matrix(counts, labels, *(r.says for r in RULES.values()))}
     confused = found["confused-class"]
     assert "takes 'cat' for 'dog'" in confused.sentence
-    assert confused.numbers == pytest.approx(
+    numbers = dict(confused.numbers)
+    # Clopper and Pearson's lower limits above 0.05 of the rows and above half of the errors, for
+    # two classes that it could have been taken for and for four classes.
+    beyond = max(stats.binom.sf(37, 100, 0.05), stats.binom.sf(37, 40, 0.5))
+    assert numbers.pop("adjusted p") == pytest.approx(8 * beyond, rel=1e-5)
+    assert numbers == pytest.approx(
         {"share of the rows": 0.38, "share of the errors": 0.95, "the other way round": 0.08}
     )
-    exact = stats.binomtest(38, 40).proportion_ci(1 - 0.05 / 8, method="exact")
+    exact = stats.binomtest(38, 40).proportion_ci(0.95, method="exact")
     assert confused.intervals["share of the errors"] == pytest.approx((exact.low, exact.high))
     assert "'cat'" in found["weak-class"].sentence
 
@@ -257,7 +264,8 @@ def test_probabilities_that_are_too_extreme() -> None:
     low, high = found.intervals["calibration-slope"]
     assert low < 0.5 < high < 1
     assert "too extreme" in found.sentence
-    assert found.level == pytest.approx(0.975)
+    assert found.level == 0.95
+    assert found.numbers["adjusted p"] < 0.01
     # Which the same rows say in another way: they have a slope of 1 once they are recalibrated.
     honest = 1 / (1 + np.exp(-logit))
     assert cal.classification(truth, probability=honest, curves=False).findings == ()
@@ -322,10 +330,11 @@ def test_rows_in_clusters_are_fewer_than_they_are() -> None:
     alone = cal.classification(truth, called)
     one = by_kind(alone)["accuracy-like-constant"].intervals["difference"]
     assert (low, high) == pytest.approx(one, abs=0.1)
-    quiet = cal.classification(
+    # By the sums of clusters, whatever intervals of measures are made of.
+    again = cal.classification(
         truth.repeat(100), called.repeat(100), cluster=patient, interval="analytic"
     )
-    assert "accuracy-like-constant" not in by_kind(quiet)
+    assert by_kind(again)["accuracy-like-constant"].intervals["difference"] == (low, high)
 
 
 def test_clusters_of_many_classes() -> None:
@@ -582,6 +591,138 @@ def test_a_rule_from_outside_is_asked_of_what_it_needs() -> None:
     # About the data, nobody is named.
     [of_data] = findings.of([Subject(None, 0.9, (parts[0],))])
     assert of_data.systems == ()
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """The p-values of what a rule tests of a system."""
+
+    p: dict[str, list[float]]
+
+
+def claims(kind: str) -> None:
+    """A rule that claims what has a small p-value, and else says that it does not."""
+
+    def says(s: Subject, of: Hypotheses) -> Iterator[findings.Claim]:
+        """A p-value is small."""
+        for p in of.p.get(kind, []):
+            told = (findings.Said(text, {}, about=kind) for text in (f"{kind}: {p}", "nothing"))
+            yield findings.Claim(p, *(lambda one=one: one for one in told))
+
+    says.__qualname__ = kind
+    findings.rule(kind, "caution", Hypotheses)(says)
+
+
+@pytest.fixture
+def three_rules() -> Iterator[None]:
+    kinds, rules = dict(KINDS), dict(RULES)
+    for kind in ("first-kind", "second-kind", "third-kind"):
+        claims(kind)
+    yield
+    for now, before in ((KINDS, kinds), (RULES, rules)):
+        now.clear()  # type: ignore[attr-defined]
+        now.update(before)  # type: ignore[attr-defined]
+
+
+def page(*systems: dict[str, list[float]]) -> dict[tuple[str, str], float]:
+    """The adjusted p-values of what is claimed, by the p-value and the system."""
+    subjects = [
+        Subject(name, 0.95, (Hypotheses(p),))
+        for name, p in zip("abcdefghij", systems, strict=False)
+    ]
+    found = findings.of(subjects)
+    return {
+        (f.sentence, f.systems[0]): f.numbers["adjusted p"]
+        for f in found
+        if f.sentence != "nothing"
+    }
+
+
+@pytest.mark.usefixtures("three_rules")
+def test_all_claims_of_a_page_share_one_error_budget() -> None:
+    # One rule alone, one system: the p-value itself.
+    assert page({"first-kind": [0.04]}) == {("first-kind: 0.04", "a"): 0.04}
+    # Another rule that tests something halves what each of them has, a third that tests nothing
+    # does not, nor one whose p-value is unknown.
+    assert page({"first-kind": [0.04], "second-kind": [0.9]}) == {}
+    other = {"second-kind": [1.0], "third-kind": [np.nan]}
+    assert page({"first-kind": [0.02], **other}) == {("first-kind: 0.02", "a"): 0.04}
+    # Ten systems: Holm's adjustment by statsmodels' hand: 10 p, 9 p, never falling.
+    systems = [
+        {"first-kind": [p]} for p in (0.0049, 0.0055, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.0)
+    ]
+    assert page(*systems) == pytest.approx(
+        {("first-kind: 0.0049", "a"): 0.049, ("first-kind: 0.0055", "b"): 0.0495}
+    )
+    systems[0]["second-kind"] = [1.0]
+    assert page(*systems) == {}
+    # Classes of a system are tests as well.
+    assert page({"first-kind": [0.01, 0.9, 0.9, 0.9, 0.9]}) == {("first-kind: 0.01", "a"): 0.05}
+    assert page({"first-kind": [0.01, 0.9, 0.9, 0.9, 0.9, 0.9]}) == {}
+
+
+@pytest.mark.usefixtures("three_rules")
+def test_of_what_is_not_claimed_a_rule_may_say_that_it_is_not() -> None:
+    subject = Subject("a", 0.95, (Hypotheses({"first-kind": [0.3]}),))
+    [found] = findings.of([subject])
+    assert found.sentence == "nothing"
+    assert "adjusted p" not in found.numbers
+
+
+def test_ten_systems_that_err_evenly_are_not_said_to_err_unevenly() -> None:
+    # Without the budget a fifth of such pages would claim something.
+    rng, pages = np.random.default_rng(11), 100
+    spoken = alone = 0
+    for _ in range(pages):
+        predicted, residual = rng.normal(size=(2, 10, 60))
+        rows = [Numbers(x - e, x, None, None) for x, e in zip(predicted, residual, strict=True)]
+        subjects = [Subject(f"s{j}", 0.95, (of,)) for j, of in enumerate(rows)]
+        spoken += bool([f for f in findings.of(subjects) if "adjusted p" in f.numbers])
+        alone += any("adjusted p" in f.numbers for one in subjects for f in findings.of([one]))
+    assert spoken <= stats.binom.ppf(0.99, pages, 0.05)
+    assert alone > stats.binom.ppf(0.9999, pages, 0.05)
+
+
+def test_the_p_value_of_an_interval_is_where_it_would_reach_the_value() -> None:
+    # Clopper and Pearson's one-sided test is the binomial tail.
+    def speaks(level: float) -> bool:
+        return proportions.clopper_pearson(0.8, 30, level).low > 0.5
+
+    assert p_of_level(speaks, 0.95) == pytest.approx(stats.binom.sf(23, 30, 0.5), rel=1e-6)
+    # No finding contradicts the interval beside it, though the one-sided p-value is small.
+    assert stats.binom.sf(19, 30, 0.5) < 0.05
+    assert (
+        p_of_level(lambda level: proportions.clopper_pearson(2 / 3, 30, level).low > 0.5, 0.95) == 1
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_ratio_has_the_interval_of_its_logarithm(weighted: bool) -> None:
+    # Simel, Samsa and Matchar (1991): log LR+ varies by 1/a - 1/(a + c) + 1/b - 1/(b + d).
+    counts = np.array([[70.0, 30.0], [5.0, 95.0]])
+    factor = 3.0 if weighted else 1.0  # three times the weight is the same evidence
+    matrix = ConfusionMatrix(factor * counts, factor**2 * counts, ("0", "1"))
+    found = TwoCells(matrix).ratio([in_cell(1, 1), of_class(0)], [in_cell(0, 1), of_class(1)])(0.95)
+    value, error = 0.95 / 0.3, np.sqrt(1 / 95 - 1 / 100 + 1 / 30 - 1 / 100)
+    width = np.exp(stats.norm.ppf(0.975) * error)
+    expected = value, value / width, value * width
+    assert (found.value, found.low, found.high) == pytest.approx(expected)
+
+
+def test_what_is_said_of_several_systems_is_said_once_of_the_same() -> None:
+    truth = np.repeat(["a", "b", "c"], 60)
+    sees = {"a": "b", "b": "b", "c": "c"}, {"a": "a", "b": "c", "c": "c"}
+    wrong = np.arange(180) % 4 < 2
+    systems = {f"s{j}": np.where(wrong, [sees[j % 2][t] for t in truth], truth) for j in range(4)}
+    ev = cal.classification(truth, systems, measures="accuracy")
+    weak = [f for f in ev.findings if f.kind == "weak-class"]
+    assert [(f.systems[0], f.about) for f in weak] == [
+        ("s0", "a"), ("s1", "b"), ("s2", "a"), ("s3", "b")
+    ]  # fmt: skip
+    lines = [line for line in ev.to_markdown().splitlines() if "struggles" in line]
+    assert [("struggles with 'a'" in x, x.split("Likewise: ")[1]) for x in lines] == [
+        (True, "s2."), (False, "s3.")
+    ]  # fmt: skip
 
 
 def test_a_rule_that_is_defined_again_is_asked_once() -> None:

@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 
 import calipers as cal
-from calipers.findings import Subject
-from calipers.findings.outputs import MOST_SORTED, Outputs, duplicated_rows
+from calipers.findings import RULES, Subject
+from calipers.findings.outputs import MOST_SORTED, Outputs
 from calipers.results import Evaluation
 
 NAMES = np.array(["a", "b", "c"])
+DUPLICATED = RULES["calipers.findings.outputs.duplicated_rows"]
 
 
 def kinds(evaluation: Evaluation) -> set[str]:
@@ -129,7 +130,7 @@ def test_scores_that_tie_by_chance_are_no_repetition(leaves: int) -> None:
     for _ in range(200):
         chance = rng.integers(leaves, size=300) / leaves
         of = Outputs(rng.random(300) < chance, {"x": [chance]}, {}, False)
-        spoken += any(duplicated_rows(Subject(None, 0.95), of))
+        spoken += bool(list(DUPLICATED.of(Subject(None, 0.95, (of,)))))
     assert spoken <= stats.binom.ppf(0.999, 200, 0.05)
 
 
@@ -138,9 +139,9 @@ def test_of_very_many_rows_some_are_looked_at() -> None:
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 20))
     of = Outputs(truth[places], {"x": [score[places]]}, {}, False)
-    [said] = duplicated_rows(Subject(None, 0.95), of)
-    assert said.values["share"] == pytest.approx(1 / 21, rel=0.1)
-    assert said.values["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
+    [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
+    assert found.numbers["share"] == pytest.approx(1 / 21, rel=0.1)
+    assert found.numbers["rows looked at"] == pytest.approx(MOST_SORTED, rel=0.1)
 
 
 def large_tables(rows: int) -> dict[str, Callable[[], Evaluation]]:
@@ -176,8 +177,9 @@ def test_of_very_many_rows_a_column_of_few_values_hides_no_repetition() -> None:
     truth, score = scored(rng, rows)
     places = np.append(np.arange(rows), np.arange(rows // 10))
     said = {"tenths": [score[places].round(1)], "score": [score[places]]}
-    [found] = duplicated_rows(Subject(None, 0.95), Outputs(truth[places], said, {}, False))
-    assert found.values["share"] == pytest.approx(1 / 11, rel=0.1)
+    of = Outputs(truth[places], said, {}, False)
+    [found] = DUPLICATED.of(Subject(None, 0.95, (of,)))
+    assert found.numbers["share"] == pytest.approx(1 / 11, rel=0.1)
 
 
 def by_site(rng: np.random.Generator, better: float) -> Evaluation:

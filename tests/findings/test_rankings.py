@@ -125,6 +125,9 @@ def test_a_topic_that_decides() -> None:
     level = 1 - 0.05 / 16
     made = stats.t.interval(level, 14, apart[:-1].mean(), stats.sem(apart[:-1]))
     assert (low, high) == pytest.approx(made)
+    # Any of sixteen topics could be the one.
+    p = stats.ttest_1samp(apart[:-1], 0).pvalue
+    assert of.numbers["adjusted p"] == pytest.approx(16 * p)
     assert of.level == pytest.approx(level)
     # Without the odd one there is nothing to say.
     qrels, runs = as_runs(values_of(apart[:-1]))

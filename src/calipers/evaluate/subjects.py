@@ -32,7 +32,7 @@ from calipers.inference import policy
 from calipers.inference.summaries import Summary
 from calipers.measures import TASKS, parse
 from calipers.measures.favours import favours
-from calipers.statistics import ConfusionMatrix, JudgedRankings, kish_of
+from calipers.statistics import FloatArray, JudgedRankings, kish_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     #: What was computed.
     Told = tuple[Sequence[Estimate], Comparison | None, Slices | None]
 
-#: Matrices of more classes than this are not redrawn by clusters.
-MOST_REDRAWN = 30
+#: Of more classes than this nothing is said of cells of rows that come in clusters.
+MOST_CLASSES = 30
 
 
 def of_systems(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
@@ -106,18 +106,18 @@ def of_classes(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
 def _cells(s: Any, truth: npt.NDArray[Any]) -> Cells | None:
     if s.predicted is None:
         return None
-    settings, clusters, matrix = s.settings, s.clusters, s.counts.matrix
+    clusters, matrix = s.clusters, s.counts.matrix
     k = matrix.classes
 
-    def replicates() -> ConfusionMatrix | None:
-        if k > MOST_REDRAWN or clusters.number < 2 or settings.interval == "analytic":
-            return None
-        cell = truth.astype(np.int64) * k + s.predicted
-        drawn = clusters.redrawn(clusters.matrices(cell, (k, k)), settings)
-        return ConfusionMatrix(drawn, drawn, matrix.labels)
+    def error(influence: FloatArray) -> tuple[float, float]:
+        if k > MOST_CLASSES or clusters.number < 2:
+            return math.nan, math.nan
+        moved = influence[truth.astype(np.int64), s.predicted.astype(np.int64)]
+        se = clusters.sum_error(moved if s.weight is None else moved * s.weight)
+        return se, clusters.number - 1.0
 
     number = 0 if clusters is None else clusters.number
-    return (TwoCells if k == 2 else ManyCells)(matrix, number, cache(replicates))
+    return (TwoCells if k == 2 else ManyCells)(matrix, number, error)
 
 
 def of_label_sets(task: str, source: Rows, told: Told) -> tuple[Finding, ...]:
@@ -346,8 +346,22 @@ def _of(
         def estimate(name: str) -> Estimate:
             return known.get(name) or estimated(s, parse(name, TASKS[task]))
 
+        readings = cache(lambda name: s.reading(parse(name, TASKS[task])))
+
+        def at_level(name: str, level: float) -> Valued:
+            reading = readings(name)
+            return Valued.within(reading.value, policy.interval(reading, level))
+
         shown, inference = tuple(source.measures), settings.interval != "none"
-        return Subject(s.name, settings.level, has[s.name], shown, cache(estimate), inference)
+        return Subject(
+            s.name,
+            settings.level,
+            has[s.name],
+            shown,
+            cache(estimate),
+            inference,
+            at_level=at_level,
+        )
 
     def of_output(s: Any, output: str, known: tuple[Any, ...]) -> Subject:
         own = [m for m in source.measures if m.label == output]
@@ -359,6 +373,7 @@ def _of(
             measures=tuple(m.plain for m in own),
             called={str(m.plain): str(m) for m in own},
             estimate=cache(lambda name: estimated(one, parse(name, TASKS[task]))),
+            at_level=None,
         )
 
     subjects = [subject(s) for s in source.by_name.values()]

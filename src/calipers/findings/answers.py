@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.cells import TwoCells, corrected
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.cells import AtLevel, TwoCells, above, in_cell, minus, of_class, predicted_as
+from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
 from calipers.findings.words import Valued
-from calipers.inference import intervals
 from calipers.report.names import joined
-from calipers.report.numbers import count, number, p_value, percent
+from calipers.report.numbers import count, number, p_value
 from calipers.statistics import ConfusionMatrix, ScoreTable
 
 if TYPE_CHECKING:
@@ -36,41 +36,48 @@ RECALIBRATION = {
 
 
 @rule("miscalibrated", "caution", ScoreTable)
-def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Said]:
+def miscalibrated(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The calibration slope and intercept are shown, the interval of the AUC lies above 0.5, and
     that of the slope leaves out 1 or that of the intercept leaves out 0 (corrected for there being
     two); or the probabilities separate the classes, and calibrated ones seldom would."""
     # Of a million rows a recalibration takes seconds: only where it is shown.
     if len(s.named(*RECALIBRATION)) < 2 or not (area := s.of("AUC")).low > 0.5:
         return
+    p = {name: s.p(name, ideal) for name, (ideal, _, _) in RECALIBRATION.items()}
+    if area.value == 1:
+        p["chance of separation"] = 2 * _chance_of_separation(s, table)
+    p = {name: x for name, x in p.items() if not math.isnan(x)}
+    if p:
+        p = {name: min(1.0, len(p) * x) for name, x in p.items()}
+        yield Claim(min(p.values()), partial(_miscalibrated, s, area, p))
+
+
+def _miscalibrated(s: Subject, area: Valued, p: Mapping[str, float]) -> Said:
     found: dict[str, float | Valued] = {}
-    texts, wrong = [], False
-    for name, (ideal, above, below) in RECALIBRATION.items():
-        of = found[name] = widened(s.of(name), s.level, 2)
+    texts, about = [], []
+    for name, (ideal, higher, lower) in RECALIBRATION.items():
+        of = found[name] = s.of(name)
         if math.isnan(of.value):
             continue
-        off = of.high < ideal or of.low > ideal
-        meaning = f" (not {ideal:g}: too {above if of.value > ideal else below})" if off else ""
-        wrong |= off
+        side = higher if of.value > ideal else lower
+        off = p.get(name, 1.0) <= 1 - s.level
+        about += [side] if off else []
+        meaning = f" (not {ideal:g}: too {side})" if off else ""
         texts.append(f"the {name.replace('-', ' ')} is {of:{'+' if ideal == 0 else ''}}{meaning}")
-    if area.value == 1 and (chance := _chance_of_separation(s, table)) <= (1 - s.level) / 2:
-        found["chance of separation"], wrong = chance, True
+    if p.get("chance of separation", 1.0) <= 1 - s.level:
+        chance = found["chance of separation"] = p["chance of separation"] / (2 * len(p))
+        about.append("separated")
         texts.append(
             "they are too timid for classes that they separate altogether (calibrated ones would "
             f"do so with {p_value(chance)})"
         )
-    if wrong:
-        told = any(isinstance(of, Valued) and not math.isnan(of.low) for of in found.values())
-        wider = percent(corrected(s.level, 2))
-        yield Said(
-            f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
-            f"{joined(texts)}."
-            + f" The intervals are of {wider} here, so that both hold together."
-            * told,
-            {"AUC": area, **found},
-            s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
-            corrected(s.level, 2),
-        )
+    return Said(
+        f"{s.who} ranks well (AUC {area}), but its probabilities are not what they say: "
+        f"{joined(texts)}.",
+        {"AUC": area, **found},
+        s.named("AUC", *RECALIBRATION, "ECE", "Brier", "log-loss"),
+        about=", ".join(about),
+    )
 
 
 def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
@@ -91,58 +98,94 @@ def _chance_of_separation(s: Subject, table: ScoreTable) -> float:
     return min(1.0, float(np.exp(above + below).sum()))
 
 
-def widened(of: Valued, level: float, tests: int) -> Valued:
-    """An interval made to hold together with others: each side by as much as a normal one's."""
-    factor = intervals.z_of(corrected(level, tests)) / intervals.z_of(level)
-    x = of.value
-    return Valued(x, x - factor * (x - of.low), x + factor * (of.high - x))
-
-
 @rule("rules-out-only", "caution", TwoCells, firm="NPV", loose="precision")
 @rule("rules-in-only", "caution", TwoCells, firm="precision", loose="NPV")
-def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Said]:
-    """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not and its
-    interval lies below that of the {firm}, and the interval of recall minus the false positive rate
-    lies above 0 (corrected for there being two)."""
-    ppv, npv, m = s.of("precision"), s.of("NPV"), cells.matrix
-    if not widened(s.of("recall") - s.of("FPR"), s.level, 2).low > 0:
-        return
-    for (firm, sure), (loose, unsure), does, not_does in (
-        ((npv, 0), (ppv, 1), "out", "in"),
-        ((ppv, 1), (npv, 0), "in", "out"),
+def rules_in_or_out(s: Subject, cells: TwoCells) -> Iterator[Claim]:
+    """The lower limit of the {firm} is above {RELIABLE:g}, that of the {loose} is not, and the
+    intervals of {firm} minus {loose} and of recall minus the false positive rate lie above 0."""
+    ppv, npv = (cells.share(in_cell(code, code), predicted_as(code)) for code in (1, 0))
+    recall, fpr = (cells.share(in_cell(code, 1), of_class(code)) for code in (1, 0))
+    informed = p_of_level(above(minus(recall, fpr), 0.0), s.level)
+    # One of the two is above the other, and the limits of one side are asked: together both
+    # directions err no more often than an interval does.
+    found = Claim(1.0)
+    for (firm, sure), (loose, unsure), does in (
+        ((npv, 0), (ppv, 1), ("out", "in")),
+        ((ppv, 1), (npv, 0), ("in", "out")),
     ):
-        if not (firm.low > RELIABLE >= loose.low and loose.high < firm.low):
-            continue
-        ratios = {name: s.of(name) for name in ("LR+", "LR-")}
-        weight = ", ".join(f"{n} {v}" for n, v in ratios.items() if not math.isnan(v.value))
-        prevalence = float(m.truth[1] / m.total)
-        yield Said(
-            f"{s.who} can rule {cells.label(1)} {does} but not {not_does}: its answer "
-            f"{cells.label(sure)} is right in {firm} of the cases, its answer "
-            f"{cells.label(unsure)} in {loose}, where {number(prevalence)} of the rows are "
-            f"{cells.label(1)}{f' ({weight})' if weight else ''}.",
-            {"precision": ppv, "NPV": npv, "prevalence": prevalence, **ratios},
-            s.named("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
-            kind=f"rules-{does}-only",
-        )
+        # What is not shown to be reliable stays so on a page with more tests.
+        if not loose(s.level).low > RELIABLE:
+            says = partial(_rules, s, cells, (ppv, npv), (sure, unsure), does)
+            p = max(
+                informed,
+                p_of_level(above(firm, RELIABLE), s.level),
+                p_of_level(above(minus(firm, loose), 0.0), s.level),
+            )
+            found = min(found, Claim(p, says), key=lambda claim: claim.p)
+    yield found
+
+
+def _rules(
+    s: Subject,
+    cells: TwoCells,
+    shares: tuple[AtLevel, AtLevel],
+    codes: tuple[int, int],
+    does: tuple[str, str],
+) -> Said:
+    m, values = cells.matrix, {}
+    values["precision"], values["NPV"] = (share(s.level) for share in shares)
+    # The interval that is shown is that of the table; what is not there needs no rows either.
+    for name, code in (("LR+", 1), ("LR-", 0)):
+        over, under = [in_cell(1, code), of_class(0)], [in_cell(0, code), of_class(1)]
+        values[name] = cells.ratio(over, under)(s.level)
+    values |= {name: s.of(name) for name in s.named(*values)}
+    right = values["NPV"], values["precision"]
+    sure, unsure = codes
+    weight = ", ".join(
+        f"{name} {values[name]}" for name in ("LR+", "LR-") if not math.isnan(values[name].value)
+    )
+    prevalence = float(m.truth[1] / m.total)
+    return Said(
+        f"{s.who} can rule {cells.label(1)} {does[0]} but not {does[1]}: its answer "
+        f"{cells.label(sure)} is right in {right[sure]} of the cases, its answer "
+        f"{cells.label(unsure)} in {right[unsure]}, where {number(prevalence)} of the rows are "
+        f"{cells.label(1)}{f' ({weight})' if weight else ''}.",
+        {
+            "precision": values["precision"],
+            "NPV": values["NPV"],
+            "prevalence": prevalence,
+            "LR+": values["LR+"],
+            "LR-": values["LR-"],
+        },
+        s.named("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
+        kind=f"rules-{does[0]}-only",
+    )
 
 
 @rule("leaning", "caution", TwoCells)
-def leaning(s: Subject, cells: TwoCells) -> Iterator[Said]:
+def leaning(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     """The interval of how often a class is answered over how often it occurs lies above
     {LEANING:g}."""
     m = cells.matrix
     shares = [float(margin[1] / m.total) for margin in (m.truth, m.prediction)]
-    for code in range(2):
+    found = Claim(1.0)
+    for code in range(2):  # that lean to one class at most
         occurs, answered = shares if code else (1 - share for share in shares)
-        ratio = cells.leaning(code, s.level)
-        if ratio.low > LEANING:
-            yield Said(
-                f"{s.who} answers {cells.label(code)} {ratio} times as often as it occurs: "
-                f"{number(answered)} of the answers, {number(occurs)} of the rows.",
-                {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
-                s.named("precision", "recall", "specificity", "NPV"),
-            )
+        ratio = cells.leaning(code)
+        p = p_of_level(above(ratio, LEANING), s.level)
+        says = partial(_leaning, s, cells.label(code), ratio(s.level), occurs, answered)
+        found = min(found, Claim(p, says), key=lambda claim: claim.p)
+    yield found
+
+
+def _leaning(s: Subject, label: str, ratio: Valued, occurs: float, answered: float) -> Said:
+    return Said(
+        f"{s.who} answers {label} {ratio} times as often as it occurs: "
+        f"{number(answered)} of the answers, {number(occurs)} of the rows.",
+        {"ratio": ratio, "share of the answers": answered, "share of the rows": occurs},
+        s.named("precision", "recall", "specificity", "NPV"),
+        about=label,
+    )
 
 
 @dataclass(frozen=True, eq=False)

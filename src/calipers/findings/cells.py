@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +14,38 @@ from calipers.statistics import ConfusionMatrix, FloatArray, kish
 
 #: The weight of the rows in some cells of a matrix, or of each of several.
 Part = Callable[[ConfusionMatrix], FloatArray]
+#: A number with its interval at a level.
+AtLevel = Callable[[float], Valued]
 
 
-def corrected(level: float, tests: float) -> float:
-    """The level of each of several intervals that hold together at ``level`` (Bonferroni)."""
-    return 1 - (1 - level) / tests
+def above(of: AtLevel, limit: float) -> Callable[[float], bool]:
+    """Whether the interval of a level lies above a number."""
+    return lambda level: of(level).low > limit
+
+
+def below(of: AtLevel, limit: float) -> Callable[[float], bool]:
+    """Whether the interval of a level lies below a number."""
+    return lambda level: of(level).high < limit
+
+
+def minus(first: AtLevel, second: AtLevel) -> AtLevel:
+    """The difference of two that are independent."""
+    return lambda level: first(level) - second(level)
+
+
+def in_cell(truth: int, predicted: int) -> Part:
+    """The rows of a class that are predicted as a class."""
+    return lambda m: m.cell(truth, predicted)
+
+
+def of_class(code: int) -> Part:
+    """The rows of a class."""
+    return lambda m: m.truth[..., code]
+
+
+def predicted_as(code: int) -> Part:
+    """The rows that are predicted as a class."""
+    return lambda m: m.prediction[..., code]
 
 
 #: What has no value.
@@ -29,40 +56,59 @@ UNDEFINED = Valued(math.nan, math.nan, math.nan)
 class Cells:
     """What is answered of rows of which class.
 
-    Where rows come in ``clusters``, so many, ``replicates`` gives bootstrap replicates of the
-    matrix, if it can.
+    Where rows come in ``clusters``, so many, ``error`` gives the standard error of a number from
+    the influence of a row in each cell, shape (K, K), and its degrees of freedom; NaN where it is
+    not known.
     """
 
     matrix: ConfusionMatrix
     clusters: int = 0
-    replicates: Callable[[], ConfusionMatrix | None] = lambda: None
+    error: Callable[[FloatArray], tuple[float, float]] = lambda _: (math.nan, math.nan)
 
     def label(self, code: int) -> str:
         """A class in a sentence."""
         return quoted(self.matrix.labels[code])
 
-    def share(self, part: Part, of: Part, level: float, *, exact: bool = False) -> Valued:
+    def share(self, part: Part, of: Part, *, exact: bool = False) -> AtLevel:
         """The share of the rows in the cells ``of`` that are in ``part``."""
         rows = float(of(self.matrix))
         if not rows > 0:
-            return UNDEFINED
+            return lambda level: UNDEFINED
         share = float(part(self.matrix)) / rows
         size = kish(rows, of(self.matrix.squared))
-        if self.clusters and 0 < share < 1:
-            return self._redrawn(share, lambda m: part(m) / of(m), level)
-        if self.clusters:
-            # Clusters that agree altogether leave the bootstrap nothing to draw.
-            size = min(size, self.clusters)
         method = proportions.clopper_pearson if exact else proportions.wilson
-        return Valued.within(share, method(share, size, level))
+        if not self.clusters:
+            return lambda level: Valued.within(share, method(share, size, level))
+        if not 0 < share < 1:
+            # Clusters that agree altogether count as one row each.
+            fewer = min(size, self.clusters)
+            return lambda level: Valued.within(share, method(share, fewer, level))
+        se, df = self.error((self._inside(part) - share * self._inside(of)) / rows)
+        if not se > 0:
+            return lambda level: Valued(share, math.nan, math.nan)
+        # As many independent rows as would vary as much (Korn and Graubard 1998).
+        size = min(size, share * (1 - share) / se**2)
 
-    def apart(self, more: Part, less: Part, level: float) -> Valued:
+        def at(level: float) -> Valued:
+            wider = intervals.t_of(level, df) / intervals.z_of(level)
+            return Valued.within(share, method(share, size / wider**2, level))
+
+        return at
+
+    def apart(self, more: Part, less: Part) -> AtLevel:
         """The share of all rows in the cells ``more`` minus that in the cells ``less``, of which
         none is in both."""
         total = float(self.matrix.total)
         high, low = (float(part(self.matrix)) / total for part in (more, less))
+        value = high - low
         if self.clusters:
-            return self._redrawn(high - low, lambda m: (more(m) - less(m)) / m.total, level)
+            se, df = self.error((self._inside(more) - self._inside(less) - value) / total)
+            if se > 0 or math.isnan(se):
+                return lambda level: _student(value, se, df, level)
+            n: float = self.clusters  # clusters that agree altogether count as one row each
+            return lambda level: Valued.within(
+                value, proportions.paired_shares(high, low, n, level)
+            )
 
         # With weights, as many rows as make the rows in either set worth what they are.
         def either(m: ConfusionMatrix) -> FloatArray:
@@ -70,36 +116,56 @@ class Cells:
 
         weight = float(either(self.matrix))
         n = kish(weight, either(self.matrix.squared)) * total / weight
-        return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
+        return lambda level: Valued.within(value, proportions.paired_shares(high, low, n, level))
 
-    def leaning(self, code: int, level: float) -> Valued:
+    def leaning(self, code: int) -> AtLevel:
         """How often a class is answered over how often it occurs (two classes).
 
         Both are counts of the same rows; the interval is normal for the logarithm, by the delta
         method.
         """
-        m = self.matrix
-        rows, answers = float(m.truth[code]), float(m.prediction[code])
-        if not (rows > 0 and answers > 0):
-            return UNDEFINED
-        ratio = answers / rows
-        if self.clusters:
-            return self._redrawn(
-                ratio, lambda m: m.prediction[..., code] / m.truth[..., code], level
-            )
-        own = np.arange(2) == code
-        influence = own[None, :] / answers - own[:, None] / rows
-        error = math.sqrt(float((m.squares * influence**2).sum()))
-        factor = math.exp(intervals.z_of(level) * error)
-        return Valued(ratio, ratio / factor, ratio * factor)
+        return self.ratio([predicted_as(code)], [of_class(code)])
 
-    def _redrawn(self, value: float, of: Part, level: float) -> Valued:
-        """The value of a formula over the matrix whose rows come in clusters."""
-        drawn = self.replicates()
-        if drawn is None:
-            return Valued(value, math.nan, math.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return Valued.within(value, intervals.percentile(of(drawn), level))
+    def ratio(self, over: Sequence[Part], under: Sequence[Part]) -> AtLevel:
+        """The product of the rows in some cells over the product of those in others, with an
+        interval that is normal for the logarithm, by the delta method; undefined where a product
+        is 0."""
+        sizes = [[float(part(self.matrix)) for part in parts] for parts in (over, under)]
+        if not math.prod(sizes[1]) > 0:
+            return lambda level: UNDEFINED
+        value = math.prod(sizes[0]) / math.prod(sizes[1])
+        if not value > 0:
+            return lambda level: Valued(value, math.nan, math.nan)
+        influence = sum(
+            (
+                sign * self._inside(part) / size
+                for sign, parts, own in ((1, over, sizes[0]), (-1, under, sizes[1]))
+                for part, size in zip(parts, own, strict=True)
+            ),
+            np.zeros(self.matrix.counts.shape),
+        )
+        if self.clusters:
+            se, df = self.error(influence)
+        else:
+            se, df = math.sqrt(float((self.matrix.squares * influence**2).sum())), math.inf
+
+        def at(level: float) -> Valued:
+            width = (intervals.t_of(level, df) if self.clusters else intervals.z_of(level)) * se
+            return Valued(value, value / math.exp(width), value * math.exp(width))
+
+        return at
+
+    def _inside(self, part: Part) -> FloatArray:
+        """1 for each cell that is in a part, and 0 for others, shape (K, K)."""
+        k = self.matrix.classes
+        unit = np.eye(k * k).reshape(k * k, k, k)
+        matrices = ConfusionMatrix(unit, unit, self.matrix.labels)
+        return np.asarray(part(matrices)).reshape(k, k)
+
+
+def _student(value: float, se: float, df: float, level: float) -> Valued:
+    half = intervals.t_of(level, df) * se if df > 0 else math.nan
+    return Valued(value, value - half, value + half)
 
 
 class TwoCells(Cells):

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import Cells, OfClass, TwoCells, corrected
+from calipers.findings.cells import (
+    AtLevel,
+    Cells,
+    OfClass,
+    TwoCells,
+    below,
+    in_cell,
+    minus,
+    of_class,
+)
 from calipers.findings.numbers import Numbers
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_level, p_of_mean, rule
 from calipers.findings.words import Valued
 from calipers.inference import intervals
 from calipers.report.names import short
@@ -19,47 +28,59 @@ from calipers.statistics import Moments, ScoreTable, kish
 
 
 @rule("below-diagonal", "warning", ScoreTable)
-def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Said]:
+def ranks_wrongly(s: Subject, table: ScoreTable) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
     area = s.of("AUC")
-    if not area.high < 0.5:  # of one class there is none
+    if math.isnan(area.value):  # of one class there is none
         return
-    # Of one, two or three positive rows the interval is too short.
-    positive = kish(table.total_positive, table.positive_squares.sum())
-    negative = kish(table.total_negative, table.negative_squares.sum())
-    by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
-    if area.value < 0.5 - intervals.z_of(s.level) * by_chance:
-        turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
-        yield Said(
-            f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
-            f"negated score would have an AUC of {turned}.",
-            {"AUC": area, "AUC of the negated score": turned},
-            s.named("AUC"),
-        )
+    p = 1.0
+    if area.high < 0.5:
+        # Of one, two or three positive rows the interval is too short.
+        positive = kish(table.total_positive, table.positive_squares.sum())
+        negative = kish(table.total_negative, table.negative_squares.sum())
+        by_chance = math.sqrt((positive + negative + 1) / (12 * positive * negative))
+        by_ranks = math.erfc((0.5 - area.value) / by_chance / math.sqrt(2))
+        p = max(s.p("AUC", 0.5), by_ranks) / 2
+    yield Claim(p, partial(_ranks_wrongly, s, area))
+
+
+def _ranks_wrongly(s: Subject, area: Valued) -> Said:
+    turned = Valued(1 - area.value, 1 - area.high, 1 - area.low)
+    return Said(
+        f"{s.who} ranks the classes the wrong way round: its AUC of {area} is below 0.5. Its "
+        f"negated score would have an AUC of {turned}.",
+        {"AUC": area, "AUC of the negated score": turned},
+        s.named("AUC"),
+    )
 
 
 @rule("below-diagonal", "warning", TwoCells)
-def answers_wrongly(s: Subject, _: TwoCells) -> Iterator[Said]:
+def answers_wrongly(s: Subject, cells: TwoCells) -> Iterator[Claim]:
     """The interval of the AUC lies below 0.5, and the rank-sum test finds it there; without
     scores, the interval of recall minus the false positive rate lies below 0."""
-    recall, fpr = s.of("recall"), s.of("FPR")
-    j = recall - fpr
-    if j.high < 0 and s.get(ScoreTable) is None:
-        hits, alarms = 1 - recall.value, 1 - fpr.value
-        yield Said(
-            f"{s.who} lies below the diagonal: recall {number(recall.value)} at a false positive "
-            f"rate of {number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
-            f"give recall {number(hits)} at {number(alarms)}.",
-            {
-                "recall": recall.value,
-                "FPR": fpr.value,
-                "J": j,
-                "recall of the opposite": hits,
-                "FPR of the opposite": alarms,
-            },
-            s.named("recall", "specificity", "FPR", "J"),
-        )
+    if s.get(ScoreTable) is not None:
+        return
+    recall, fpr = (cells.share(in_cell(code, 1), of_class(code)) for code in (1, 0))
+    p = p_of_level(below(minus(recall, fpr), 0.0), s.level)
+    yield Claim(p, partial(_answers_wrongly, s, recall(s.level), fpr(s.level)))
+
+
+def _answers_wrongly(s: Subject, recall: Valued, fpr: Valued) -> Said:
+    j, hits, alarms = recall - fpr, 1 - recall.value, 1 - fpr.value
+    return Said(
+        f"{s.who} lies below the diagonal: recall {number(recall.value)} at a false positive "
+        f"rate of {number(fpr.value)}, a difference of {j:+}. Answering the opposite would "
+        f"give recall {number(hits)} at {number(alarms)}.",
+        {
+            "recall": recall.value,
+            "FPR": fpr.value,
+            "J": j,
+            "recall of the opposite": hits,
+            "FPR of the opposite": alarms,
+        },
+        s.named("recall", "specificity", "FPR", "J"),
+    )
 
 
 def beside_constant(
@@ -68,23 +89,19 @@ def beside_constant(
     own: Valued,
     answer: str,
     always: float,
-    apart: Callable[[float], Valued],
+    apart: AtLevel,
     answers: int,
-) -> Iterator[Said]:
+) -> Iterator[Claim]:
     """What a gain over the best constant answer shows, unless it shows that there is one.
 
     Which answer is the best is seen in the same rows, where any of so many ``answers`` could be by
-    chance. That favours the constant, so it is called better only by a wider interval.
+    chance. That favours the constant, so the p-value of a constant that is better is multiplied by
+    their number.
     """
-    level = s.level
-    if (gain := apart(level)).low <= 0:
-        kind, verb = "like", "has not been shown to beat"
-        if gain.high < 0:
-            level = corrected(s.level, answers)
-            gain = apart(level)
-        if gain.high < 0:
-            kind, verb = "below", "is below"
-        yield Said(
+    gain = apart(s.level)
+
+    def said(kind: str, verb: str) -> Said:
+        return Said(
             f"{s.who}: {name} {own} {verb} the {number(always)} that always answering {answer} "
             f"scores; difference {gain:+}.",
             {
@@ -93,9 +110,14 @@ def beside_constant(
                 "difference": gain,
             },
             s.named(name.replace(" ", "-"), "error-rate"),
-            level,
             kind=f"{name.split(maxsplit=1)[0]}-{kind}-constant",
         )
+
+    if math.isnan(gain.low):
+        return
+    p = min(1.0, answers * p_of_level(below(apart, 0.0), s.level))
+    like = partial(said, "like", "has not been shown to beat")
+    yield Claim(p, partial(said, "below", "is below"), None if gain.low > 0 else like)
 
 
 #: By what the interval below a constant answer is wider.
@@ -104,7 +126,7 @@ CHOSEN = " and corrected for the choice of the {} among {}, lies below"
 
 @rule("accuracy-below-constant", "warning", Cells, verb=CHOSEN.format("class", "K"))
 @rule("accuracy-like-constant", "caution", Cells, verb=", contains")
-def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
+def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Claim]:
     """The interval of accuracy minus that of always answering the most frequent class, paired by
     row{verb} 0."""
     if not s.named("accuracy", "error-rate"):
@@ -112,7 +134,7 @@ def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
     m = cells.matrix
     frequent = int(m.truth.argmax())
     of = OfClass(frequent)
-    apart = partial(cells.apart, of.right_elsewhere, of.missed)
+    apart = cells.apart(of.right_elsewhere, of.missed)
     always, answer = float(m.truth[frequent] / m.total), cells.label(frequent)
     own = s.of("accuracy")
     yield from beside_constant(s, "accuracy", own, answer, always, apart, m.classes)
@@ -120,7 +142,7 @@ def accuracy_and_constant(s: Subject, cells: Cells) -> Iterator[Said]:
 
 @rule("error-above-constant", "warning", Numbers, verb="lies above 0")
 @rule("error-like-constant", "caution", Numbers, verb="contains 0, or they are the same")
-def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
+def error_and_constant(s: Subject, of: Numbers) -> Iterator[Claim]:
     """The interval of the mean loss minus that of the best constant prediction, paired by row,
     {verb}."""
     measure = next((m for m in s.measures if m.constant is not None), None)
@@ -133,29 +155,34 @@ def error_and_constant(s: Subject, of: Numbers) -> Iterator[Said]:
     apart = Moments.from_rows(losses[0] - losses[1], of.weight)
     value = float(apart.mean)
     if of.clusters is not None:
-        se = of.clusters.mean_error(losses[0] - losses[1])
+        se, n = of.clusters.mean_error(losses[0] - losses[1]), float(of.clusters.number)
         made = of.clusters.normal(value, se, s.level, "clustered")
     else:
-        made = intervals.student(value, apart.standard_error, apart.effective_size, s.level)
-    # A system that predicts the constant loses the same on every row, and there is no interval.
-    if not (made.high >= 0 or (losses[0] == losses[1]).all()):
-        return
+        se, n = apart.standard_error, apart.effective_size
+        made = intervals.student(value, se, n, s.level)
     gap, name = Valued.within(value, made), str(measure)
-    kind, verb = (
-        ("above", "is above") if gap.low > 0 else ("like", "has not been shown to be below")
-    )
     own, constant = (float(measure.apply(Moments.from_rows(x, of.weight))) for x in losses)
     squared = " (of the squared errors)" if measure.interval == "root_mean" else ""
-    yield Said(
-        f"{s.who}: its {short(name)} of {number(own)} {verb} the {number(constant)} of always "
-        f"predicting {number(best)}; difference of the mean losses{squared} {gap:+}.",
-        {
-            name: own,
-            f"{name} of the constant prediction": constant,
-            "difference of the mean losses": gap,
-        },
-        (name,),
-        kind=f"error-{kind}-constant",
+
+    def said(kind: str, verb: str) -> Said:
+        return Said(
+            f"{s.who}: its {short(name)} of {number(own)} {verb} the {number(constant)} of always "
+            f"predicting {number(best)}; difference of the mean losses{squared} {gap:+}.",
+            {
+                name: own,
+                f"{name} of the constant prediction": constant,
+                "difference of the mean losses": gap,
+            },
+            (name,),
+            kind=f"error-{kind}-constant",
+        )
+
+    # A system that predicts the constant loses the same on every row, and there is no interval.
+    like = made.high >= 0 or bool((losses[0] == losses[1]).all())
+    yield Claim(
+        p_of_mean(value, se, n - 1) / 2 if gap.low > 0 else 1.0,
+        partial(said, "above", "is above"),
+        partial(said, "like", "has not been shown to be below") if like else None,
     )
 
 

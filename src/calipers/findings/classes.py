@@ -3,88 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from calipers.findings.cells import ManyCells, OfClass, corrected
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.cells import AtLevel, ManyCells, OfClass, above, below, in_cell, minus
+from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
 from calipers.findings.words import Valued
 from calipers.report.numbers import number
-from calipers.statistics import ConfusionMatrix, FloatArray
+from calipers.statistics import ConfusionMatrix
 
 #: The least share of a class's rows that have to go one wrong way for it to be worth saying.
 CONFUSED = 0.05
 
 
 @rule("weak-class", "caution", ManyCells)
-def weak_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
-    """The interval of a class's recall minus that of all other rows lies below 0 (corrected for the
-    number of classes)."""
-    m = cells.matrix
-    each, level = m.one_vs_rest(), corrected(s.level, m.classes)
-    for code, label in enumerate(m.labels):
+def weak_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
+    """The interval of a class's recall minus that of all other rows lies below 0."""
+    for code in range(cells.matrix.classes):
         of = OfClass(code)
-        recall = cells.share(of.hit, of.true, level)
-        rest = cells.share(of.right_elsewhere, of.others, level)
-        gap = recall - rest
-        if not gap.high < 0:
-            continue
-        (dismissed, wrong), (_, hits) = each.counts[code].tolist()
-        accuracy = (hits + dismissed) / float(m.total)
-        owed = dismissed / (hits + dismissed)
-        precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
-        also = "".join(f" and {name} {number(value)}" for name, value in precision.items())
-        yield Said(
-            f"{s.who} struggles with {cells.label(code)}: recall {recall}{also}, where the recall "
-            f"of all other rows is {rest}. That its accuracy against the rest is "
-            f"{number(accuracy)} is owed to the rows of other classes, {number(owed)} of the right "
-            "answers.",
-            {
-                "recall": recall,
-                "recall of the rest": rest,
-                "difference": gap,
-                "accuracy against the rest": accuracy,
-                "share of its right answers that are the rest": owed,
-                **precision,
-            },
-            s.named(f"recall[{label}]", f"precision[{label}]"),
-            level,
+        recall, rest = (
+            cells.share(hit, rows)
+            for hit, rows in ((of.hit, of.true), (of.right_elsewhere, of.others))
         )
+        says = partial(_weak_class, s, cells, code, recall, rest)
+        yield Claim(p_of_level(below(minus(recall, rest), 0.0), s.level), says)
+
+
+def _weak_class(s: Subject, cells: ManyCells, code: int, of: AtLevel, of_rest: AtLevel) -> Said:
+    m, label = cells.matrix, cells.matrix.labels[code]
+    recall, rest = of(s.level), of_rest(s.level)
+    (dismissed, wrong), (_, hits) = m.one_vs_rest().counts[code].tolist()
+    accuracy = (hits + dismissed) / float(m.total)
+    owed = dismissed / (hits + dismissed)
+    precision = {"precision": hits / (wrong + hits)} if wrong + hits else {}
+    also = "".join(f" and {name} {number(value)}" for name, value in precision.items())
+    return Said(
+        f"{s.who} struggles with {cells.label(code)}: recall {recall}{also}, where the recall "
+        f"of all other rows is {rest}. That its accuracy against the rest is "
+        f"{number(accuracy)} is owed to the rows of other classes, {number(owed)} of the right "
+        "answers.",
+        {
+            "recall": recall,
+            "recall of the rest": rest,
+            "difference": recall - rest,
+            "accuracy against the rest": accuracy,
+            "share of its right answers that are the rest": owed,
+            **precision,
+        },
+        s.named(f"recall[{label}]", f"precision[{label}]"),
+        about=label,
+    )
 
 
 @rule("confused-class", "caution", ManyCells)
-def confused_class(s: Subject, cells: ManyCells) -> Iterator[Said]:
+def confused_class(s: Subject, cells: ManyCells) -> Iterator[Claim]:
     """Of the errors on a class more than half are one other class, and of its rows more than
-    {CONFUSED:g}, both by the whole interval (exact, corrected for twice the number of classes)."""
-    # Of the classes that a class is taken for, two at most have half of the errors.
-    m, level = cells.matrix, corrected(s.level, 2 * cells.matrix.classes)
-    for code, other, weight in _largest_confusions(m):
+    {CONFUSED:g}, both by the whole interval (exact, corrected for there being two such classes)."""
+    m = cells.matrix
+    largest = {code: (other, weight) for code, other, weight in _largest_confusions(m)}
+    for code in range(m.classes):
+        other, weight = largest.get(code, (code, 0.0))
         if not weight > max((m.truth[code] - m.hits[code]) / 2, m.truth[code] * CONFUSED):
+            yield Claim(1.0)
             continue
 
-        def there(m: ConfusionMatrix, at: tuple[int, int] = (code, other)) -> FloatArray:
-            return m.cell(*at)
-
-        of_errors = cells.share(there, OfClass(code).missed, level, exact=True)
-        of_rows = cells.share(there, OfClass(code).true, level, exact=True)
-        if not (of_errors.low > 0.5 and of_rows.low > CONFUSED):
-            continue
-        values: dict[str, float | Valued] = {
-            "share of the rows": of_rows,
-            "share of the errors": of_errors,
-        }
-        also = ""
-        if m.truth[other]:
-            back = float(m.cell(other, code)) / float(m.truth[other])
-            values["the other way round"] = back
-            also = f" The other way round it is {number(back)} of the rows."
-        yield Said(
-            f"{s.who} takes {cells.label(code)} for {cells.label(other)}: {of_rows} of its rows, "
-            f"which is {of_errors} of the errors on it.{also}",
-            values,
-            s.named(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
-            level,
+        of_errors, of_rows = (
+            cells.share(in_cell(code, other), part, exact=True)
+            for part in (OfClass(code).missed, OfClass(code).true)
         )
+
+        # Of the classes that a class is taken for, two at most have half of the errors.
+        p = max(
+            p_of_level(above(of_errors, 0.5), s.level),
+            p_of_level(above(of_rows, CONFUSED), s.level),
+        )
+        yield Claim(
+            min(1.0, 2 * p), partial(_confused_class, s, cells, code, other, of_errors, of_rows)
+        )
+
+
+def _confused_class(
+    s: Subject, cells: ManyCells, code: int, other: int, of_errors: AtLevel, of_rows: AtLevel
+) -> Said:
+    m = cells.matrix
+    values: dict[str, float | Valued] = {
+        "share of the rows": of_rows(s.level),
+        "share of the errors": of_errors(s.level),
+    }
+    also = ""
+    if m.truth[other]:
+        back = float(m.cell(other, code)) / float(m.truth[other])
+        values["the other way round"] = back
+        also = f" The other way round it is {number(back)} of the rows."
+    return Said(
+        f"{s.who} takes {cells.label(code)} for {cells.label(other)}: "
+        f"{values['share of the rows']} of its rows, which is {values['share of the errors']} of "
+        f"the errors on it.{also}",
+        values,
+        s.named(f"recall[{m.labels[code]}]", f"precision[{m.labels[other]}]"),
+        about=f"{m.labels[code]}, {m.labels[other]}",
+    )
 
 
 def _largest_confusions(matrix: ConfusionMatrix) -> Iterator[tuple[int, int, float]]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, rule
 from calipers.findings.words import first, quoted, who
-from calipers.inference.intervals import z_of
 from calipers.report.names import joined
 from calipers.report.numbers import number
 from calipers.statistics import FloatArray, IntArray
@@ -188,24 +189,28 @@ def _in_favour(of: Iterable[str]) -> str:
 
 
 @rule("two-in-one", "information", Halves, counts=True)
-def two_in_one(s: Subject, halves: Halves) -> Iterator[Said]:
+def two_in_one(s: Subject, halves: Halves) -> Iterator[Claim]:
     """Cutting a cluster of {ENOUGH} points or more in two takes off more of its variance, along the
-    axis on which it varies most, than it does of points that are spread evenly, at 5% for all
-    clusters together."""
+    axis on which it varies most, than it does of points that are spread evenly (corrected for the
+    number of clusters)."""
     looked_at = halves.points >= ENOUGH
     if not looked_at.any():
         return
-    quantile = z_of(1 - 0.1 / np.count_nonzero(looked_at))
-    limits = 0.75 + SPREAD * quantile / np.sqrt(np.maximum(halves.points, 1))
-    found = np.flatnonzero(looked_at & (halves.shares > limits))
-    if len(found):
-        most = found[np.argsort(-halves.shares[found], kind="stable")]
-        said = first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
-        yield Said(
-            f"{s.who}: two groups seem to be in one cluster. Cutting {said} in two along the "
-            "longest axis takes off more of the variance than of evenly spread points (75%).",
-            {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
-        )
+    p = np.ones(len(halves.points))
+    z = (halves.shares - 0.75) * np.sqrt(np.maximum(halves.points, 1)) / SPREAD
+    for at in np.flatnonzero(looked_at):
+        p[at] = min(1.0, np.count_nonzero(looked_at) * math.erfc(z[at] / math.sqrt(2)) / 2)
+    yield Claim(float(p.min()), partial(_two_in_one, s, halves, np.flatnonzero(p <= 1 - s.level)))
+
+
+def _two_in_one(s: Subject, halves: Halves, found: IntArray) -> Said:
+    most = found[np.argsort(-halves.shares[found], kind="stable")]
+    said = first(f"{quoted(halves.names[j])} ({halves.shares[j]:.0%})" for j in most)
+    return Said(
+        f"{s.who}: two groups seem to be in one cluster. Cutting {said} in two along the "
+        "longest axis takes off more of the variance than of evenly spread points (75%).",
+        {"clusters": float(len(found)), "largest share": float(halves.shares[most[0]])},
+    )
 
 
 def cut_in_two(along: FloatArray) -> float:

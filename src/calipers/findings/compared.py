@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
 from calipers.findings.words import Valued, first, quoted, rough, who
 from calipers.report.headlines import MANY_SYSTEMS, of_primary, systems_of
 from calipers.report.names import short
@@ -32,34 +33,45 @@ class Compared:
 
 
 @rule("slices-differ", "caution", Compared)
-def slices_differ(_: Subject, compared: Compared) -> Iterator[Said]:
+def slices_differ(_: Subject, compared: Compared) -> Iterator[Claim]:
     """On the leading measure a slice differs from the rest: the p-value, adjusted for the number of
     slices, is small, and the interval of the difference leaves out 0."""
     directed = [one for one in compared.slices or () if one.to_rest.higher_is_better is not None]
-    differing: dict[tuple[str, str], list[Slice]] = {}
+    by_column: dict[tuple[str, str], list[Slice]] = {}
     for one in directed:
-        leading = one.estimate.measure == directed[0].estimate.measure
-        if leading and outcome(one.to_rest).decided:
-            differing.setdefault((one.estimate.system, one.column), []).append(one)
-    for (system, column), found in differing.items():
-        measure = directed[0].estimate.measure
-        values: dict[str, float | Valued] = {}
-        texts = []
-        for one in found:
-            name, by = quoted(one.slice), Valued.of(one.to_rest)
-            values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
-            texts.append(f"{name} by {by:+}")
-        yield Said(
-            f"{who(system)} is not the same everywhere: by {short(column)}, its {short(measure)} "
-            f"differs from that of the rest for {first(texts)}.",
-            values,
-            (measure,),
-            systems=(system,),
+        if one.estimate.measure == directed[0].estimate.measure:
+            by_column.setdefault((one.estimate.system, one.column), []).append(one)
+    for (system, column), found in by_column.items():
+        # Adjusted for the slices of the column and the measure already.
+        p = {one.slice: one.to_rest.p_adjusted for one in found if outcome(one.to_rest).decided}
+        known = any(not math.isnan(one.to_rest.p_adjusted) for one in found)
+        differing = [one for one in found if one.slice in p]
+        yield Claim(
+            min(p.values(), default=1.0 if known else math.nan),
+            partial(_slices_differ, system, column, differing),
         )
 
 
+def _slices_differ(system: str, column: str, differing: Sequence[Slice]) -> Said:
+    measure = differing[0].estimate.measure
+    values: dict[str, float | Valued] = {}
+    texts = []
+    for one in differing:
+        name, by = quoted(one.slice), Valued.of(one.to_rest)
+        values |= {f"difference of {name}": by, f"adjusted p of {name}": one.to_rest.p_adjusted}
+        texts.append(f"{name} by {by:+}")
+    return Said(
+        f"{who(system)} is not the same everywhere: by {short(column)}, its {short(measure)} "
+        f"differs from that of the rest for {first(texts)}.",
+        values,
+        (measure,),
+        systems=(system,),
+        about=column,
+    )
+
+
 @rule("slices-reverse", "caution", Compared)
-def slices_reverse(s: Subject, compared: Compared) -> Iterator[Said]:
+def slices_reverse(_: Subject, compared: Compared) -> Iterator[Claim]:
     """On the leading measure one of two systems is told to be better, but has the worse value in
     every slice of a column; and the interval of the mean difference within slices, by their
     numbers of rows and as if the two were independent, leaves out 0."""
@@ -72,7 +84,7 @@ def slices_reverse(s: Subject, compared: Compared) -> Iterator[Said]:
             of_slice = within.setdefault(one.column, {}).setdefault(one.slice, {})
             of_slice[one.estimate.system] = one.estimate
     for d in compared.comparison:
-        if d.measure == leading and outcome(d).decided:
+        if d.measure == leading:
             for column, by_slice in within.items():
                 both = [
                     (name, of[d.system], of[d.baseline])
@@ -80,15 +92,13 @@ def slices_reverse(s: Subject, compared: Compared) -> Iterator[Said]:
                     if d.system in of and d.baseline in of
                 ]
                 if len(both) > 1:
-                    yield from _reversed(d, column, both)
+                    yield _reversed(d, column, both)
 
 
-def _reversed(
-    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]
-) -> Iterator[Said]:
+def _reversed(d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]]) -> Claim:
     gaps = [Valued.of(first) - Valued.of(second) for _, first, second in both]
-    if not all(gap.value * d.value < 0 for gap in gaps):
-        return
+    if not (outcome(d).decided and all(gap.value * d.value < 0 for gap in gaps)):
+        return Claim(1.0)
     rows = [first.n for _, first, _ in both]
     shares = [n / sum(rows) for n in rows]
     mean = sum(share * gap.value for share, gap in zip(shares, gaps, strict=True))
@@ -99,14 +109,20 @@ def _reversed(
         for ends in ([gap.low for gap in gaps], [gap.high for gap in gaps])
     )
     inside = Valued(mean, mean - below, mean + above)
-    if inside.low <= 0 <= inside.high:
-        return
+    # Both have to be shown: that the systems differ, and that they differ the other way within.
+    p = max(d.p_adjusted, p_of_limits(inside, 0.0, both[0][1].level))
+    return Claim(p, partial(_told_reversed, d, column, both, inside))
+
+
+def _told_reversed(
+    d: Difference, column: str, both: list[tuple[str, Estimate, Estimate]], inside: Valued
+) -> Said:
     higher, lower = (d.system, d.baseline) if d.value > 0 else (d.baseline, d.system)
     listed = first(
         f"{quoted(name)} ({number(a.value)} and {number(b.value)})" for name, a, b in both
     )
     over_all = f"over all {both[0][1].unit}"
-    yield Said(
+    return Said(
         f"{over_all.capitalize()} {short(higher)} has the higher {short(d.measure)}, but by "
         f"{short(column)} {short(lower)} has it in every slice: {listed} for {short(d.system)} and "
         f"{short(d.baseline)}. What tells the two apart {over_all} is how they do between slices, "
@@ -114,6 +130,7 @@ def _reversed(
         {"difference": Valued.of(d), "mean difference within slices": inside},
         (d.measure,),
         systems=(d.system, d.baseline),
+        about=column,
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from calipers.findings.cells import Cells, OfClass, corrected
-from calipers.findings.rules import Said, Subject, rule
-from calipers.findings.words import first
+from calipers.findings.cells import Cells, OfClass, below
+from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
+from calipers.findings.words import Valued, first
 from calipers.report.names import joined
 from calipers.report.numbers import count, number
 from calipers.results import Estimate
@@ -43,25 +44,31 @@ class Topics:
 
 
 @rule("imbalance", "information", Classes)
-def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
+def imbalance(s: Subject, classes: Classes) -> Iterator[Claim]:
     """The interval of a class's share lies below {RARE:g}/K with K classes, which is
     {RARE_OF_TWO:g} with two (corrected for the number of classes)."""
     cells, weight = classes.cells, classes.cells.matrix.truth
-    k, total = len(weight), float(weight.sum())
-    level = s.level if k == 2 else corrected(s.level, k)
-    shares = {
-        cells.label(code): cells.share(OfClass(code).true, lambda m: m.truth.sum(axis=-1), level)
-        for code in range(k)
-    }
-    rare = {label: share for label, share in shares.items() if share.high < RARE / k}
-    if not rare:
-        return
+    k = len(weight)
+    # Of two classes one at most can be rare.
+    tests = 1 if k == 2 else k
+    shares, p = {}, {}
+    for code in range(k):
+        share = cells.share(OfClass(code).true, lambda m: m.truth.sum(axis=-1))
+        shares[cells.label(code)] = share(s.level)
+        own = p_of_level(below(share, RARE / k), s.level)
+        p[cells.label(code)] = min(1.0, tests * own)
+    rare = {label: shares[label] for label, own in p.items() if own <= 1 - s.level}
+    yield Claim(min(p.values()), partial(_imbalance, s, cells, rare))
+
+
+def _imbalance(s: Subject, cells: Cells, rare: Mapping[str, Valued]) -> Said:
+    weight = cells.matrix.truth
     listed = first(f"{share} of the rows are {label}" for label, share in rare.items())
     frequent = int(weight.argmax())
-    constant = float(weight[frequent] / total)
+    constant = float(weight[frequent] / float(weight.sum()))
     read = s.named(*READ_WHEN_UNBALANCED)
     advice = f" Read {joined(read)} rather than accuracy." if read else ""
-    yield Said(
+    return Said(
         f"The classes are unbalanced: {listed}. Always answering "
         f"{cells.label(frequent)} would have an accuracy of {number(constant)}.{advice}",
         {
@@ -69,7 +76,6 @@ def imbalance(s: Subject, classes: Classes) -> Iterator[Said]:
             "accuracy of the constant answer": constant,
         },
         s.named("accuracy", *READ_WHEN_UNBALANCED),
-        level,
     )
 
 

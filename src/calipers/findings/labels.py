@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from calipers.findings.cells import UNDEFINED, corrected
+from calipers.findings.cells import UNDEFINED, AtLevel, above, below, minus
 from calipers.findings.chance import CHOSEN, beside_constant
 from calipers.findings.classes import CONFUSED
 from calipers.findings.data import FEW_ROWS
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_level, rule
 from calipers.findings.words import Valued, first, quoted
 from calipers.inference import proportions
 from calipers.once import cached_property
@@ -68,14 +68,14 @@ class LabelRows:
         numbers = {f"{name} of {label}": value for label, value in of[:MOST_LISTED]}
         return {**numbers, what: len(of), "labels": len(self.labels)}
 
-    def share(self, part: Rows, level: float, of: Rows | None = None) -> Valued:
+    def share(self, part: Rows, of: Rows | None = None) -> AtLevel:
         """The share of (some of the) rows that are in ``part``, with an exact interval; of
         clustered rows with an effective size."""
         of = np.ones(len(part), bool) if of is None else of
         weight, inside = self.weights[of], part[of].astype(np.float64)
         total = float(weight.sum())
         if not total > 0:
-            return UNDEFINED
+            return lambda level: UNDEFINED
         share = float(np.dot(inside, weight)) / total
         size = kish_of(weight)
         if self.clusters is not None:
@@ -83,24 +83,26 @@ class LabelRows:
             se = clusters.mean_error(inside)
             # As many independent rows as would vary as much; clusters that agree count one each.
             size = min(size, share * (1 - share) / se**2 if se > 0 else clusters.number)
-        return Valued.within(share, proportions.clopper_pearson(share, size, level))
+        return lambda level: Valued.within(share, proportions.clopper_pearson(share, size, level))
 
-    def apart(self, more: Rows, less: Rows, level: float) -> Valued:
+    def apart(self, more: Rows, less: Rows) -> AtLevel:
         """The share of the rows in ``more`` minus that in ``less``, which have none in common."""
-        weight, total = self.weights, float(self.weights.sum())
+        weight, total, clusters = self.weights, float(self.weights.sum()), self.clusters
         high, low = (float(weight[rows].sum()) / total for rows in (more, less))
-        if self.clusters is not None:
-            se = self.clusters.mean_error(more.astype(np.float64) - less)
+        value = high - low
+        if clusters is not None:
+            se = clusters.mean_error(more.astype(np.float64) - less)
             if se > 0:
-                made = self.clusters.normal(high - low, se, level, "clustered")
-                return Valued.within(high - low, made)
-            n: float = self.clusters.number  # Clusters that agree altogether count as one row each.
+                return lambda level: Valued.within(
+                    value, clusters.normal(value, se, level, "clustered")
+                )
+            n: float = clusters.number  # Clusters that agree altogether count as one row each.
         else:
             either = (more | less) & (weight > 0)
             either = either if either.any() else weight > 0
             own = float(weight[either].sum())
             n = kish_of(weight[either]) * total / own
-        return Valued.within(high - low, proportions.paired_shares(high, low, n, level))
+        return lambda level: Valued.within(value, proportions.paired_shares(high, low, n, level))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,16 +145,22 @@ def few_rows_of_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
 
 
 @rule("rare-labels", "information", LabelRows)
-def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
+def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Claim]:
     """The interval of a label's share of the rows lies below {RARE_LABEL:g} (corrected for the
     number of labels)."""
-    level = corrected(s.level, len(rows.labels))
     codes = np.flatnonzero((rows.shares > 0) & (rows.shares < RARE_LABEL)).tolist()
-    shares = [(rows.label(code), rows.share(rows.truth[:, code], level)) for code in codes]
-    rare = [(label, share) for label, share in shares if share.high < RARE_LABEL]
-    if not rare:
-        return
-    rare.sort(key=lambda one: one[1].value)
+    p, shares = [1.0], []
+    for code in codes:
+        share = rows.share(rows.truth[:, code])
+        own = p_of_level(below(share, RARE_LABEL), s.level)
+        p.append(min(1.0, len(rows.labels) * own))
+        if p[-1] <= 1 - s.level:
+            shares.append((rows.label(code), share(s.level)))
+    shares.sort(key=lambda one: one[1].value)
+    yield Claim(min(p), partial(_rare_labels, s, rows, shares))
+
+
+def _rare_labels(s: Subject, rows: LabelRows, rare: Sequence[tuple[str, Valued]]) -> Said:
     blind = [str(m) for m in s.measures if m.counts_absent or m.average in ("micro", "weighted")]
     advice = ""
     if blind:
@@ -160,12 +168,11 @@ def rare_labels(s: Subject, rows: LabelRows) -> Iterator[Said]:
             f" {joined(blind)} would hardly change if such a label were never named; read macro "
             "averages, or the table of labels."
         )
-    yield Said(
+    return Said(
         f"Few rows have {rows.some(len(rare))}: "
         f"{first(f'{share} of the rows have {label}' for label, share in rare)}.{advice}",
         rows.listed(rare, "share", "rare labels"),
         tuple(blind),
-        level,
     )
 
 
@@ -190,7 +197,7 @@ def labels_never_predicted(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
 
 @rule("subset-below-constant", "warning", LabelAnswers, verb=CHOSEN.format("set", "all that occur"))
 @rule("subset-like-constant", "caution", LabelAnswers, verb=", contains")
-def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     """The interval of subset accuracy minus that of always answering the most frequent set of
     labels, paired by row{verb} 0."""
     if not s.named("subset-accuracy"):
@@ -200,7 +207,7 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
     constant = (rows.truth == usual).all(axis=1)
     right = (rows.truth == answers.predicted).all(axis=1)
     kinds = len(np.unique(np.packbits(rows.truth, axis=1), axis=0))
-    apart = partial(rows.apart, right & ~constant, constant & ~right)
+    apart = rows.apart(right & ~constant, constant & ~right)
     own, always = (float(np.average(x, weights=rows.weight)) for x in (right, constant))
     names = [short(rows.labels[code]) for code in np.flatnonzero(usual)]
     answer = f"'{first(names, 5)}'" if names else "no label"
@@ -209,11 +216,11 @@ def subset_and_constant(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
 
 
 @rule("confused-label", "caution", LabelAnswers)
-def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
+def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Claim]:
     """Of the rows that miss a label more than half are given one other label that they do not have,
     and of all rows with the label more than {CONFUSED:g} (both by the whole interval, exact); and
     that other label is given so more often than to the other rows without it (by the interval of
-    the difference). All are corrected for the number of labels."""
+    the difference)."""
     rows, truth, predicted = answers.rows, answers.rows.truth, answers.predicted
     missed, wrong = truth & ~predicted, predicted & ~truth
     # Single precision is twice as fast, and exact of counts; weights it may not even hold.
@@ -223,29 +230,42 @@ def confused_labels(s: Subject, answers: LabelAnswers) -> Iterator[Said]:
         weighted *= rows.weight[:, None]
     both = weighted.T @ wrong.astype(kind)
     least = np.maximum(weighted.sum(axis=0) / 2, rows.shares * float(rows.weights.sum()) * CONFUSED)
-    level = corrected(s.level, len(rows.labels))
-    for code, label in enumerate(rows.labels):
+    for code in range(len(rows.labels)):
         other = int(both[code].argmax())
         if not both[code, other] > least[code]:
+            yield Claim(1.0)
             continue
         instead = missed[:, code] & wrong[:, other]
-        of_errors = rows.share(instead, level, missed[:, code])
-        of_all = rows.share(instead, level, truth[:, code])
+        of_errors = rows.share(instead, missed[:, code])
+        of_all = rows.share(instead, truth[:, code])
         # A system that gives the other label to everybody gives it in nobody's place.
         without = ~truth[:, other]
-        here = rows.share(wrong[:, other], level, without & missed[:, code])
-        there = rows.share(wrong[:, other], level, without & ~missed[:, code])
-        if not (of_errors.low > 0.5 and of_all.low > CONFUSED and (here - there).low > 0):
-            continue
-        yield Said(
-            f"{s.who} gives {rows.label(other)} in place of {rows.label(code)}: in {of_all} of its "
-            f"rows, which is {of_errors} of those that miss it. Of all other rows without "
-            f"{rows.label(other)} {there} are given it.",
-            {
-                "share of the rows": of_all,
-                "share of the rows that miss it": of_errors,
-                "share of the other rows": there,
-            },
-            tuple(str(m) for m in s.measures if m.label in (label, rows.labels[other])),
-            level,
+        here = rows.share(wrong[:, other], without & missed[:, code])
+        there = rows.share(wrong[:, other], without & ~missed[:, code])
+        p = max(
+            p_of_level(above(of_errors, 0.5), s.level),
+            p_of_level(above(of_all, CONFUSED), s.level),
+            p_of_level(above(minus(here, there), 0.0), s.level),
         )
+        shares = of_all, of_errors, there
+        yield Claim(p, partial(_confused_labels, s, rows, (code, other), shares))
+
+
+def _confused_labels(
+    s: Subject, rows: LabelRows, codes: tuple[int, int], shares: tuple[AtLevel, ...]
+) -> Said:
+    label, other = map(rows.label, codes)
+    names = [rows.labels[code] for code in codes]
+    of_all, of_errors, there = (share(s.level) for share in shares)
+    return Said(
+        f"{s.who} gives {other} in place of {label}: in {of_all} of its "
+        f"rows, which is {of_errors} of those that miss it. Of all other rows without "
+        f"{other} {there} are given it.",
+        {
+            "share of the rows": of_all,
+            "share of the rows that miss it": of_errors,
+            "share of the other rows": there,
+        },
+        tuple(str(m) for m in s.measures if m.label in names),
+        about=", ".join(names),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from calipers.findings.cells import Cells
 from calipers.findings.labels import LabelAnswers
 from calipers.findings.rankings import Runs
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, rule
 from calipers.inference import paired, proportions
 from calipers.report.names import joined, short
 from calipers.statistics import IntArray, ScoreTable, kish, kish_of
@@ -156,7 +157,7 @@ def _perfect(s: Subject, rows: float, what: str) -> Iterator[Said]:
 
 
 @rule("duplicated-rows", "caution", Outputs, counts=True)
-def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
+def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Claim]:
     """At least {REPEATED:g} of the rows repeat another in the truth and in all outputs, of which
     some are continuous; and rows of the same outputs have the same truth more often than rows of
     neighbouring outputs (sign test)."""
@@ -177,11 +178,14 @@ def duplicated_rows(s: Subject, of: Outputs) -> Iterator[Said]:
     once = tied & new[at - 1]
     repeats = int((tied & same).sum())
     if repeats < REPEATED * n or same[once].sum() <= like[once].sum():
+        yield Claim(1.0)
         return
     test = paired.sign(same[once].astype(np.float64) - like[once], "greater")
-    if not test.p <= 1 - s.level:
-        return
-    yield Said(
+    yield Claim(test.p, partial(_duplicated, s, repeats, n))
+
+
+def _duplicated(s: Subject, repeats: int, n: int) -> Said:
+    return Said(
         f"{repeats / n:.1%} of the rows repeat another one, in the truth and in all that systems "
         "say of it, to the last digit. A row that is given twice counts twice, and intervals are "
         "too short. Leave repetitions out, or name what rows come from (cluster).",

@@ -3,17 +3,18 @@ that cross."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.answers import widened
-from calipers.findings.cells import corrected
 from calipers.findings.lines import line
 from calipers.findings.numbers import ENOUGH, fifths
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, rule
+from calipers.findings.words import Valued
 from calipers.measures.quantiles import inside
 from calipers.report.numbers import count, percent
 from calipers.statistics import FloatArray, Moments, QuantileRows
@@ -39,33 +40,32 @@ class Predicted:
 
 
 @rule("coverage-off", "caution", Predicted)
-def coverage_off(s: Subject, of: Predicted) -> Iterator[Said]:
-    """The interval of the coverage of a central interval leaves out its nominal level (corrected
-    for the number of intervals)."""
-    shares = coverages(of.said.levels)
-    level = corrected(s.level, max(len(shares), 1))
-    for share in shares:
+def coverage_off(s: Subject, of: Predicted) -> Iterator[Claim]:
+    """The interval of the coverage of a central interval leaves out its nominal level."""
+    for share in coverages(of.said.levels):
         name = f"interval-coverage@{share:.10g}"
-        found = widened(s.of(name), s.level, len(shares))
-        if not (found.low > share or found.high < share):
-            continue
-        why, mend = (
-            ("more often than they promise: they are wider than they need be", "narrower")
-            if found.value > share
-            else ("less often than they promise", "wider")
-        )
-        yield Said(
-            f"{s.who}: its {percent(share)} intervals hold the truth in {found} of the rows, "
-            f"{why}. Make them {mend} on other rows (conformal prediction does so) before anybody "
-            "relies on them.",
-            {"coverage": found, "to hold": share},
-            s.named(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
-            level,
-        )
+        yield Claim(s.p(name, share), partial(_coverage_off, s, name, share))
+
+
+def _coverage_off(s: Subject, name: str, share: float) -> Said:
+    found = s.of(name)
+    why, mend = (
+        ("more often than they promise: they are wider than they need be", "narrower")
+        if found.value > share
+        else ("less often than they promise", "wider")
+    )
+    return Said(
+        f"{s.who}: its {percent(share)} intervals hold the truth in {found} of the rows, "
+        f"{why}. Make them {mend} on other rows (conformal prediction does so) before anybody "
+        "relies on them.",
+        {"coverage": found, "to hold": share},
+        s.named(name, f"interval-score@{share:.10g}", f"mean-width@{share:.10g}"),
+        about=f"{share:.10g}, {mend}",
+    )
 
 
 @rule("coverage-uneven", "caution", Predicted)
-def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Said]:
+def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the coverage of the widest central interval differs by {APART:g} or
     more between the lowest and the highest fifth of the intervals by their middle, and goes with
     its rank beyond chance (a line, HC3)."""
@@ -81,23 +81,28 @@ def coverage_uneven(s: Subject, of: Predicted) -> Iterator[Said]:
         hits = inside(of.truth, of.said, share)[used]
         ranks = Sizes.of(np.mean(of.said.ends(share), axis=0)[used]).midranks(w)
         found = line(ranks, hits, weight, clusters)
-        if found is None or not found.p < 1 - s.level:
+        if found is None or math.isnan(found.p):
             return
-        low, high = fifths(hits, ranks, weight, clusters, s.level, (0, 1))
-        if abs(high.value - low.value) < APART:
-            return
-        yield Said(
-            f"{s.who}: its {percent(share)} intervals do not hold the truth equally often: in "
-            f"{low} of the rows in the lowest fifth of its predictions, in {high} in the highest. "
-            "Their width does not follow how uncertain a prediction is; look at the coverage by "
-            "prediction.",
-            {
-                "coverage of the lowest fifth": low,
-                "coverage of the highest fifth": high,
-                "p": found.p,
-            },
-            s.named(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
-        )
+        ends = fifths(hits, ranks, weight, clusters, s.level, (0, 1))
+        notable = abs(ends[1].value - ends[0].value) >= APART
+        yield Claim(found.p if notable else 1.0, partial(_coverage_uneven, s, share, ends, found.p))
+
+
+def _coverage_uneven(s: Subject, share: float, ends: tuple[Valued, Valued], p: float) -> Said:
+    low, high = ends
+    return Said(
+        f"{s.who}: its {percent(share)} intervals do not hold the truth equally often: in "
+        f"{low} of the rows in the lowest fifth of its predictions, in {high} in the highest. "
+        "Their width does not follow how uncertain a prediction is; look at the coverage by "
+        "prediction.",
+        {
+            "coverage of the lowest fifth": low,
+            "coverage of the highest fifth": high,
+            "p": p,
+        },
+        s.named(f"interval-coverage@{share:.10g}", f"interval-score@{share:.10g}"),
+        about="higher" if high.value > low.value else "lower",
+    )
 
 
 @rule("crossing-quantiles", "caution", Predicted, counts=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.cells import corrected
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
 from calipers.findings.words import Valued, first, quoted, who
 from calipers.inference import intervals
 from calipers.report.names import short
@@ -223,14 +223,15 @@ def topic_carries(_: Subject, table: TopicTable) -> Iterator[Said]:
             },
             (table.measure,),
             systems=(name,),
+            about=table.topics[at],
         )
 
 
 @rule("topic-decides", "caution", TopicTable)
-def topic_decides(s: Subject, table: TopicTable) -> Iterator[Said]:
+def topic_decides(s: Subject, table: TopicTable) -> Iterator[Claim]:
     """On the leading measure two systems cannot be told apart, or one is better; and without one
     topic the t interval of their difference leaves out 0, or lies on the other side of it
-    (corrected for the number of topics and of pairs)."""
+    (corrected for the number of topics)."""
     if table.comparison is None:
         return
     pairs = [d for d in table.comparison if d.measure == table.measure]
@@ -245,14 +246,15 @@ def topic_decides(s: Subject, table: TopicTable) -> Iterator[Said]:
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.nan_to_num(np.abs(mean) / error, posinf=0.0)
         at = int(np.argmax(t))
-        level = corrected(s.level, n * len(pairs))
-        made = intervals.student(float(mean[at]), float(error[at]), float(size[at]), level)
-        rest = Valued.within(float(mean[at]), made)
-        if not (rest.low > 0 or rest.high < 0):
-            continue
-        turned = rest.value * d.value < 0
-        if turned or not outcome(d).decided:
-            yield _deciding(d, table, int(has[at]), float(x[at]), rest, level)
+        found = float(mean[at]), float(error[at]), float(size[at])
+        # Any of the topics could have been the one without which a difference shows.
+        level = 1 - (1 - s.level) / n
+        rest = Valued.within(found[0], intervals.student(*found, level))
+        p = min(1.0, n * p_of_mean(found[0], found[1], found[2] - 1))
+        if rest.value * d.value < 0 or not outcome(d).decided:
+            yield Claim(p, partial(_deciding, d, table, int(has[at]), float(x[at]), rest, level))
+        else:
+            yield Claim(1.0)
 
 
 def _without_each(x: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -289,6 +291,7 @@ def _deciding(
         (table.measure,),
         level,
         systems=(d.system, d.baseline),
+        about=table.topics[at],
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from calipers.findings.cells import corrected
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_limits, rule
 from calipers.findings.words import Valued, quoted
 from calipers.report.names import short
 from calipers.report.numbers import percent
@@ -35,35 +36,45 @@ class Panel:
 
 
 @rule("raters-disagree", "caution", Panel)
-def disagreeing(s: Subject, panel: Panel) -> Iterator[Said]:
+def disagreeing(s: Subject, panel: Panel) -> Iterator[Claim]:
     """The interval of Krippendorff's alpha ends below {ENOUGH:g}."""
     alpha = s.of(panel.measure)
-    if alpha.high < ENOUGH:
-        yield Said(
-            f"{s.who}: raters do not agree enough for conclusions from their ratings: alpha "
-            f"{alpha}, below {ENOUGH:g}. Look at the pairs of raters and at what they were told to "
-            "do, or let more raters decide by majority.",
-            {"alpha": alpha},
-            s.named(panel.measure),
-        )
+    p = s.p(panel.measure, ENOUGH) / 2 if alpha.high < ENOUGH else 1.0
+    if not math.isnan(alpha.low):
+        yield Claim(p, partial(_disagreeing, s, panel, alpha))
+
+
+def _disagreeing(s: Subject, panel: Panel, alpha: Valued) -> Said:
+    return Said(
+        f"{s.who}: raters do not agree enough for conclusions from their ratings: alpha "
+        f"{alpha}, below {ENOUGH:g}. Look at the pairs of raters and at what they were told to "
+        "do, or let more raters decide by majority.",
+        {"alpha": alpha},
+        s.named(panel.measure),
+    )
 
 
 @rule("rater-alone", "caution", Panel)
-def alone(s: Subject, panel: Panel) -> Iterator[Said]:
+def alone(s: Subject, panel: Panel) -> Iterator[Claim]:
     """Of three raters or more: without one of them Krippendorff's alpha is higher by {APART:g} or
-    more, and the interval of the difference leaves out 0 (corrected for the number of raters)."""
+    more, and the interval of the difference leaves out 0."""
     if len(panel.raters) < 3:
         return
-    level = corrected(s.level, len(panel.raters))
-    for name, gain in zip(panel.raters, panel.without(level), strict=True):
-        if gain.low > 0 and gain.value >= APART:
-            yield Said(
-                f"{s.who}: {short(name)} rates otherwise than the others: without {short(name)} "
-                f"alpha is higher by {gain:+}. That does not say who is right.",
-                {"gain": gain},
-                s.named(panel.measure),
-                level,
-            )
+    for name, gain in zip(panel.raters, panel.without(s.level), strict=True):
+        notable = gain.value >= APART and gain.low > 0
+        p = p_of_limits(gain, 0.0, s.level) / 2 if notable else 1.0
+        if not math.isnan(gain.low):
+            yield Claim(p, partial(_alone, s, panel, name, gain))
+
+
+def _alone(s: Subject, panel: Panel, name: str, gain: Valued) -> Said:
+    return Said(
+        f"{s.who}: {short(name)} rates otherwise than the others: without {short(name)} "
+        f"alpha is higher by {gain:+}. That does not say who is right.",
+        {"gain": gain},
+        s.named(panel.measure),
+        about=name,
+    )
 
 
 @rule("common-category", "information", Panel)

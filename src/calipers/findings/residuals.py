@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.findings.lines import line
+from calipers.findings.lines import Line, line
 from calipers.findings.numbers import ENOUGH, Numbers, Residuals
-from calipers.findings.rules import Said, Subject, rule
+from calipers.findings.rules import Claim, Said, Subject, p_of_mean, rule
 from calipers.findings.words import Valued
 from calipers.findings.words import first as the_first
 from calipers.inference import intervals
@@ -41,7 +42,7 @@ _NAMED = 3
 
 
 @rule("heavy-tails", "caution", Numbers)
-def heavy_tails(s: Subject, of: Numbers) -> Iterator[Said]:
+def heavy_tails(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the standard deviation of the residuals is at least {HEAVY:g} times
     their mean absolute deviation, which normal ones seldom reach (Geary 1935)."""
     r = of.residuals
@@ -53,21 +54,26 @@ def heavy_tails(s: Subject, of: Numbers) -> Iterator[Said]:
     if r.clusters is not None:
         moved = size / r.deviation - share * np.square(size / r.deviation) / 2
         se = max(se, r.error(moved))
-    if 1 / share >= HEAVY and share < 1 / _NORMAL - intervals.z_of(2 * s.level - 1) * se:
-        read = s.named("MAE", "MedAE")
-        yield Said(
-            f"{s.who} errs little on most rows and very much on a few: the standard deviation of "
-            f"its residuals is {1 / share:.2f} times their mean absolute deviation ({_NORMAL:.2f} "
-            "times if they are normal). These few decide RMSE, MSE and R², and another sample may "
-            f"change those a lot. Look at {' and '.join(read) or 'MAE or MedAE'} as well. The "
-            "chi-square interval of the RMSE supposes normal residuals and is too short here.",
-            {"standard over mean absolute deviation": 1 / share, "of normal residuals": _NORMAL},
-            s.named("RMSE", "MSE", "R2", "MAE", "MedAE"),
-        )
+    # One-sided: tails that are too light are no fault.
+    p = math.erfc((1 / _NORMAL - share) / se / math.sqrt(2)) / 2
+    yield Claim(p if 1 / share >= HEAVY else 1.0, partial(_heavy_tails, s, 1 / share))
+
+
+def _heavy_tails(s: Subject, ratio: float) -> Said:
+    read = s.named("MAE", "MedAE")
+    return Said(
+        f"{s.who} errs little on most rows and very much on a few: the standard deviation of "
+        f"its residuals is {ratio:.2f} times their mean absolute deviation ({_NORMAL:.2f} "
+        "times if they are normal). These few decide RMSE, MSE and R², and another sample may "
+        f"change those a lot. Look at {' and '.join(read) or 'MAE or MedAE'} as well. The "
+        "chi-square interval of the RMSE supposes normal residuals and is too short here.",
+        {"standard over mean absolute deviation": ratio, "of normal residuals": _NORMAL},
+        s.named("RMSE", "MSE", "R2", "MAE", "MedAE"),
+    )
 
 
 @rule("skewed-residuals", "information", Numbers)
-def skewed(s: Subject, of: Numbers) -> Iterator[Said]:
+def skewed(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the interval of the share of residuals below their mean is more than
     {UNEVEN:g} away from a half."""
     r = of.residuals
@@ -75,7 +81,9 @@ def skewed(s: Subject, of: Numbers) -> Iterator[Said]:
         return
     below = (r.centred < 0).astype(np.float64)
     share = r.mean(below)
-    if abs(share - 0.5) <= UNEVEN:
+    beyond = abs(share - 0.5) - UNEVEN
+    if beyond <= 0:
+        yield Claim(1.0)
         return
     first, third = r.quartiles
     # The mean is one of these rows' own: it moves by the density there.
@@ -86,33 +94,43 @@ def skewed(s: Subject, of: Numbers) -> Iterator[Said]:
     se = r.error(below + r.mean(near) * r.centred)
     limits = intervals.student(share, se, r.size, s.level)
     made = Valued(share, max(limits.low, 0.0), min(limits.high, 1.0))
-    if made.low > 0.5 + UNEVEN or made.high < 0.5 - UNEVEN:
-        which = "below" if share > 0.5 else "above"
-        part = made if share > 0.5 else Valued(1 - share, 1 - made.high, 1 - made.low)
-        side = "high" if share > 0.5 else "low"
-        yield Said(
-            f"{s.who}: its residuals are skewed: {part} of them lie {which} their mean, and the "
-            f"largest are of predictions that are too {side}. RMSE rewards predictions of the "
-            "mean, MAE those of the median, and here the two differ: choose the one that you want. "
-            "Intervals of equal length on both sides (normal, Student) miss more often on one "
-            "of them; those given by default allow for the skew.",
-            {f"share {which} the mean": part},
-            s.named("RMSE", "MSE", "MAE", "mean-error"),
-        )
+    apart = made.low > 0.5 + UNEVEN or made.high < 0.5 - UNEVEN
+    p = p_of_mean(beyond, se, r.size - 1) / 2 if apart else 1.0
+    yield Claim(p, partial(_skewed, s, made))
+
+
+def _skewed(s: Subject, made: Valued) -> Said:
+    share = made.value
+    which = "below" if share > 0.5 else "above"
+    part = made if share > 0.5 else Valued(1 - share, 1 - made.high, 1 - made.low)
+    side = "high" if share > 0.5 else "low"
+    return Said(
+        f"{s.who}: its residuals are skewed: {part} of them lie {which} their mean, and the "
+        f"largest are of predictions that are too {side}. RMSE rewards predictions of the "
+        "mean, MAE those of the median, and here the two differ: choose the one that you want. "
+        "Intervals of equal length on both sides (normal, Student) miss more often on one "
+        "of them; those given by default allow for the skew.",
+        {f"share {which} the mean": part},
+        s.named("RMSE", "MSE", "MAE", "mean-error"),
+        about=which,
+    )
 
 
 @rule("trend-of-residuals", "caution", Numbers)
-def trend(s: Subject, of: Numbers) -> Iterator[Said]:
+def trend(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more a line explains at least {NOTABLE:g} of the variance of residuals by
     the rank of the prediction, and the interval of its slope leaves out 0, however residuals
     spread (HC3, of no fewer than {ENOUGH} degrees of freedom, or half as many as rows)."""
     r = of.residuals
     found = r.line if r.enough else None
-    if found is None or found.explained < NOTABLE or not found.p < 1 - s.level:
+    if found is None or math.isnan(found.p):
         return
     # Of a tail that few rows show the mean is known too little.
-    if found.degrees < min(ENOUGH, r.size / 2):
-        return
+    notable = found.explained >= NOTABLE and found.degrees >= min(ENOUGH, r.size / 2)
+    yield Claim(found.p if notable else 1.0, partial(_trend, s, r, found))
+
+
+def _trend(s: Subject, r: Residuals, found: Line) -> Said:
     low, high = r.at_ends(r.values, s.level)
     mse = r.mean(np.square(r.values))
     now, then = (r.unit * math.sqrt(x) for x in (mse, r.mean(np.square(found.rest))))
@@ -121,7 +139,7 @@ def trend(s: Subject, of: Numbers) -> Iterator[Said]:
         if found.slope > 0
         else "stay too near to each other: too high where they are low, too low where they are high"
     )
-    yield Said(
+    return Said(
         f"{s.who}: its predictions {how}. The mean residual is {low:+} in the lowest fifth of "
         f"them and {high:+} in the highest. Corrected by a line on these rows, the RMSE of "
         f"{number(now)} would be {number(then)}.",
@@ -133,11 +151,12 @@ def trend(s: Subject, of: Numbers) -> Iterator[Said]:
             "p": found.p,
         },
         s.named("RMSE", "MSE", "MAE", "mean-error", "R2"),
+        about="too far" if found.slope > 0 else "too near",
     )
 
 
 @rule("uneven-errors", "caution", Numbers)
-def uneven(s: Subject, of: Numbers) -> Iterator[Said]:
+def uneven(s: Subject, of: Numbers) -> Iterator[Claim]:
     """Of {ENOUGH} rows or more the mean size of residuals is {GROWN:g} times as large in one outer
     fifth of the predictions as in the other, and goes with the rank of the prediction beyond chance
     (Glejser's test, corrected for skewed residuals, HC3)."""
@@ -145,19 +164,25 @@ def uneven(s: Subject, of: Numbers) -> Iterator[Said]:
     own = r.line if r.enough else None
     if own is None:
         return
+    if not math.isfinite(own.se):
+        return
     low, high = r.at_ends(np.abs(own.rest), s.level)
     small, large = sorted((low.value, high.value))
-    if large < GROWN * small or not math.isfinite(own.se):
+    if large < GROWN * small:
+        yield Claim(1.0)
         return
     # Without its mean a sign would go with an error of the line (Im 2000).
     sign = np.sign(own.rest)
     found = line(r.ranks, own.rest * (sign - r.mean(sign)), r.weight, r.clusters)
-    if found is None or not found.p < 1 - s.level:
+    if found is None or math.isnan(found.p):
         return
-    if (high.value > low.value) != (found.slope > 0):
-        return
+    agree = (high.value > low.value) == (found.slope > 0)
+    yield Claim(found.p if agree else 1.0, partial(_uneven, s, low, high, found))
+
+
+def _uneven(s: Subject, low: Valued, high: Valued, found: Line) -> Said:
     grow, most = ("grow", "high") if found.slope > 0 else ("shrink", "low")
-    yield Said(
+    return Said(
         f"{s.who}: its errors {grow} with its predictions: on average they are {low} in the "
         f"lowest fifth of the predictions and {high} in the highest. RMSE and MAE speak mostly of "
         f"the {most} ones: look at slices, or at errors in proportion (RMSLE, MAPE). One margin of "
@@ -168,6 +193,7 @@ def uneven(s: Subject, of: Numbers) -> Iterator[Said]:
             "p": found.p,
         },
         s.named("RMSE", "MSE", "MAE", "RMSLE", "MAPE"),
+        about=grow,
     )
 
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+
 from calipers.findings.words import Valued, quoted, who
+from calipers.inference import intervals
 from calipers.once import cached_property
 from calipers.results import SEVERITIES, Finding
 
@@ -16,7 +19,13 @@ if TYPE_CHECKING:
     from calipers.results import Estimate
 
 E = TypeVar("E")
-F = TypeVar("F", bound=Callable[..., "Iterator[Said]"])
+F = TypeVar("F", bound=Callable[..., "Iterator[Said | Claim]"])
+
+#: The number of a finding that says how sure it is: the p-value of its test, adjusted for all tests
+#: of its rule (Holm) and for the rules that made any (Bonferroni).
+ADJUSTED_P = "adjusted p"
+#: No p-value is smaller than this.
+_LEAST_P = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,9 @@ class Said:
     """What a rule has to say, the numbers it rests on, and the measures it speaks of.
 
     It is of the kind, at the level and on the subject that the rule was asked of, unless others
-    are given.
+    are given. ``about`` says what of the subject it is about (a class, a column of slices, in which
+    direction): reports put together what a rule says of several systems only where that is the
+    same.
     """
 
     sentence: str
@@ -33,6 +44,56 @@ class Said:
     level: float | None = None
     kind: str = ""
     systems: tuple[str, ...] = ()
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A test that a rule made: what it ``says`` if the p-value is small enough for a page on which
+    other rules and systems are tested as well, and what it says ``otherwise``.
+
+    A rule yields one for every hypothesis that it tests, whatever comes out: p = 1 where an effect
+    is too small to be worth saying. NaN is no test.
+    """
+
+    p: float
+    says: Callable[[], Said] | None = None
+    otherwise: Callable[[], Said] | None = None
+
+
+def p_of_level(speaks: Callable[[float], bool], level: float) -> float:
+    """The one-sided p-value of a rule that ``speaks`` or not by limits on one side of intervals of
+    a level: half of 1 minus the highest level at which it does, and 1 where it does not at
+    ``level``, so that no finding contradicts the interval that it shows."""
+    if not speaks(level):
+        return 1.0
+    low, high = math.log(_LEAST_P), math.log(1 - level)
+    if speaks(1 - _LEAST_P):
+        return _LEAST_P / 2
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (low, middle) if speaks(1 - math.exp(middle)) else (middle, high)
+    return math.exp(high) / 2
+
+
+def p_of_limits(of: Valued, at: float, level: float) -> float:
+    """The two-sided p-value of a number against the value ``at``, as if its interval were normal on
+    that side; 1 where the interval contains it, NaN where there is none."""
+    if math.isnan(of.low):
+        return math.nan
+    if of.low <= at <= of.high:
+        return 1.0
+    half = of.value - of.low if at < of.low else of.high - of.value
+    z = math.inf if half <= 0 else intervals.z_of(level) * abs(of.value - at) / half
+    return max(_LEAST_P, math.erfc(z / math.sqrt(2)))
+
+
+def p_of_mean(mean: float, se: float, degrees: float) -> float:
+    """The two-sided p-value of Student's test that a mean is 0; 1 where its error or the degrees of
+    freedom are not above 0."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(mean) / se)) if se > 0 and degrees > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +102,9 @@ class Subject:
 
     ``has`` is what is known of it: a rule looks at the subjects that have something of each type
     that it needs. ``measures`` are those shown. ``estimate`` gives any measure with the interval
-    that the evaluation would give it. Without ``inference`` there are no intervals, and only rules
-    that count are asked. Of one ``output`` of several, measures are ``called`` otherwise where they
-    are shown.
+    that the evaluation would give it, ``at_level`` the same at another level. Without ``inference``
+    there are no intervals, and only rules that count are asked. Of one ``output`` of several,
+    measures are ``called`` otherwise where they are shown.
     """
 
     name: str | None
@@ -54,6 +115,7 @@ class Subject:
     inference: bool = True
     output: str = ""
     called: Mapping[str, str] = field(default_factory=dict)
+    at_level: Callable[[str, float], Valued] | None = None
 
     @property
     def who(self) -> str:
@@ -68,6 +130,24 @@ class Subject:
         """The value of a measure and its interval."""
         assert self.estimate is not None
         return Valued.of(self.estimate(measure))
+
+    def p(self, measure: str, at: float) -> float:
+        """The two-sided p-value of a measure's value against the value ``at``: by the level at
+        which its interval just reaches it. Of replicates, whose tails end, as if they were
+        normal."""
+        found = self.of(measure)
+        if math.isnan(found.low):
+            return math.nan
+        of_level = self.at_level
+        if of_level is None or _is_replicated(self.estimate(measure).method):  # type: ignore[misc]
+            return p_of_limits(found, at, self.level)
+
+        # Of two sides.
+        def excludes(level: float) -> bool:
+            other = of_level(measure, level)
+            return other.low > at or other.high < at
+
+        return min(1.0, 2 * p_of_level(excludes, self.level))
 
     @cached_property
     def shown(self) -> tuple[str, ...]:
@@ -93,19 +173,24 @@ class Rule:
     not say."""
 
     kind: str
-    says: Callable[..., Iterator[Said]]
+    says: Callable[..., Iterator[Said | Claim]]
     needs: tuple[type, ...]
     counts: bool
 
-    def of(self, subject: Subject) -> Iterator[Finding]:
-        """The findings on a subject."""
+    def asked(self, subject: Subject) -> Iterator[Said | Claim]:
+        """What it says of a subject, and what it has tested."""
         parts = [subject.get(kind) for kind in self.needs]
         if all(part is not None for part in parts) and (self.counts or subject.inference):
-            for said in self.says(subject, *parts):
-                yield self._finding(said, subject)
+            yield from self.says(subject, *parts)
 
-    def _finding(self, said: Said, subject: Subject) -> Finding:
-        name, values = said.kind or self.kind, said.values.items()
+    def of(self, subject: Subject) -> Iterator[Finding]:
+        """The findings on a subject, were this the only rule and the only subject."""
+        yield from _decided([(subject, self)])
+
+    def finding(self, said: Said, subject: Subject, p: float = math.nan) -> Finding:
+        """What it says as a result; ``p`` is the adjusted p-value of a claim."""
+        adjusted = {} if math.isnan(p) else {ADJUSTED_P: p}
+        name, values = said.kind or self.kind, {**said.values, **adjusted}.items()
         pairs = {n: v for n, v in values if isinstance(v, Valued) and not math.isnan(v.low)}
         return Finding(
             kind=name,
@@ -118,6 +203,7 @@ class Rule:
             intervals={n: (v.low, v.high) for n, v in pairs.items()},
             level=subject.level if said.level is None else said.level,
             output=subject.output,
+            about=said.about,
         )
 
 
@@ -154,6 +240,39 @@ def rule(
 
 
 def of(subjects: Iterable[Subject]) -> tuple[Finding, ...]:
-    """The findings on all subjects, the gravest first, else subject by subject."""
-    found = [f for subject in subjects for one in RULES.values() for f in one.of(subject)]
-    return tuple(sorted(found, key=lambda f: SEVERITIES.index(f.severity)))
+    """The findings on all subjects, the gravest first, else subject by subject.
+
+    All that is claimed on a page is wrong with the probability 1 − level at most: of R rules that
+    test anything on it each has (1 − level)/R, and Holm's adjustment holds within a rule, over its
+    systems, outputs and classes.
+    """
+    pairs = [(subject, rule) for subject in subjects for rule in RULES.values()]
+    return tuple(sorted(_decided(pairs), key=lambda f: SEVERITIES.index(f.severity)))
+
+
+def _decided(pairs: Iterable[tuple[Subject, Rule]]) -> Iterator[Finding]:
+    """What rules say of subjects, their claims decided together."""
+    answers = [(subject, rule, one) for subject, rule in pairs for one in rule.asked(subject)]
+    # Two functions of one kind test the same of different systems: they share its part.
+    tested: dict[str, dict[int, float]] = {}
+    for index, (_, rule, one) in enumerate(answers):
+        if isinstance(one, Claim) and not math.isnan(one.p):
+            tested.setdefault(rule.kind, {})[index] = one.p
+    adjusted: dict[int, float] = {}
+    for p_values in tested.values():
+        from calipers.inference.multiplicity import holm
+
+        p = len(tested) * holm(np.array(list(p_values.values())))
+        adjusted |= zip(p_values, np.minimum(1.0, p).tolist(), strict=True)
+    for index, (subject, rule, one) in enumerate(answers):
+        if isinstance(one, Said):
+            yield rule.finding(one, subject)
+        elif one.says is not None and adjusted.get(index, 1.0) <= 1 - subject.level:
+            yield rule.finding(one.says(), subject, adjusted[index])
+        elif one.otherwise is not None:
+            yield rule.finding(one.otherwise(), subject)
+
+
+def _is_replicated(method: str) -> bool:
+    """Whether limits come from so many replicates, of which the tails are soon at an end."""
+    return any(word in method for word in ("[B]", "bootstrap", "Jeffreys,", "Dirichlet"))

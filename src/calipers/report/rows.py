@@ -241,18 +241,28 @@ def call_of(found: Finding) -> str:
     return "" if found.severity == "information" else f"{found.severity.capitalize()}: "
 
 
-#: Of no more findings of a kind each is told.
+#: Of no more pairs of systems each is told what the same is said of.
 MOST_ALIKE = 3
+#: No more findings of a kind that are about different things have a sentence each.
+MOST_OF_A_KIND = 6
 
 
 def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[Finding]]]:
-    """The findings, the first of a kind with all others where many systems have it."""
+    """The findings, what is said of one system with all others of which the same is said: of the
+    same class, of the same column of slices, in the same direction."""
     told: list[tuple[Finding, list[Finding]]] = []
-    for (_, about), alike in grouped(findings, lambda f: (f.kind, len(f.systems))).items():
-        if about and len(alike) > MOST_ALIKE:
-            told.append((alike[0], alike[1:]))
-        else:
-            told += [(found, []) for found in alike]
+    for kind in grouped(findings, lambda f: (f.kind, len(f.systems))).values():
+        groups: list[tuple[Finding, list[Finding]]] = []
+        for alike in grouped(kind, lambda f: f.about).values():
+            about = len(alike[0].systems)
+            if about == 1 or (about and len(alike) > MOST_ALIKE):
+                groups.append((alike[0], alike[1:]))
+            else:
+                groups += [(found, []) for found in alike]
+        if kind[0].systems and kind[0].about and len(groups) > MOST_OF_A_KIND:
+            groups, others = groups[:MOST_ALIKE], groups[MOST_ALIKE:]
+            groups[-1][1].extend(found for one, alike in others for found in (one, *alike))
+        told += groups
     place = {id(found): i for i, found in enumerate(findings)}
     return sorted(told, key=lambda pair: place[id(pair[0])])
 
@@ -264,6 +274,7 @@ def finding_text(found: Finding, alike: Sequence[Finding]) -> str:
     of = [
         " and ".join(map(short, other.systems))
         + (f" on '{short(other.output)}'" if other.output else "")
+        + (f" ({short(other.about)})" if other.about != found.about else "")
         for other in alike
     ]
     between = "; " if len(alike[0].systems) > 1 else ", "

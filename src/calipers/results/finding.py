@@ -34,8 +34,10 @@ class Finding(Written):
     ``sentence`` is for people. ``numbers`` are those it rests on and ``intervals`` the limits of
     those that have any, at ``level``. ``measures`` name the definitions that it speaks of, and
     ``systems`` whom it is about; none where it is about the data. ``output`` is the one of several
-    numbers a row that it is about. Evaluations list the gravest
-    findings first. The page ``docs/findings.md`` has a section for each ``kind``.
+    numbers a row that it is about, ``about`` a class, a column of slices or a direction. A finding
+    that rests on a test has its ``adjusted p`` among the numbers: the p-value, adjusted for all
+    tests of findings of the evaluation. Evaluations list the gravest findings first. The page
+    ``docs/findings.md`` has a section for each ``kind``.
     """
 
     kind: str
@@ -48,6 +50,7 @@ class Finding(Written):
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     level: Level = 0.95
     output: str = field(default="", metadata=BRIEF)
+    about: str = field(default="", metadata=BRIEF)
 
     def __str__(self) -> str:
         return self.sentence
