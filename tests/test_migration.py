@@ -60,6 +60,22 @@ def test_a_name_means_what_the_page_says(theirs: str, read: bool, ours: str | No
             parse(theirs, families)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_average_precision_of_sentence_transformers(seed: int) -> None:
+    # Its InformationRetrievalEvaluator: Σ of the precision at each hit over min(k, R).
+    random = np.random.default_rng(seed)
+    documents = [f"d{k}" for k in range(40)]
+    order, relevant = random.permutation(40), set(random.choice(40, 5 * seed + 2, replace=False))
+    hits = [int(k in relevant) for k in order[:10]]
+    precisions = [sum(hits[: k + 1]) / (k + 1) for k in range(10) if hits[k]]
+    judged = {"q": {documents[k]: int(k in relevant) for k in range(40)}}
+    run = {"q": {documents[k]: -float(rank) for rank, k in enumerate(order)}}
+    there = parse("AP(denominator='min(k,R)')@10", TASKS["retrieval"])
+    assert there(judged, run) == pytest.approx(sum(precisions) / min(10, len(relevant)))
+    beir = parse("MAP@10", TASKS["retrieval"])
+    assert beir(judged, run) == pytest.approx(sum(precisions) / len(relevant))
+
+
 def test_names_of_scikit_learn_mean_what_the_page_says() -> None:
     families = TASKS["classification"]
     found = rows("scikit-learn, of classes")
