@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import calipers
+from calipers.extras import install_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -231,6 +232,34 @@ def test_every_dependency_is_explained() -> None:
     )
     assert len(required) >= len(metadata.requires("calipers") or [])
     assert set(required) == explained
+
+
+@pytest.mark.parametrize("extra", ["campaign", "dask", "learn", "spark"])
+def test_packages_of_an_extra_are_installed_by_their_own_names(extra: str) -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    listed = re.search(rf"^{extra} = \[\n(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    assert listed is not None
+    packages = re.findall(r'"([^"]+)"', listed[1])
+    assert install_command(extra) == f"pip install {' '.join(map(repr, sorted(packages)))}"
+
+
+def test_an_extra_of_a_source_folder_is_installed_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(name: str) -> list[str]:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", unknown)
+    assert install_command("learn") == "pip install '.[learn]'"
+
+
+def test_nothing_tells_to_install_from_an_index_before_there_is_a_release() -> None:
+    """Until the first release an index has no Calipers, or somebody else's."""
+    sources = [*PAGES, *(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    asked = re.compile(r"pip\s+install\s+['\"]?calipers\b(?P<after>.{0,90})", re.DOTALL)
+    for source in sources:
+        if source.name in {"CHANGELOG.md", Path(__file__).name}:
+            continue
+        for found in asked.finditer(source.read_text(encoding="utf-8")):
+            assert "first release" in " ".join(found["after"].split()), source
 
 
 def test_an_index_shows_links_that_lead_somewhere(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ import pytest
 import calipers as cal
 from calipers.campaign.records import Document, Topic
 
-pytest.importorskip("starlette", reason="no Starlette: pip install 'calipers[campaign]'")
-pytest.importorskip("uvicorn", reason="no uvicorn: pip install 'calipers[campaign]'")
+pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
+pytest.importorskip("uvicorn", reason="no uvicorn: pip install '.[campaign]'")
 sync_api = pytest.importorskip("playwright.sync_api")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright")
 

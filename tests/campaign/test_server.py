@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-pytest.importorskip("starlette", reason="no Starlette: pip install 'calipers[campaign]'")
+pytest.importorskip("starlette", reason="no Starlette: pip install '.[campaign]'")
 
 import calipers as cal
 from calipers.campaign.desks import Desks

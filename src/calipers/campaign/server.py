@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from calipers.campaign.desks import BusyError, Desks
 from calipers.campaign.records import Conflict
 from calipers.data.errors import InputError, shown
+from calipers.extras import install_command
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -54,8 +55,8 @@ def check_installed() -> None:
     missing = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
     if missing:
         raise InputError(
-            f"judging needs {' and '.join(missing)}, which come with calipers[campaign]: "
-            "pip install 'calipers[campaign]'"
+            f"judging needs {' and '.join(missing)} (the extra campaign): "
+            f"{install_command('campaign')}"
         )
 
 

@@ -19,6 +19,7 @@ from calipers.engines.partitions import (
     files_of,
     kind_of,
 )
+from calipers.extras import install_command
 from calipers.once import cached_property
 
 if TYPE_CHECKING:
@@ -178,7 +179,7 @@ def _installed() -> Any:
         import dask.dataframe  # noqa: F401
         import distributed
     except ImportError:
-        raise InputError("engine='dask' takes Dask: pip install 'calipers[dask]'") from None
+        raise InputError(f"engine='dask' takes Dask: {install_command('dask')}") from None
     return distributed
 
 

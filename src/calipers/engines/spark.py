@@ -24,6 +24,7 @@ from calipers.engines.partitions import (
     files_of,
     kind_of,
 )
+from calipers.extras import install_command
 from calipers.once import cached_property
 from calipers.progress import counted
 
@@ -231,7 +232,7 @@ def session_of(master: str | None = None) -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise InputError("engine='spark' takes PySpark 4: pip install 'calipers[spark]'") from None
+        raise InputError(f"engine='spark' takes PySpark 4: {install_command('spark')}") from None
     active = SparkSession.getActiveSession()
     if active is not None and master is None:
         return active

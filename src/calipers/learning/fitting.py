@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calipers.data.errors import InputError
+from calipers.extras import install_command
 from calipers.progress import over
 from calipers.statistics import FloatArray
 
@@ -258,6 +259,5 @@ def check_there() -> None:
     try:
         import sklearn  # noqa: F401
     except ImportError:
-        raise InputError(
-            "fitting models takes scikit-learn: pip install 'calipers[learn]'"
-        ) from None
+        command = install_command("learn")
+        raise InputError(f"fitting models takes scikit-learn: {command}") from None

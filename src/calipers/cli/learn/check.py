@@ -28,8 +28,8 @@ def command(table: str, **options: Any) -> None:
     and times on both sides, features that give the answer away, parts that differ.
 
     Rows of TABLE are divided by --part, or else as a random division would divide them (by --group
-    or --time, if given). Exit code 1 where something was found. Takes scikit-learn: pip install
-    'calipers[learn]'.
+    or --time, if given). Exit code 1 where something was found. Takes scikit-learn (the
+    extra learn).
 
     \b
     Examples:

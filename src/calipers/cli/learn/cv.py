@@ -68,7 +68,7 @@ def command(table: str, truth: str, **options: Any) -> None:
     input), or evaluate the predictions of folds that stand in it.
 
     Every measure is averaged over folds, with an interval that knows that these share training
-    rows, and pooled over all rows. Estimators take scikit-learn: pip install 'calipers[learn]'.
+    rows, and pooled over all rows. Estimators take scikit-learn (the extra learn).
 
     \b
     Examples:

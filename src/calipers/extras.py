@@ -1,0 +1,28 @@
+"""Optional packages: what installs those that an extra of Calipers names."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+#: ``scikit-learn>=1.7; extra == 'learn'``, as an installed Calipers describes it.
+_REQUIREMENT = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra\s*==\s*["'](?P<extra>[\w-]+)["']""")
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs the packages of an extra.
+
+    It names the packages themselves, since ``calipers[extra]`` can only be resolved by an index
+    that has Calipers, or by an installer that asks the environment first.
+
+    >>> install_command("campaign")
+    "pip install 'starlette>=1.0' 'uvicorn>=0.30'"
+    """
+    try:
+        described = metadata.requires("calipers") or []
+    except metadata.PackageNotFoundError:  # a source folder on the path, not installed
+        described = []
+    found = [match for match in map(_REQUIREMENT.fullmatch, described) if match]
+    packages = sorted(match["package"] for match in found if match["extra"] == extra)
+    wanted = " ".join(f"'{package}'" for package in packages) or f"'.[{extra}]'"
+    return f"pip install {wanted}"
