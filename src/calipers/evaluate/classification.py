@@ -210,13 +210,8 @@ def classification(
     truth, predicted, score, probability, _ = said
     said_of = {"predicted": predicted, "score": score, "probability": probability}
     beside = {"weight": weight, "count": count, "cluster": cluster, "slices": slice_columns(slices)}
-    rows = gather(
-        {"confusion": confusion, "truth": truth, **said_of, **beside},
-        data=data,
-        by=id,
-        missing=missing,
-        cost=cost,
-    )
+    gathered = {"confusion": confusion, "truth": truth, **said_of, **beside}
+    rows = gather(gathered, data=data, by=id, missing=missing, cost=cost)
     given = of_cells(rows.columns, labels)
     truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
     if is_distribution(truth):

@@ -29,7 +29,7 @@ from calipers.evaluate.elsewhere import elsewhere
 from calipers.evaluate.judging import judged_runs
 from calipers.evaluate.kept import Baseline, earlier, with_topics
 from calipers.evaluate.of_several import DEFAULT_MEASURES, SETS
-from calipers.evaluate.run_notes import run_notes, sample_notes, tie_notes
+from calipers.evaluate.run_notes import run_notes
 from calipers.evaluate.several import comparison_if_several
 from calipers.evaluate.shared import (
     MeasureNames,
@@ -229,13 +229,7 @@ def retrieval(
         curves=()
         if sets
         else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),
-        notes=(
-            *run_notes(read, systems),
-            *tie_notes(rankings, chosen),
-            *sample_notes(rankings, chosen),
-            *of_cuts,
-            *how,
-        ),
+        notes=(*run_notes(read, systems, rankings, chosen), *of_cuts, *how),
         slices=by_slice,
         costs=costs,
         cut_by=cut_by,

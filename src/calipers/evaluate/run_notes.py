@@ -14,7 +14,21 @@ from calipers.report.names import short
 from calipers.statistics import JudgedRankings
 
 
-def run_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
+def run_notes(
+    runs: Mapping[str, Run],
+    systems: Mapping[str, Any],
+    rankings: Mapping[str, JudgedRankings],
+    measures: Sequence[Measure],
+) -> list[str]:
+    """What topics, ties and judgments make of the numbers."""
+    return [
+        *_topic_notes(runs, systems),
+        *_tie_notes(rankings, measures),
+        *_pool_notes(rankings, measures),
+    ]
+
+
+def _topic_notes(runs: Mapping[str, Run], systems: Mapping[str, Any]) -> list[str]:
     """Topics that runs leave out, and topics that nobody judged."""
     retrieved = {name: next(iter(systems[name].values())).retrieved for name in runs}
     missing = {name: int((of == 0).sum()) for name, of in retrieved.items()}
@@ -63,9 +77,9 @@ def _once(
     return [f"{len(having)} runs {together}: {listed(told)}."]
 
 
-def sample_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
-    """That infAP, which estimates from a sample, was given no pool to estimate from."""
-    asked = [str(m) for m in measures if m.definition.name == "infAP"]
+def _pool_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+    """That a measure that estimates from a sample was given no pool to estimate from."""
+    asked = [str(m) for m in measures if m.definition.needs_pool]
     pooled = any((of.judged_grade < 0).any() for of in rankings.values())
     judged = [name for name, of in rankings.items() if of.retrieved.sum() == len(of.rank)]
     if not asked or pooled or len(judged) == len(rankings):
@@ -77,7 +91,7 @@ def sample_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Meas
     return [note]
 
 
-def tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
+def _tie_notes(rankings: Mapping[str, JudgedRankings], measures: Sequence[Measure]) -> list[str]:
     """At how many topics the order of tied documents decides what a cutoff lets in."""
     cutoffs = sorted(
         {

@@ -123,6 +123,9 @@ class Definition:
     #: Whether values go with the unit that the truth is in, so that those of outputs in different
     #: units have no mean that says anything.
     in_units: bool = False
+    #: Whether it estimates from a sample of a pool, of which the judgments have to list all, those
+    #: not drawn with a negative grade.
+    needs_pool: bool = False
     reference: str = ""
 
     @cached_property

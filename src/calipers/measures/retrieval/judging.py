@@ -53,6 +53,7 @@ def geometric_bpref(r: JudgedRankings, rel: int = 1) -> FloatArray:
     aliases=("inferred_AP",),
     undefined=NO_RELEVANT,
     monotone=False,
+    needs_pool=True,
     reference="Yilmaz and Aslam 2006",
 )
 def inferred_average_precision(
