@@ -218,12 +218,9 @@ def _check_alike(first: Evaluation, second: Evaluation) -> None:
 def _columns(evaluation: Evaluation, name: str) -> FloatArray:
     """Topics by systems (in the order of their names), higher being better."""
     systems = sorted(evaluation.systems)
-    try:
-        found = evaluation[systems[0], name].measure
-    except KeyError:
-        raise InputError(
-            f"{name!r} is not among the measures: {', '.join(evaluation.measures)}"
-        ) from None
+    found = evaluation.named(name)
+    if found not in evaluation.measures:
+        raise InputError(f"{name!r} is not among the measures: {', '.join(evaluation.measures)}")
     definition = parsed(found, prefer=evaluation.task).definition
     if definition.summary == "pooled":
         raise InputError(f"{found} is no mean over topics: its order cannot be resampled")

@@ -100,10 +100,10 @@ def _fronts(evaluation: Evaluation, own: Evaluation, costs: Costs) -> Iterator[F
     if primary is None or len(own.systems) < 2:
         return
     higher = directions[primary] is True
-    qualities = [evaluation[name, primary] for name in own.systems]
+    qualities = [evaluation.exact(name, primary) for name in own.systems]
     for cost in (*costs.columns, *costs.numbers):
         measure = next(m for m in own.sources.measures if m.label == cost)
-        spent = [own[name, str(measure)] for name in own.systems]
+        spent = [own.exact(name, str(measure)) for name in own.systems]
         better = _better(compared, primary)
         cheaper = _better(own.comparison, str(measure))
         if cost in costs.numbers:  # which do not vary

@@ -69,7 +69,7 @@ class OfValue:
     ) -> Iterator[Ruling]:
         """For each system."""
         for system in systems:
-            estimate = evaluation[system, self.measure]
+            estimate = evaluation.exact(system, self.measure)
             yield Ruling(self.text, system, self.met(estimate), str(estimate))
 
 

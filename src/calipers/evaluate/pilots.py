@@ -95,7 +95,7 @@ def _per_unit(pilot: Evaluation, name: str, system: str) -> FloatArray | None:
         return None
     mean = float(np.nanmean(values)) if np.isfinite(values).any() else NAN
     # A sum, a geometric mean or a mean by weight is no mean of these.
-    same = math.isclose(mean, pilot[system, name].value, rel_tol=1e-9, abs_tol=1e-12)
+    same = math.isclose(mean, pilot.exact(system, name).value, rel_tol=1e-9, abs_tol=1e-12)
     return np.asarray(values, np.float64) if same else None
 
 
@@ -129,7 +129,7 @@ def _difference(name: str, pilot: Evaluation, system: str, baseline: str) -> Dif
 
 def _of_value(name: str, pilot: Evaluation, system: str) -> Known:
     """How the value of one system varies."""
-    e = pilot[system, name]
+    e = pilot.exact(system, name)
     definition = parsed(name, prefer=pilot.task).definition
     if e.method.startswith("Wilson") and e.has_interval:
         share = _effective_rows(e) / e.n

@@ -27,12 +27,13 @@ from calipers.evaluate.shared import (
     Statistics,
     choose_measures,
     columns_of,
+    full_name,
     make_settings,
 )
 from calipers.evaluate.subjects import of_rankings
 from calipers.evaluate.topic_slices import sliced_topics
 from calipers.evaluate.topics import TopicScores
-from calipers.measures import Measure, canonical_name
+from calipers.measures import Measure
 from calipers.results import Evaluation
 from calipers.statistics import JudgedRankings, SampledRankings
 
@@ -153,7 +154,7 @@ def ranking(
         how_told = {"order": ORDER[ties], "undefined": undefined, **asked}
         return ranking_elsewhere(
             data, engine, named, {"cost": cost, "id": id}, chosen, settings, how_told, baseline,
-            _meant(primary, asked), missing, slice_bins, rel=rel, zero=zero)  # fmt: skip
+            full_name(primary, asked), missing, slice_bins, rel=rel, zero=zero)  # fmt: skip
     found = gather(
         {
             "group": group,
@@ -187,7 +188,7 @@ def ranking(
         "ranking",
         {"order": ORDER[ties], "undefined": undefined, **asked, **earlier(baseline, against)},
         inputs,
-        comparison=comparison_if_several(source, against, settings, _meant(primary, asked)),
+        comparison=comparison_if_several(source, against, settings, full_name(primary, asked)),
         notes=(*found.notes, *_none(source, next(iter(systems.values())), rel, zero=zero), *how),
         slices=by_slice,
         costs=_costs(rows, found.costs.by_system(tuple(columns))),
@@ -217,11 +218,6 @@ def _check(measure: Measure) -> None:
         )
     if measure.parameters.get("ties") == "id":  # rows have none: it is their mean
         measure.definition.bind({**measure.parameters, "ties": "average"})
-
-
-def _meant(primary: str | None, asked: Mapping[str, Any]) -> str | None:
-    """The primary measure by its full name."""
-    return primary and (canonical_name(primary, asked) or primary)
 
 
 def _curves(

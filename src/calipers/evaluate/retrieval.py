@@ -35,6 +35,7 @@ from calipers.evaluate.shared import (
     MeasureNames,
     Statistics,
     choose_measures,
+    full_name,
     make_settings,
 )
 from calipers.evaluate.subjects import of_runs
@@ -225,7 +226,7 @@ def retrieval(
             *([] if table is None else [table.origin]),
             *of_costs,
         ],
-        comparison=comparison_if_several(source, against, settings, primary),
+        comparison=comparison_if_several(source, against, settings, full_name(primary, parameters)),
         curves=()
         if sets
         else _curves(source, rankings, zero, topic_curves, rel, collection, judged_only),

@@ -14,7 +14,7 @@ from calipers.data.classes import name_of
 from calipers.data.errors import InputError, did_you_mean, listed, shown
 from calipers.evaluate.arguments import finite
 from calipers.inference.settings import INTERVALS, METHODS, Settings
-from calipers.measures import TASKS, Measure, parse
+from calipers.measures import TASKS, Measure, canonical_name, parse
 from calipers.measures.averages import UNDEFINED
 from calipers.measures.names import each_once
 from calipers.results import Definition
@@ -173,6 +173,11 @@ def choose_measures(
                 f"{measure} is a measure of {measure.definition.family}, not of {task}"
             )
     return [measure.where_undefined(undefined) for measure in each_once(chosen)]
+
+
+def full_name(primary: str | None, defaults: Mapping[str, Any]) -> str | None:
+    """The full name of a measure of rankings that is named as those are that are asked for."""
+    return primary and (canonical_name(primary, defaults) or primary)
 
 
 def names_asked(measures: Iterable[Measure]) -> dict[str, str]:

@@ -142,6 +142,8 @@ class Chart:
 
 def evaluation_chart(evaluation: Evaluation, name: str, of: str | None) -> Chart:
     """The chart of that name; ``of`` names the system, the measure, … where there are several."""
+    if of is not None and of not in evaluation.systems:
+        evaluation.named(of)  # one measure, if it means any
     names, evaluation = evaluation.asked, as_asked(evaluation)
     kind = meant("chart", name, evaluation_charts(evaluation))
     return _chart(kind, _figures(evaluation, kind), names.get(of or "", of))

@@ -29,7 +29,7 @@ def trec_lines(evaluation: Evaluation, per_unit: PerUnit, system: str) -> str:
         for place, unit in enumerate(per_unit.ids)
         for measure, values in of.items()
     ]
-    lines += [f"{measure}\t{ALL}\t{evaluation[system, measure].value!r}" for measure in of]
+    lines += [f"{measure}\t{ALL}\t{evaluation.exact(system, measure).value!r}" for measure in of]
     return "\n".join(lines) + "\n"
 
 
@@ -76,7 +76,7 @@ def _cells(evaluation: Evaluation, per_unit: PerUnit, measure: str) -> list[str]
         for place in range(len(per_unit.ids))
         for system in systems
     ]
-    values += [evaluation[system, measure].value for system in systems]
+    values += [evaluation.exact(system, measure).value for system in systems]
     digits = numbers.rounding((value, NAN, NAN) for value in values)
     return [digits(value) for value in values]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from calipers.data.errors import InputError
 from calipers.results.estimate import Difference, no_probabilities
-from calipers.results.fields import BRIEF, DETAILS, NAN, Count, Level
+from calipers.results.fields import BRIEF, DETAILS, NAN, OWN, Count, Level
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.units import PerUnit
 from calipers.results.written import LAYOUTS, Written, at_index, checked_layout, repeated, unknown
@@ -90,6 +91,8 @@ class Comparison(Written, Tidy):
     per_unit: PerUnit | None = field(default=None, repr=False, metadata=DETAILS)
     provenance: Mapping[str, Any] = field(default_factory=dict, repr=False)
     asked: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=BRIEF)
+    # What the evaluation says of how its numbers were made, which names are read by.
+    origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
 
     def __iter__(self) -> Iterator[Difference]:
         return iter(self.differences)
@@ -105,17 +108,21 @@ class Comparison(Written, Tidy):
         self, key: tuple[str, str, str] | str | SupportsIndex | slice
     ) -> Difference | tuple[Difference, ...]:
         """``comparison[system, baseline, measure]``, or ``comparison[measure]`` for one pair; the
-        measure by its canonical name, or by the one that it was asked for by. Or as in a list of
-        all differences, ``comparison[0]``."""
+        measure by any name that means it, as in an evaluation. Or as in a list of all differences,
+        ``comparison[0]``."""
+        from calipers.results.asked import measure_named
+
         if not isinstance(key, str | tuple):
             names = "a measure, (system, baseline, measure), or an index"
             return at_index(self.differences, key, names)
 
-        def named(d: Difference) -> bool:
-            names = (d.measure, self.asked.get(d.measure, d.measure))
-            return any(key in (name, (d.system, d.baseline, name)) for name in names)
-
-        found = [d for d in self if named(d)]
+        own, pair = (key, None) if isinstance(key, str) else (key[-1], tuple(key[:-1]))
+        measures = tuple(dict.fromkeys(d.measure for d in self))
+        try:
+            name = measure_named(own, measures, self.provenance or self.origin, self.asked)
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        found = [d for d in self if d.measure == name and pair in (None, (d.system, d.baseline))]
         if len(found) == 1:
             return replace(found[0], asked=self.asked.get(found[0].measure, ""))
         have = sorted({(d.system, d.baseline, d.measure) for d in self.differences})

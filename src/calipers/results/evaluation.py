@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, SupportsIndex, overload
 
+from calipers.data.errors import InputError
 from calipers.results.estimate import Estimate
 from calipers.results.fields import BRIEF, DETAILS, OWN, Level, wrong
 from calipers.results.forms import Form, Json, Schema, a_list, form_of
@@ -127,8 +128,13 @@ class Evaluation(Written, Tidy):
         place = {name: i for i, name in enumerate(self.systems)}
         ordered = tuple(sorted(self.estimates, key=lambda e: place[e.system]))
         object.__setattr__(self, "estimates", ordered)
-        if self.asked and self.comparison is not None and not self.comparison.asked:
-            object.__setattr__(self, "comparison", replace(self.comparison, asked=self.asked))
+        if self.slices is not None and self.slices.origin != self.provenance:
+            object.__setattr__(self, "slices", replace(self.slices, origin=self.provenance))
+        compared = self.comparison
+        asked = (compared.asked if compared is not None else None) or self.asked
+        if compared is not None and (compared.asked, compared.origin) != (asked, self.provenance):
+            found = replace(compared, asked=asked, origin=self.provenance)
+            object.__setattr__(self, "comparison", found)
 
     def inconsistencies(self) -> Iterator[tuple[str, str]]:
         """Parts of systems and measures that have no estimate."""
@@ -194,30 +200,39 @@ class Evaluation(Written, Tidy):
                     f"ask for evaluation[system, {key!r}]"
                 )
             key = (self.systems[0] if self.systems else "", key)
-        found = (key[0], self.named(key[1]))
+        try:
+            name = self.named(key[1])
+        except InputError as error:
+            raise KeyError(str(error)) from None
+        costs = self.costs if name not in self.measures else None
+        if costs is not None and costs.named(key[1]) in costs.measures:
+            return costs[key]
+        return self.exact(key[0], name)
+
+    def exact(self, system: str, measure: str) -> Estimate:
+        """The estimate of the measure that has this very name, whatever else it may mean."""
         for estimate in self.estimates:
-            if (estimate.system, estimate.measure) == found:
+            if (estimate.system, estimate.measure) == (system, measure):
                 called = self.asked.get(estimate.measure)
                 return replace(estimate, asked=called) if called else estimate
-        if self.costs is not None and self.costs.named(key[1]) in self.costs.measures:
-            return self.costs[key]
         raise KeyError(
-            f"{key!r} is not here; systems: {', '.join(self.systems)}; "
+            f"{(system, measure)!r} is not here; systems: {', '.join(self.systems)}; "
             f"measures: {', '.join((*self.measures, *(self.costs.measures if self.costs else ())))}"
         )
 
     def named(self, name: str) -> str:
         """The measure here that a name means: as it is written, in other words, or with the
-        parameters that all measures were asked for with; the name itself where there is none."""
-        from calipers.measures import in_each_task
+        parameters that all measures were asked for with; the name itself where there is none.
 
-        conventions = self.provenance.get("conventions")
-        asked = conventions if isinstance(conventions, Mapping) else None
-        measures = self.measures
-        if name in measures:
-            return name
-        meant = (str(m) for own in (None, asked) for m in in_each_task(name, self.task, own))
-        return next((text for text in meant if text in measures), name)
+        Raises
+        ------
+        InputError
+            Where it means two of the measures.
+        """
+        from calipers.results.asked import measure_named
+
+        provenance = {"task": self.task, **self.provenance}
+        return measure_named(name, self.measures, provenance, self.asked) or name
 
     @property
     def confusion(self) -> AnyConfusion | Confusions:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, SupportsIndex, overload
 
+from calipers.data.errors import InputError
+from calipers.results.asked import measure_named
 from calipers.results.estimate import Difference, Estimate
-from calipers.results.fields import Level
+from calipers.results.fields import OWN, Level
 from calipers.results.tidy import Tidy, because, kinds_of
 from calipers.results.written import Written, at_index
 
@@ -79,6 +81,8 @@ class Slices(Written, Tidy):
     level: Level = 0.95
     adjustment: str = "Holm"
     differences: tuple[SliceDifference, ...] = ()
+    # What the evaluation says of how its numbers were made, which names are read by.
+    origin: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False, metadata=OWN)
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.all)
@@ -94,14 +98,21 @@ class Slices(Written, Tidy):
         self, key: tuple[str, ...] | SupportsIndex | slice
     ) -> Slice | tuple[Slice, ...]:
         """``slices[column, slice, measure]`` of one system, or ``slices[column, slice, system,
-        measure]``; or as in a list of all rows, ``slices[0]``."""
+        measure]``, the measure by any name that means it, as in an evaluation; or as in a list of
+        all rows, ``slices[0]``."""
         if not isinstance(key, tuple):
             return at_index(self.all, key, "(column, slice, measure), or an index")
+        measures = dict.fromkeys(s.estimate.measure for s in self.all)
+        try:
+            name = measure_named(str(key[-1]), measures, self.origin)
+        except InputError as error:
+            raise KeyError(str(error)) from None
         found = [
             s
             for s in self.all
             if key[:2] == (s.column, s.slice)
-            and key[2:] in ((s.estimate.measure,), (s.estimate.system, s.estimate.measure))
+            and s.estimate.measure == name
+            and key[2:-1] in ((), (s.estimate.system,))
         ]
         if len(found) == 1:
             return found[0]
