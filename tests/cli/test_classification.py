@@ -342,3 +342,38 @@ def test_labels_name_the_class_that_no_row_has(
     assert values(made) == {("s", "recall"): pytest.approx(of_ones.mean()), ("s", "AUC"): None}
     said = run(capsys, *arguments[:5], "--labels", "0,1,2", code=3)
     assert "with 3 classes (0, 1, 2) a column for each of them" in said
+
+
+def test_rows_in_the_order_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By --time from CSV, as by time= in Python, for classes and for numbers; a date that is none
+    is an error with its row."""
+    days, late = pd.date_range("2024-01-01", periods=N), 3 * np.sin(np.arange(N) / 6)
+    table = pd.DataFrame({"day": days, "y": Y, "s": late, "p": np.where(late > 1, 1 - Y, Y)})
+    table.sample(frac=1, random_state=3).to_csv(tmp_path / "t.csv", index=False)
+    where = str(tmp_path / "t.csv")
+    asked = [where, "--time", "day", "--truth", "y", "--format", "json"]
+    expected = {
+        "regression": cal.regression(table.y, table.s, time=days, measures=["MAE"])["MAE"],
+        "classification": cal.classification(table.y, table.p, time=days, measures=["accuracy"])[
+            "accuracy"
+        ],
+    }
+    for task, column, measure in (("regression", "s", "MAE"), ("classification", "p", "accuracy")):
+        monkeypatch.setattr(
+            sys, "argv", ["calipers", task, *asked, "--predicted", column, "-m", measure]
+        )
+        with pytest.raises(SystemExit):
+            main()
+        (system,) = json.loads(capsys.readouterr().out)["systems"]
+        (made,) = system["estimates"]
+        one = expected[task]
+        assert "HAC, serially dependent" in made["method"]
+        assert (made["low"], made["high"]) == pytest.approx((one.low, one.high))
+        assert made["method"] == one.method
+    table.assign(day=["1/2/2024", *days[1:].astype(str)]).to_csv(where, index=False)
+    with pytest.raises(SystemExit) as failed:
+        main()
+    assert failed.value.code == 3
+    assert "time: is '1/2/2024' in row 0" in capsys.readouterr().err

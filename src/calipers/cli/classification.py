@@ -13,7 +13,7 @@ from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile, asked
 from calipers.cli.options import choice, switch, text, texts
 from calipers.cli.output import no_tables_below, print_below, print_tables
-from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.slices import part_columns, part_options, row_columns, row_options, time_option
 from calipers.cli.streams import States, engine_options, is_stream
 from calipers.cli.streams import by_name as columns_of_stream
 from calipers.cli.systems import Systems, join_options
@@ -76,6 +76,7 @@ NORMALISED = ("truth", "prediction", "all")
     "'n_*' with the class for *, or ill,well; --truth is the class of each row.",
 )
 @part_options
+@time_option
 @click.option(
     "--confusion",
     type=click.Choice(["counts", *NORMALISED]),

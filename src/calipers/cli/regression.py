@@ -11,7 +11,7 @@ from calipers.cli.common import Output, measure_options, output_options
 from calipers.cli.costs import cost_option
 from calipers.cli.files import Command, InFile
 from calipers.cli.options import text, texts
-from calipers.cli.slices import part_columns, part_options, row_columns, row_options
+from calipers.cli.slices import part_columns, part_options, row_columns, row_options, time_option
 from calipers.cli.streams import States, engine_options, is_stream
 from calipers.cli.streams import by_name as columns_of_stream
 from calipers.cli.systems import Systems, join_options
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 @row_options
 @cost_option
 @part_options
+@time_option
 @engine_options
 @measure_options
 @output_options

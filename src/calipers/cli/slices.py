@@ -48,6 +48,13 @@ part_options = stacked(
     slice_options,
 )
 
+time_option = text(
+    "--time",
+    "COL",
+    "Column of the time of each row; where neighbours in time err alike, intervals and tests allow "
+    "for it.",
+)
+
 
 group_options = stacked(
     text("--weight", "COL", "Column of what groups count for in means; 0 for none."),
@@ -101,10 +108,10 @@ def named_slices(options: dict[str, Any]) -> dict[str, Any]:
 def row_columns(
     rows: pa.Table, where: str, options: dict[str, Any], systems: Any = None
 ) -> dict[str, Any]:
-    """The weights, counts and costs that the options name, which are taken out of them."""
+    """The weights, counts, times and costs that the options name, which are taken out of them."""
     from calipers.data.tables import column
 
-    named = {key: options.pop(key) for key in ("weight", "count") if key in options}
+    named = {key: options.pop(key) for key in ("weight", "count", "time") if key in options}
     made: dict[str, Any] = {key: name and column(rows, name, where) for key, name in named.items()}
     if "cost" in options:
         made["cost"] = cost_columns(options.pop("cost"), rows, where, systems)

@@ -140,7 +140,7 @@ def is_stream(table: str, truth: str, systems: Systems, options: dict[str, Any])
         options.pop("master")
         return False  # nobody knows how large it is
     specs = [truth, *(spec for of in systems.columns.values() for spec in of)]
-    specs += [options[key] for key in ("weight", "cluster") if options.get(key)]
+    specs += [options[key] for key in ("weight", "cluster", "time") if options.get(key)]
     columns = _there(table, specs) if options["engine"] is None else []
     if in_batches(options["engine"], options["memory"], table, columns):
         return True

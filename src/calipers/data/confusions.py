@@ -24,6 +24,8 @@ def of_cells(columns: Mapping[str, Any], labels: Sequence[Any] | None) -> dict[s
     for what in ("predicted", "score", "probability", "count"):
         if others[what] is not None:
             raise InputError(f"confusion= says what is predicted, and how often: leave out {what}=")
+    if others.get("time") is not None:
+        raise InputError("time= is that of rows, of which a confusion matrix has none")
     name, matrix = _only(columns["confusion"])
     truth, names, counts = _read(matrix, others["truth"], labels)
     rows, classes = np.indices(counts.shape).reshape(2, -1)

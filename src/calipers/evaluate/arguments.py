@@ -32,6 +32,7 @@ ELSEWHERE: Mapping[str, str] = {
     "count": "counts freq frequency frequencies freq_weights fweights n_obs",
     "confusion": "confusion_matrix matrix cm contingency table_of_counts",
     "cluster": "clusters cluster_by group groups group_by",
+    "time": "times timestamp timestamps date dates time_index",
     "slices": "slice slice_by slice_on by subgroups sensitive_features",
     "data": "df frame dataframe table",
     "missing": "nan_policy na",

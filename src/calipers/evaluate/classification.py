@@ -28,6 +28,7 @@ from calipers.evaluate.kept import Baseline
 from calipers.evaluate.shared import (
     MeasureNames,
     agreed,
+    as_order,
     by_default,
     choose_measures,
     column_name,
@@ -47,6 +48,7 @@ from calipers.systems.binary import System
 
 if TYPE_CHECKING:
     from calipers.curves.scored import Scored
+    from calipers.inference.time_order import TimeOrder
     from calipers.results import Curve
 
 
@@ -65,6 +67,7 @@ def classification(
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -137,6 +140,12 @@ def classification(
     cluster
         What the rows come from (users, patients, sites), where several come from one. Intervals and
         tests then take the clusters for what is independent: the bootstrap draws whole clusters.
+    time
+        The time of each row: numbers, dates, or text in the form of ISO 8601. Rows may stand in any
+        order. Where neighbours in time are found to err alike, the intervals and tests of these
+        numbers and differences are the wider of the usual ones and those of a HAC standard error;
+        a note says so. Rows of the same time are added up, as those of a panel; with ``cluster``
+        the usual ones allow for whatever rows of one cluster have in common, at all times.
     slices
         A dict of columns to cut the rows by. Every measure is computed on each slice and compared
         with the rest of the rows; ``"age*site": (age, site)`` crosses two columns. A column of more
@@ -199,7 +208,7 @@ def classification(
     settings = make_settings(interval, level, resamples, seed)
     named = {"predicted": predicted, "score": score, "probability": probability}
     if in_batches(engine, memory, data, (truth, *named.values(), weight, cluster)):
-        refused = {"confusion": confusion, "id": id, "y": y, "cost": cost}
+        refused = {"confusion": confusion, "id": id, "y": y, "cost": cost, "time": time}
         cut = slice_columns(slices), slice_bins, count
         return _in_batches(
             Columns.of(data, truth, named, weight, cluster, missing, refused, engine, *cut),
@@ -209,18 +218,19 @@ def classification(
     said = said_of_classes(truth, predicted, y, score, probability, positive, threshold)
     truth, predicted, score, probability, _ = said
     said_of = {"predicted": predicted, "score": score, "probability": probability}
-    beside = {"weight": weight, "count": count, "cluster": cluster, "slices": slice_columns(slices)}
-    gathered = {"confusion": confusion, "truth": truth, **said_of, **beside}
+    parts = {"weight": weight, "count": count, "cluster": cluster, "time": time}
+    gathered = {"confusion": confusion, "truth": truth, **said_of, **parts}
+    gathered["slices"] = slice_columns(slices)
     rows = gather(gathered, data=data, by=id, missing=missing, cost=cost)
     given = of_cells(rows.columns, labels)
-    truth, predicted, score, probability, weight, count, cluster, cut_by = given.values()
+    truth, predicted, score, probability, weight, count, cluster, time, cut_by = given.values()
     if is_distribution(truth):
         odd = {"predicted": predicted, "score": score, "positive": positive, "threshold": threshold}
         return soft(
             truth, probability, labels, odd,
             weight=weight, count=count, cluster=cluster, slices=cut_by, slice_bins=slice_bins,
             settings=settings, measures=measures, baseline=baseline, primary=primary,
-            notes=rows.notes, inputs=inputs, rows=rows,
+            notes=rows.notes, inputs=inputs, rows=rows, time=time,
         )  # fmt: skip
     truth = coded(truth, "truth")
     repeats = Repeats.of(count, len(truth.codes), weight)
@@ -242,6 +252,7 @@ def classification(
         "primary": primary,
         "notes": rows.notes,
         "about": repeats.about(rows),
+        "order": as_order(time, repeats),
         "curves": curves,
         "inputs": inputs,
     }
@@ -281,6 +292,7 @@ def _of_two(
     primary: str | None,
     notes: Sequence[str],
     about: About,
+    order: TimeOrder | None,
     curves: bool,
     inputs: Sequence[Any],
 ) -> Evaluation:
@@ -321,6 +333,7 @@ def _of_two(
         ),
         of_slices=[threshold_note(of.system, of.threshold, of.rule) for of in tuned],
         about=about,
+        order=order,
         shown=lambda systems: {
             "curves": _curves(systems) if curves else (),
             "confusions": confusions(systems, settings),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.curves.access import ScoreCurves
 from calipers.curves.rates import roc_points
@@ -34,6 +34,9 @@ from calipers.results.estimate import UNNAMED
 from calipers.statistics import ClassRows
 from calipers.systems.classes import ClassSystem, Problem
 
+if TYPE_CHECKING:
+    from calipers.inference.time_order import TimeOrder
+
 OF_COUNTS = ("accuracy", "balanced-accuracy", "macro-F1", "weighted-F1", "MCC", "kappa")
 OF_PROBABILITIES = ("log-loss", "Brier")
 OF_RANKS = ("top-5-accuracy",)
@@ -61,6 +64,7 @@ def multiclass(
     primary: str | None = None,
     notes: Sequence[str] = (),
     about: About = NOTHING,
+    order: TimeOrder | None = None,
     curves: bool = True,
     inputs: Sequence[Any] = (),
     stated: bool,
@@ -114,6 +118,7 @@ def multiclass(
         findings=of_classes,
         notes=(*notes, *rows.notes(), *class_order_notes(chosen, found.names, stated=stated)),
         about=about,
+        order=order,
         shown=lambda systems: {
             "curves": _curves(systems.values()) if curves else (),
             "confusions": confusions(systems, settings),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calipers.data.columns import Gathered
 from calipers.data.counts import Repeats
-from calipers.evaluate.shared import MeasureNames
+from calipers.evaluate.shared import MeasureNames, as_order
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
@@ -27,6 +27,7 @@ class NumberRows:
     weight: Any
     count: Any
     cluster: Any
+    time: Any
     slices: Any
     settings: Settings
     measures: MeasureNames | None
@@ -54,6 +55,7 @@ class NumberRows:
             asked_of(systems, chosen),
             chosen,
             slices=repeats.sliced(self.slices),
+            order=as_order(self.time, repeats),
             findings=partial(findings, lambda row: self.rows.named(repeats.place(row))),
             about=repeats.about(self.rows),
             shown=lambda of: {"curves": curves(of) if self.curves else ()},

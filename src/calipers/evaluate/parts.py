@@ -307,6 +307,7 @@ class Rest:
             made,
             settings=self.settings,
             clusters=None if self.parts.system.clusters is None else self.plain.clusters,
+            order=None if self.parts.system.order is None else self.plain.order,
             replicates=lambda: self.replicates(measure),  # type: ignore[arg-type,return-value]
             alone=None,
             influence=lambda: self._influence(measure),

@@ -38,6 +38,7 @@ def regression(
     weight: Any = None,
     count: Any = None,
     cluster: Any = None,
+    time: Any = None,
     slices: Any = None,
     slice_bins: Bins | None = None,
     cost: Any = None,
@@ -70,9 +71,9 @@ def regression(
     frame with a column for each level, such as ``{0.05: …, 0.5: …, 0.95: …}``, or a dict from
     system names to such; the interval that is to hold 0.9 lies between the levels 0.05 and 0.95.
     The remaining options are those of :func:`calipers.classification`, ``weight``, ``count``,
-    ``cluster``, ``slices``, ``cost``, ``data``, ``id``, ``missing``, ``engine`` and ``memory``
-    among them. The default of each loss is what the best constant prediction loses: the mean of the
-    truth under squared error, its median under absolute error.
+    ``cluster``, ``time``, ``slices``, ``cost``, ``data``, ``id``, ``missing``, ``engine`` and
+    ``memory`` among them. The default of each loss is what the best constant prediction loses: the
+    mean of the truth under squared error, its median under absolute error.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def regression(
     settings = make_settings(interval, level, resamples, seed)
     if in_batches(engine, memory, data, (truth, predicted, weight, cluster)):
         refused = {"quantiles": quantiles, "outputs": outputs, "id": id, "y": y,
-                   "cost": cost}  # fmt: skip
+                   "cost": cost, "time": time}  # fmt: skip
         cut = slice_columns(slices), slice_bins, count
         said = {"predicted": predicted}
         return streamed(
@@ -118,6 +119,7 @@ def regression(
             "weight": weight,
             "count": count,
             "cluster": cluster,
+            "time": time,
             "slices": slice_columns(slices),
         },
         data=data,
@@ -126,7 +128,7 @@ def regression(
         cost=cost,
         wide=("quantiles", "predicted") if _several(truth, outputs, data) else ("quantiles",),
     )
-    truth, predicted, quantiles, weight, count, cluster, cut_by = rows.columns.values()
+    truth, predicted, quantiles, weight, count, cluster, time, cut_by = rows.columns.values()
     if (predicted is None) == (quantiles is None):
         raise InputError("regression takes predicted=, or else quantiles=")
     several = _several(truth, outputs)
@@ -139,7 +141,7 @@ def regression(
         "inputs": inputs,
         "notes": rows.notes,
     }
-    how = NumberRows(rows, weight, count, cluster, cut_by, settings, measures, curves, parts)
+    how = NumberRows(rows, weight, count, cluster, time, cut_by, settings, measures, curves, parts)
     if several:
         return of_outputs(truth, predicted, outputs, how)
     if quantiles is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from calipers.data.columns import Ids
 from calipers.engines.passes import Passes
 from calipers.evaluate.estimates import estimate
 from calipers.evaluate.kept import of_rows
+from calipers.inference import serial
 from calipers.progress import over
 
 if TYPE_CHECKING:
     from calipers.inference.reading import Reading
+    from calipers.inference.serial import Looked
     from calipers.inference.settings import Settings
     from calipers.measures import Measure
     from calipers.results import Estimate, Kept
@@ -33,6 +35,7 @@ class Rows:
     #: The ids of the rows; () where they are told by their places, None of those that only counts
     #: are known of.
     ids: Ids | None = ()
+    _serial: list[Looked] = field(default_factory=list)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -50,7 +53,14 @@ class Rows:
         engine = Passes.of_memory(self.by_name, self.measures)
         asked = [(name, measure) for name in self.by_name for measure in self.measures]
         for name, measure in over(asked, "measuring"):
-            yield estimate(self.by_name[name], measure, engine.reading(name, measure))
+            reading = engine.reading(name, measure)
+            if reading is not None and reading.order is not None:
+                self._serial.append(serial.Looked.at(name, str(measure), reading))
+            yield estimate(self.by_name[name], measure, reading)
+
+    def serial_notes(self) -> tuple[str, ...]:
+        """Whether the estimates, where rows have an order, are serially dependent."""
+        return serial.notes(self._serial)
 
     def differences(
         self, pairs: Sequence[tuple[str, str]], settings: Settings
@@ -78,6 +88,11 @@ class Rows:
         if any(column is None for column in columns):
             return None
         table = np.column_stack([column for column in columns if column is not None])
+        order = systems[0].order
+        if order is not None:
+            apart = table - table.mean(axis=1, keepdims=True)
+            if any(serial.of_rows(order, x - x.mean()) for x in apart.T):
+                return None
         return np.asarray(table[~np.isnan(table).any(axis=1)])
 
     def importance_of(self, measure: Measure) -> None:

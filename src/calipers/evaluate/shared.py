@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from calipers.data.counts import Repeats
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
+    from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray, Statistic
 
 MeasureNames = str | Measure | Sequence[str | Measure]
@@ -111,6 +112,18 @@ def as_clusters(values: Any, weight: FloatArray | None, repeats: Repeats) -> Clu
     if names.dtype.kind in "OV":
         names = np.array([name_of(name) for name in names])  # all have an order as text
     return Clusters.from_names(repeats(names), weight)
+
+
+def as_order(values: Any, repeats: Repeats) -> TimeOrder | None:
+    """The order of rows in time that a column gives, checked; None where there is none."""
+    if values is None:
+        return None
+    from calipers.data.times import time_codes
+    from calipers.inference.time_order import TimeOrder
+
+    codes, size = time_codes(values)
+    same_length(codes, repeats.rows, "time")
+    return TimeOrder(repeats(codes), size)
 
 
 #: Among measures asked for, it stands for those that are shown if none is.

@@ -19,6 +19,7 @@ from calipers.results import Estimate, Evaluation, Finding
 
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
     from calipers.systems.base import System
@@ -56,6 +57,7 @@ def evaluated(
     conventions: Mapping[str, Any] = MappingProxyType({}),
     inputs: Sequence[Any] = (),
     findings: Callable[..., tuple[Finding, ...]] = of_systems,
+    order: TimeOrder | None = None,
     first: Sequence[Estimate] = (),
     notes: Sequence[str] = (),
     of_slices: Sequence[str] = (),
@@ -65,9 +67,10 @@ def evaluated(
     and what they cost; the baseline may be a system of another day. ``shown`` gives the parts of
     the evaluation that have something of every system. ``first`` are estimates that come before all
     others, ``of_slices`` notes where there are slices; ``findings`` are made of the task, the
-    systems, and all estimates, the comparison and the slices; ``parts`` are what else the
-    evaluation has."""
+    systems, and all estimates, the comparison and the slices; ``order`` is that of the rows in
+    time; ``parts`` are what else the evaluation has."""
     here = tuple(systems)
+    systems = {name: system.in_order(order) for name, system in systems.items()}
     systems, against = with_baseline(systems, baseline, task, about.ids)
     all_systems = list(systems.values())
     settings = all_systems[0].settings
@@ -82,6 +85,7 @@ def evaluated(
         **earlier(baseline, against),
         "weighted": weight is not None,
         **({} if clusters is None else {"clusters": clusters.number}),
+        **({} if order is None else {"times": order.size}),
     }
     evaluation = Evaluation(
         task=task,
@@ -94,6 +98,7 @@ def evaluated(
             *notes,
             *at_thresholds(systems, baseline, against),
             *(() if clusters is None else clusters.notes()),
+            *source.serial_notes(),
             *how,
             *(() if by_slice is None else (*of_slices, *untold(by_slice, comparison))),
         ),

@@ -13,7 +13,7 @@ from calipers.data.classes import Classes, name_of
 from calipers.data.columns import Gathered
 from calipers.data.counts import Repeats
 from calipers.data.errors import InputError
-from calipers.evaluate.shared import choose_measures, column_name, named_systems
+from calipers.evaluate.shared import as_order, choose_measures, column_name, named_systems
 from calipers.evaluate.skeleton import asked_of, evaluated, weights_and_clusters
 from calipers.inference.settings import Settings
 from calipers.results import Evaluation
@@ -37,6 +37,7 @@ def soft(
     settings: Settings,
     measures: Any,
     rows: Gathered,
+    time: Any = None,
     **parts: Any,
 ) -> Evaluation:
     """How near predicted distributions come to true ones; :func:`calipers.classification` calls it
@@ -59,6 +60,7 @@ def soft(
         chosen,
         slices=repeats.sliced(slices),
         about=repeats.about(rows),
+        order=as_order(time, repeats),
         conventions={"classes": list(names), "truth": "a distribution a row"},
         **parts,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.inference import intervals
+from calipers.inference import intervals, serial
 from calipers.inference.intervals import ROUNDING, Interval
 from calipers.inference.limits import (
     EVEN,
@@ -413,8 +413,28 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
     perfect, and an interval that is turned about a flattered value may end below it; without the
     value such an interval would say that what was seen cannot be.
     """
+    level = reading.settings.level if level is None else level
+    made = _by_name(reading, level)
+    if made is not None:
+        return serial.independent(reading, made)
+    return serial.widened(reading, _by_tables(reading, level), level)
+
+
+def _by_name(reading: Reading, level: float) -> Interval | None:
+    """By the first method asked for by name that applies; None where none does."""
+    if reading.kind == "count" or reading.agreed or not np.isfinite(reading.value):
+        return None
+    offered = offers(reading) if reading.settings.methods else {}
+    for name in reading.settings.methods:
+        made = offered[name](level) if name in offered else None
+        if made is not None:
+            return made.within(*reading.bounds)
+    return None
+
+
+def _by_tables(reading: Reading, level: float) -> Interval:
+    """By the tables, or the reason why there is no interval."""
     settings = reading.settings
-    level = settings.level if level is None else level
     if reading.kind == "count":
         return WITHOUT["count"]
     if settings.interval == "none" and not (settings.methods and np.isfinite(reading.value)):
@@ -423,11 +443,6 @@ def interval(reading: Reading, level: float | None = None) -> Interval:
         return intervals.missing("none", "undefined_value")
     if reading.agreed:
         return intervals.missing("none", "agreed_value")
-    offered = offers(reading)
-    for name in settings.methods:
-        made = offered[name](level) if name in offered else None
-        if made is not None:
-            return made.within(*reading.bounds)
     if settings.interval == "none":
         return intervals.missing("none", "not_asked")
     if reading.kind in WITHOUT:

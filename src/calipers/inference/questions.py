@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.inference import dirichlet, intervals, margins, paired, policy
+from calipers.inference import dirichlet, intervals, margins, paired, policy, serial
 from calipers.inference.limits import POWER, mostly_ties, randomisations
 from calipers.inference.margins import Shifted
 from calipers.inference.methods import ends_of_difference, error_of
@@ -66,6 +66,10 @@ ALTERNATIVES = ("two-sided", "greater", "less", "better", "worse")
 
 def standard_error(reading: Reading) -> Error:
     """The standard error of a difference, from whichever part the interval comes."""
+    return serial.wider(reading, _standard_error(reading))
+
+
+def _standard_error(reading: Reading) -> Error:
     used = policy.way(reading)
     if used == "bayesian" and reading.units is not None and mostly_ties(reading):
         values, own = reading.units.values, reading.units.error
@@ -106,6 +110,11 @@ def detectable(errors: Sequence[Error], level: float | Sequence[float]) -> Float
 
 def test(reading: Reading, question: Question = USUAL) -> Test:  # noqa: PT028
     """The test asked for of no difference, or the usual one; undefined where it does not apply."""
+    made = _test(reading, question)
+    return serial.tested(reading, made, 0.0) if question.test == "auto" else made
+
+
+def _test(reading: Reading, question: Question) -> Test:
     name = _named(reading, question.test)
     towards = question.towards(reading.higher_is_better)
     if not (np.isfinite(reading.value) and applies(reading, name)):
@@ -172,6 +181,11 @@ def equivalence(reading: Reading, question: Question) -> Test | None:
 
 def _about_margin(reading: Reading, test: str) -> Shifted:
     """The test asked for, or the nearest that can be shifted."""
+    made = _nearest(reading, test)
+    return serial.shifted(reading, made) if test == "auto" else made
+
+
+def _nearest(reading: Reading, test: str) -> Shifted:
     name = _named(reading, test)
     if name in ("mcnemar", "mid-p") and reading.discordant is not None:
         return margins.by_discordant(*reading.discordant(), reading.n)

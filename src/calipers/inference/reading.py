@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.paired import Test
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.statistics import FloatArray
 
 #: An interval at a level; None where the method does not apply after all.
@@ -123,6 +124,8 @@ class Reading:
     of: int | None = None
     weight: FloatArray | None = None
     clusters: Clusters | None = None
+    #: The order of its rows in time, where that is known.
+    order: TimeOrder | None = None
     #: Whether rows weigh differently that are gone, with their weights; and whether they are gone.
     uneven: bool = False
     reduced: bool = False
@@ -266,6 +269,7 @@ _SHARED = (
     "higher_is_better",
     "weight",
     "clusters",
+    "order",
     "uneven",
     "reduced",
     "sizes",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
     from calipers.inference.spaces import Influence
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
     from calipers.statistics import FloatArray, Statistic
 
@@ -57,6 +58,8 @@ class System:
     settings: Settings
     weight: FloatArray | None
     clusters: Clusters | None
+    #: The order of the rows in time, where that is known.
+    order: TimeOrder | None = None
     #: Those that are asked for, which are bootstrapped together.
     measures: tuple[Measure, ...]
 
@@ -102,7 +105,8 @@ class System:
         """The value of a measure, and how it varies."""
         system, own = self.asked(measure)
         sample = system.over(own)
-        return system.composed(own) if sample is None else sample.reading(own)
+        made = system.composed(own) if sample is None else sample.reading(own)
+        return made if self.order is None else replace(made, order=self.order)
 
     def per_row(self, measure: Measure) -> FloatArray | None:
         """The value of each row, where the measure is the mean of such."""
@@ -162,7 +166,15 @@ class System:
         taken = {name: column[rows] for name, column in columns.items() if column is not None}
         if self.clusters is not None:
             taken["clusters"] = self.clusters.taken(rows)
-        return taken
+        return {**taken, **self.cut_order(rows)}
+
+    def cut_order(self, rows: npt.NDArray[np.bool_ | np.intp]) -> dict[str, Any]:
+        """Some of the rows of their order in time, where that is known."""
+        return {} if self.order is None else {"order": self.order.taken(rows)}
+
+    def in_order(self, order: TimeOrder | None) -> Self:
+        """The system whose rows have this order in time."""
+        return self if order is None else self._with(order=order)
 
     def known(self) -> tuple[Any, dict[str, Any]]:
         """What is true of each row, and what else systems have in common that are compared."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
     from calipers.statistics import Statistic
 
@@ -52,6 +53,7 @@ class System(base.System):
     rule: Rule | None = None
     #: Those that are asked for, which are bootstrapped together.
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = ("weight", "predicted", "score", "probability")
     own: ClassVar = {"predicted": bool, "score": float, "probability": float, "threshold": None}

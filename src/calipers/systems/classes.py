@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 #: So many probabilities of constant answers are looked at at a time.
@@ -121,6 +122,7 @@ class ClassSystem(base.System):
     rows: ClassRows | None = None
     is_probability: bool = False
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     own: ClassVar = {"predicted": np.intp, "score": float, "is_probability": None}
     needs: ClassVar = {
@@ -188,6 +190,7 @@ class ClassSystem(base.System):
             "problem": problem,
             "predicted": None if self.predicted is None else self.predicted[rows],
             "rows": None if self.rows is None else self.rows.taken(rows),
+            **self.cut_order(rows),
         }
 
     def check_one(self, measure: Measure) -> None:

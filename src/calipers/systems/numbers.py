@@ -16,6 +16,7 @@ from calipers.systems.base import NAN, System
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
@@ -30,6 +31,7 @@ class Predictions(System):
     settings: Settings
     clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "predicted", "weight")
     own: ClassVar = {"predicted": float}

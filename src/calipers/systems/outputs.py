@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.reading import Reading
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
@@ -47,6 +48,7 @@ class Outputs(System):
     settings: Settings
     clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = Predictions.columns
     own: ClassVar = Predictions.own

@@ -18,6 +18,7 @@ from calipers.systems.numbers import Predictions
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
 
 
@@ -36,6 +37,7 @@ class Quantiles(System):
     settings: Settings
     clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "values", "weight")
     own: ClassVar = {"values": float}

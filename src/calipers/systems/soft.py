@@ -12,6 +12,7 @@ from calipers.systems.base import NAN, System
 if TYPE_CHECKING:
     from calipers.inference.clusters import Clusters
     from calipers.inference.settings import Settings
+    from calipers.inference.time_order import TimeOrder
     from calipers.measures import Measure
     from calipers.statistics import FloatArray
 
@@ -27,6 +28,7 @@ class Distributions(System):
     settings: Settings
     clusters: Clusters | None = None
     measures: tuple[Measure, ...] = ()
+    order: TimeOrder | None = None
 
     columns: ClassVar = ("truth", "probability", "weight")
     own: ClassVar = {"probability": float}
