@@ -159,6 +159,20 @@ def test_a_check_that_fails_does_not_keep_the_others() -> None:
     assert done.stderr.startswith("calipers: calipers.toml: check a: there is one run only")
     assert "good\n====" in done.stdout
     assert "bad\n===" in done.stdout
+    text = Path("calipers.toml").read_text().replace("0.7", "0.999")
+    Path("calipers.toml").write_text(text)
+    assert "FAIL  AUC >= 0.999" in check(code=3).stderr
+
+
+def test_an_error_comes_before_a_requirement() -> None:
+    unmet = ["--require", "AUC >= 0.999"]
+    calipers(*unmet, code=1)
+    for line in (["-o", "nowhere/out.json"], ["--weight", "none"]):
+        done = invoke([*LINE, *unmet, *line])
+        # For these the process ends with 3.
+        assert isinstance(done.exception, InputError | FileNotFoundError)
+        assert "FAIL" not in done.stderr
+    calipers(*unmet, "--level", "2", code=2)
 
 
 def test_checks_write_to_files_of_their_own() -> None:

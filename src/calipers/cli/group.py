@@ -57,9 +57,9 @@ def cli() -> None:
     Example:
       calipers retrieval qrels.txt bm25.run dense.run -m nDCG@10 -m AP --report out.html
 
-    Results go to stdout, messages to stderr. Exit codes: 0 done, 1 a --require failed, 2 usage,
-    3 input that cannot be used or output that cannot be written, 70 an internal error (please
-    report it), 71 out of memory, 130 interrupted.
+    Results go to stdout, messages to stderr. Exit codes: 0 done, 1 a requirement was not met (or
+    learn check found something), 2 usage, 3 input that cannot be used or output that cannot be
+    written, 70 an internal error (please report it), 71 out of memory, 130 interrupted.
     """
 
 
