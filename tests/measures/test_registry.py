@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ import calipers as cal
 from calipers.measures import definitions, families, registration, registry
 from calipers.measures.definition import Definition
 from calipers.measures.errors import NameTakenError, UnknownMeasureError
-from calipers.measures.names import meanings, ways_to_write
+from calipers.measures.names import meanings, parse, ways_to_write
 from calipers.measures.registration import measure
 from calipers.statistics import ConfusionMatrix, JudgedRankings, Moments
 
@@ -305,3 +306,45 @@ for family in sys.argv[1:]:
 def test_a_parameter_is_said_once(name: str) -> None:
     with pytest.raises(UnknownMeasureError, match="twice"):
         cal.measure(name)
+
+
+def misspelt() -> Iterator[tuple[tuple[str, ...], str]]:
+    """Names with a letter too few or too many, with what they do not take, and in other tasks."""
+    every = [name for d in definitions() for name in d.spellings]
+    for task, of in families.TASKS.items():
+        shift = len(task)
+        for i, name in enumerate(every[shift::13]):
+            ways = (name[:-1], f"{name[:2]}{name[3:]}", f"{name}x", f"{name}@5", f"{name}[a]")
+            for way in (ways[i % 5], f"macro-{name[1:]}" if i % 3 else f"{name}(rel=2)"):
+                yield of, way
+
+
+def refusal(typed: str, of: tuple[str, ...]) -> str:
+    """What is said of a name that means nothing."""
+    try:
+        parse(typed, of)
+    except UnknownMeasureError as error:
+        return str(error)
+    return ""
+
+
+def test_what_is_offered_instead_is_a_measure_of_the_task() -> None:
+    offered = 0
+    for of, typed in misspelt():
+        found = re.search(r"(?:did you mean|its mean is) (.*?)\??$", refusal(typed, of))
+        for hint in found[1].split(" or ") if found else ():
+            offered += 1
+            parse(hint, of)
+            assert registry.key(hint) != registry.key(typed), (typed, hint)
+    assert offered > 200
+
+
+def test_what_is_offered_is_complete() -> None:
+    """A name that needs a number is offered with one; one that takes none, without it."""
+    for typed, of, hint in (
+        ("pAUCC", "scores", "pAUC(max_fpr=0.1)"),
+        ("ndgc@10", "retrieval", "nDCG@10 or RnDCG"),
+        ("rmsee@5", "regression", "RMSE or"),
+    ):
+        with pytest.raises(UnknownMeasureError, match=re.escape(f"did you mean {hint}")):
+            parse(typed, of)

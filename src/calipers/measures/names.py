@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -76,10 +77,20 @@ def parse(
         raise UnknownMeasureError(f"the name of a measure is {shown}, expected one like 'nDCG@10'")
     families = named(family)
     load(families)
+    return _parsed(text, families, defaults, _unknown)
+
+
+def _parsed(
+    text: str,
+    families: Sequence[str],
+    defaults: Mapping[str, Any] | None,
+    unknown: Callable[[str, Sequence[str]], str],
+) -> Measure:
+    """What a name means in some families; ``unknown`` is what is said where it means nothing."""
     viewed = _view(text, families)
     if viewed is not None:
         bare, view = viewed
-        made = parse(bare, _viewed_in(families, view), defaults)
+        made = _parsed(bare, _viewed_in(families, view), defaults, unknown)
         if view.get("average") in PAIRWISE and made.reads != "scores":
             raise UnknownMeasureError(f"{text!r}: {made} is no measure of scores, as of pairs are")
         if view.get("average") == BY_VARIANCE and made.interval != "fit":
@@ -90,7 +101,7 @@ def parse(
         return replace(made, **view)
     name, readings, values = _readings(text, families)
     if not readings:
-        raise UnknownMeasureError(_unknown(text, families))
+        raise UnknownMeasureError(unknown(text, families))
     definition, written = _chosen(text, name, readings, values)
     for place, number in written.items():
         parameter = getattr(definition, place)
@@ -376,14 +387,6 @@ def _number(text: str, number: str) -> int | float:
 
 
 def _unknown(text: str, families: Sequence[str]) -> str:
-    import difflib
-
-    known = {
-        spelling.lower(): spelling
-        for d in definitions()
-        if d.family in families
-        for spelling in (*d.aliases, d.name)
-    }
     base = re.split(r"[@(]", text.strip())[0]
     task = [task for task, own in TASKS.items() if families == own]
     where = "" if families == tuple(FAMILIES) else f" of {' or '.join(task or families)}"
@@ -393,7 +396,7 @@ def _unknown(text: str, families: Sequence[str]) -> str:
         return told + instead
     averaged = _AVERAGE.match(text.strip())
     hows = _viewed_in(families, {"average": "macro"})
-    if averaged and hows and candidates(averaged["name"], families):
+    if averaged and hows and _parses(f"macro-{averaged['name']}", families):
         return told + f"its mean is macro-{averaged['name']}"
     others = [
         f"{m.name} of {other}"
@@ -403,9 +406,40 @@ def _unknown(text: str, families: Sequence[str]) -> str:
     ]
     if others:
         return told + f"there is {' and '.join(others)}"
-    close = difflib.get_close_matches(base.lower(), known, n=3, cutoff=0.6)
-    hint = " or ".join(known[c] + text.strip()[len(base) :] for c in close)
-    return told + (f"did you mean {hint}?" if hint else "`calipers measures` lists them")
+    close = _close(text.strip(), base, families)
+    return told + (
+        f"did you mean {' or '.join(close)}?" if close else "`calipers measures` lists them"
+    )
+
+
+def _close(text: str, base: str, families: Sequence[str], most: int = 3) -> list[str]:
+    """Names like the one that was written, each of a measure of these families: with what stood
+    behind it where that is possible, else alone, else with the parameters that it needs."""
+    import difflib
+
+    known: dict[str, list[Definition]] = {}
+    spellings: dict[str, str] = {}
+    for definition in (d for d in definitions() if d.family in families):
+        for spelling in (*definition.aliases, definition.name):
+            known.setdefault(spelling.lower(), []).append(definition)
+            spellings[spelling.lower()] = spelling
+    found: dict[str, str] = {}
+    for name in difflib.get_close_matches(base.lower(), known, n=4 * most, cutoff=0.6):
+        ways = [spellings[name] + text[len(base) :], spellings[name]]
+        ways += [str(definition.example()) for definition in known[name]]
+        fitting = (way for way in ways if key(way) != key(text) and _parses(way, families))
+        for way in itertools.islice(fitting, 1):
+            found.setdefault(key(way), way)
+    return list(found.values())[:most]
+
+
+def _parses(text: str, families: Sequence[str]) -> bool:
+    """Whether a name means a measure of these families."""
+    try:
+        _parsed(text, families, None, lambda *_: "")
+    except UnknownMeasureError:
+        return False
+    return True
 
 
 def ways_to_write(definition: Definition, name: str | None = None) -> list[str]:
