@@ -83,7 +83,11 @@ def test_cancer_test() -> None:
     rules = found["rules-out-only"]
     assert rules.numbers["precision"] == pytest.approx(0.1)
     assert rules.numbers["NPV"] == pytest.approx(1820 / 1830)
-    assert "can rule '1' out but not in" in rules.sentence
+    assert "predicts '0' reliably but not '1'" in rules.sentence
+    # With 1.5% ill nearly all negative predictions are right whatever the test finds: of a test of
+    # sensitivity 2/3 nobody should read that it rules the disease out.
+    assert rules.numbers["LR-"] == pytest.approx((1 / 3) / 0.91)
+    assert "weak evidence by itself (LR- above 0.2), and 0.3333 of '1' are missed" in rules.sentence
     # "A highly unbalanced distribution": 30 of 2030.
     assert found["imbalance"].numbers["share of '1'"] == pytest.approx(30 / 2030)
     assert found["leaning"].numbers["ratio"] == pytest.approx(200 / 30)
@@ -97,6 +101,7 @@ def test_virus_test() -> None:
     assert rules.numbers["precision"] == pytest.approx(595 / 5560)
     assert rules.numbers["LR+"] == pytest.approx(0.85 / (4965 / 99300))
     assert rules.numbers["LR-"] == pytest.approx(0.15 / (94335 / 99300))
+    assert "weak evidence" not in rules.sentence
     assert found["accuracy-below-constant"].numbers["accuracy"] == pytest.approx(0.9493)
 
 

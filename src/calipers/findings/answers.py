@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 #: An answer can be relied on when it is right more often than this.
 RELIABLE = 0.8
+#: Likelihood ratios between these move a probability a little only (Jaeschke, Guyatt and Sackett
+#: 1994): a predictive value that is high all the same is that of the prevalence.
+MAX_NEGATIVE_LR, MIN_POSITIVE_LR = 0.2, 5
 #: Answers lean to a class when they name it this many times as often as it occurs, or more.
 LEANING = 1.25
 #: Ties count when at least this share of the pairs across classes is tied.
@@ -146,10 +149,11 @@ def _rules(
     )
     prevalence = float(m.truth[1] / m.total)
     return Said(
-        f"{s.who} can rule {cells.label(1)} {does[0]} but not {does[1]}: its answer "
-        f"{cells.label(sure)} is right in {right[sure]} of the cases, its answer "
-        f"{cells.label(unsure)} in {right[unsure]}, where {number(prevalence)} of the rows are "
-        f"{cells.label(1)}{f' ({weight})' if weight else ''}.",
+        f"{s.who} predicts {cells.label(sure)} reliably but not {cells.label(unsure)}: "
+        f"{right[sure]} of its predictions of {cells.label(sure)} are right and {right[unsure]} of "
+        f"those of {cells.label(unsure)}, where {number(prevalence)} of the rows are "
+        f"{cells.label(1)}{f' ({weight})' if weight else ''}."
+        f"{_by_prevalence(cells, does[0], values)}",
         {
             "precision": values["precision"],
             "NPV": values["NPV"],
@@ -160,6 +164,23 @@ def _rules(
         s.named("precision", "NPV", "LR+", "LR-", "recall", "specificity"),
         kind=f"rules-{does[0]}-only",
     )
+
+
+def _by_prevalence(cells: TwoCells, does: str, values: Mapping[str, Valued]) -> str:
+    """That a predictive value is high because one class is rare, and not by the evidence."""
+    m, positive = cells.matrix, cells.label(1)
+    if does == "out" and values["LR-"].value > MAX_NEGATIVE_LR:
+        return (
+            f" The NPV is high because {positive} is rare: a negative prediction is weak evidence "
+            f"by itself (LR- above {MAX_NEGATIVE_LR:g}), and {number(float(m.fn / m.truth[1]))} of "
+            f"{positive} are missed."
+        )
+    if does == "in" and values["LR+"].value < MIN_POSITIVE_LR:
+        return (
+            f" The precision is high because {positive} is common: a positive prediction is weak "
+            f"evidence by itself (LR+ below {MIN_POSITIVE_LR:g})."
+        )
+    return ""
 
 
 @rule("leaning", "caution", TwoCells)
