@@ -6,16 +6,21 @@ import doctest
 import importlib
 import pkgutil
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import metadata, resources
 from pathlib import Path
 
+import click
 import pytest
 
 import calipers
+from calipers.cli.group import cli
 from calipers.extras import install_command
+from calipers.measures import TASKS, UnknownMeasureError, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -32,7 +37,7 @@ MODULES = [
 ]
 
 #: Runs the blocks of a page one after the other: ``python`` as a script, ``pycon`` as a session
-#: whose output is compared. Names live on from block to block.
+#: whose output is compared, ``chart`` as an expression. Names live on from block to block.
 RUN_PAGE = r"""
 import __future__, doctest, re, sys
 
@@ -41,12 +46,14 @@ with open(path, encoding="utf-8") as file:
     text = file.read()
 names, flags = {"__name__": "__main__"}, 0
 session = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-for block in re.finditer(r"^```(python|pycon)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
+for block in re.finditer(r"^```(python|pycon|chart)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
     line = text.count("\n", 0, block.start(2))
     if block[1] == "python":
         if "from __future__ import annotations" in block[2]:
             flags = __future__.annotations.compiler_flag
         exec(compile("\n" * line + block[2], path, "exec", flags), names)
+    elif block[1] == "chart":  # the site draws it; here it is only made
+        assert eval(compile("\n" * line + block[2], path, "eval"), names).spec, (path, line)
     else:
         test = doctest.DocTestParser().get_doctest(block[2], names, path, path, line)
         session.run(test, clear_globs=False)
@@ -316,6 +323,49 @@ def test_examples_of_docstrings(module: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_of_a_page(page: Path, tmp_path: Path) -> None:
     python("-c", RUN_PAGE, str(page), cwd=tmp_path)
+
+
+def commands(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The line of each command of a page, and its words up to a pipe or a redirection."""
+    text = text.replace("\\\n", "  ")
+    alone = r"""((?:[^'"|<>&;\n]|'[^'\n]*'|"[^"\n]*")+)"""
+    for found in re.finditer(rf"^(?: {{4}}|\$ )?calipers {alone}", text, re.MULTILINE):
+        yield text.count("\n", 0, found.start()) + 1, shlex.split(found[1], comments=True)
+
+
+def is_measure(name: str, task: str) -> bool:
+    try:
+        return parse(name, TASKS[task]) is not None
+    except UnknownMeasureError:
+        return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_of_a_page_are_understood(page: Path) -> None:
+    """Each command, its options, their values and the measures exist; nothing is run."""
+    if page.name == "CHANGELOG.md":
+        return
+    for line, given in commands(page.read_text(encoding="utf-8")):
+        where = f"{page.name}:{line}: calipers {' '.join(given)}"
+        words = (
+            " ".join(given).replace("FILES", "qrels.txt a.run").split()
+            if "FILES" in given
+            else given
+        )
+        command: click.Command | None = cli
+        context, tasks = click.Context(cli), []
+        try:
+            while isinstance(command, click.Group):
+                name, command, words = command.resolve_command(context, words)
+                assert command is not None, where
+                context = click.Context(command, info_name=name, parent=context)
+                tasks += [name] if name in TASKS else []
+            with command.make_context(context.info_name, words) as made:
+                measures = made.params.get("measures") or ()
+        except click.UsageError as error:
+            raise AssertionError(f"{where}: {error.format_message()}") from error
+        for measure in measures:
+            assert any(is_measure(measure, task) for task in tasks or TASKS), (where, measure)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
